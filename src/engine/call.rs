@@ -3,25 +3,27 @@
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | what a rank brings: its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
-//! | agreement | the facts of all ranks, merged | `shared/opening.rs` (a meeting), `opening` (a sweep over hosts) |
+//! | agreement | the facts of all ranks, merged | `agreement/meeting.rs` in shared memory, `agreement/sweep.rs` over hosts |
 //! | choice | the way of the bytes, the same on all ranks, and why | `policy/paths.rs` |
-//! | plan | who sends what to which aggregator | `api/call_plan.rs`, `plan`, `metadata` |
-//! | rounds | the bytes move, window by window | `data`, `shared`, `storage` |
-//! | outcome | errors, counts and times, agreed | `api/finish_call.rs` |
+//! | plan | who sends what to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
+//! | rounds | the bytes move, window by window | a module of `ways` for each way; below it `data`, `shared`, `storage` |
+//! | outcome | errors, counts and times, agreed | `agreement/finish.rs` |
 //!
-//! What a write and a read do differently in a step is in `api/write.rs` and `api/read.rs`.
+//! The public calls on a file are in `api`.
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::broadcast_error;
-use crate::engine::agreed::Agreed;
-use crate::engine::api::file::File;
-use crate::engine::api::finish_call::{CallTotals, finish_call};
-use crate::engine::api::patience::Part;
-use crate::engine::api::report::{CallReport, Clock, Lap};
-use crate::engine::api::staging::Target;
-use crate::engine::plan::{self, Direction};
+use crate::engine::agreement::finish::finish_call;
+use crate::engine::agreement::meeting::windows;
+use crate::engine::agreement::truly_disjoint;
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::file::File;
+use crate::engine::patience::Part;
 use crate::engine::policy::paths::Way;
-use crate::engine::shared::windows;
+use crate::engine::record::report::{CallReport, Clock, Lap};
+use crate::engine::record::totals::CallTotals;
+use crate::engine::staging::Target;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
 
@@ -104,7 +106,7 @@ impl File {
         }
         let rules = self.setup.rules(direction);
         if rules.must_look(&agreed) {
-            agreed.disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, extents).await?);
+            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, &self.setup, extents).await?);
             agreed.redo(direction);
         }
 
@@ -113,7 +115,7 @@ impl File {
         self.learn(direction, &agreed);
         if chosen.0.is_over() {
             call.moved = early.map_or(0, |outcome| outcome.bytes);
-            return Ok(agreed.report(direction, chosen, clock.total()));
+            return Ok(CallReport::of_agreed(&agreed, direction, chosen, clock.total()));
         }
         clock.lap(Lap::Agreement);
         let early = early.filter(|_| !agreed.redone);

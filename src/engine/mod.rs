@@ -10,53 +10,68 @@
 //! | module | holds |
 //! |---|---|
 //! | `call` | a collective call on one page: facts, agreement, choice, plan, rounds, outcome |
-//! | `api` | [`File`]: open, write, read, close; what is fixed at open; the end of a call, and its report |
-//! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
-//! | `facts`, `agreed` | what a rank brings to a call, and what all ranks know then; `lanes`: how both are encoded |
-//! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
-//! | `plan` | domains, the access cut by aggregator; the plans that are used again; [`planning`] at any scale |
-//! | `policy` | what decides how a call goes: every threshold, the path, the reason |
+//! | `api`, `file` | [`File`]: open, write, read, close; what it holds. `setup`: what is fixed at open |
+//! | `facts` | what a rank brings to a call, what all ranks know then, and how both are encoded |
+//! | `agreement` | on the facts: a meeting in shared memory, or a sweep over hosts; on the outcome |
+//! | `policy` | what decides how a call goes: every threshold, the table of paths, the reason |
+//! | `roles` | the aggregators and the phases to them: one layer of messages or two |
+//! | `plan` | who sends what to which aggregator; plans that are used again; [`planning`] at any scale |
+//! | `lists` | the access cut by aggregator, and the cursors through it |
 //! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
-//! | `data` | rounds of windows: cursors, packing, placing, delivering |
-//! | `two_layer` | what local aggregators and their members hand each other, in messages or in memory |
-//! | [`storage`] | the file: the thread that writes behind and reads ahead, holes, the path without exchange |
-//! | `shared` | calls of ranks that share memory: none of the above but `api` and `storage` |
+//! | `ways` | the ways of the bytes: by each rank itself, through shared memory, by the two-phase exchange |
+//! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: what members and local aggregators hand each other |
+//! | `shared` | the windows of ranks that share memory |
+//! | [`storage`] | the file: the thread that writes behind and reads ahead, holes, what goes without windows |
+//! | `staging`, `visible`, `patience` | memory of a device; hosts that cache by themselves; a line where a rank waits long |
+//! | `record`, [`capture`] | the report and the diary of calls; every call recorded: the format, and [`Capture`] that reads it |
+//!
+//! A module knows only those that stand before it in the list of `tests/suite/layers.rs`.
 //!
 //! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end returns
 //! the same error on every rank.
 
-mod agreed;
+mod agreement;
 mod api;
 mod call;
 pub mod capture;
 mod data;
+mod direction;
 mod facts;
-mod lanes;
+mod file;
+mod lists;
 pub(crate) mod metadata;
-mod opening;
+mod patience;
 mod plan;
 mod policy;
-mod ranges;
+mod record;
+mod roles;
+mod setup;
 mod shared;
+mod staging;
 pub mod storage;
 mod two_layer;
+mod visible;
+mod ways;
 
-pub use api::alone::alone;
-pub use api::diary::{self, Diary};
-pub use api::file::{self, File};
-pub use api::operation::Operation;
-pub use api::patience::Patience;
-pub use api::read::ReadReport;
-pub use api::report::{CallReport, FanIn, Path, Seconds, Why};
-pub use capture::Capture;
-pub use facts::Amount;
-pub use opening::foreseen::Foreseen;
+pub use agreement::foreseen::Foreseen;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
-pub use opening::internals as opening_messages;
-pub use plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
-pub use plan::{Direction, choice, planning, touched};
+pub use agreement::internals as opening_messages;
+pub use api::alone::alone;
+pub use api::operation::Operation;
+pub use api::read::ReadReport;
+pub use capture::Capture;
+pub use direction::Direction;
+pub use facts::Amount;
+pub use file::File;
+pub use patience::Patience;
+pub use plan::planning;
+pub use policy::paths::Path;
 pub use policy::reason::Reason;
+pub use record::diary::{self, Diary};
+pub use record::report::{CallReport, FanIn, Seconds, Why};
+pub use roles::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
+pub use roles::{choice, touched};
 pub use storage::worker::leave_to_program;
 
 pub use crate::drivers::Mode;

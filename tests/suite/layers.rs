@@ -46,8 +46,13 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "src/engine",
         "crate::engine::",
-        "lanes policy storage facts ranges agreed metadata plan opening shared data two_layer capture call api",
-        ENGINE_AGAINST,
+        "direction policy storage patience facts lists two_layer metadata roles record capture shared setup plan data file \
+            visible staging agreement ways call api",
+        &[(
+            "policy",
+            "facts",
+            "the table of paths, which looks at what was agreed, stands beside the thresholds, which facts use",
+        )],
     ),
     (
         "bindings/mpiio/src",
@@ -70,31 +75,6 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
             launcher hosts compare run doctor replay tune main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
-];
-
-const ENGINE_AGAINST: &[Exception] = &[
-    ("policy", "facts", "Amount"),
-    ("policy", "agreed", "what rules look at"),
-    ("policy", "plan", "Direction"),
-    ("policy", "api", "Path"),
-    ("storage", "data", "windows' buffers"),
-    ("facts", "plan", "AccessShift"),
-    ("facts", "shared", "Tiling"),
-    ("agreed", "plan", "AccessShift, Direction"),
-    ("agreed", "shared", "Tiling"),
-    ("agreed", "api", "the report"),
-    ("metadata", "plan", "lists to send"),
-    ("metadata", "two_layer", "what members hand on"),
-    ("plan", "data", "the flow that is planned"),
-    ("plan", "two_layer", "roles in a node"),
-    ("plan", "api", "Setup, clocks"),
-    ("opening", "shared", "Tiling, small data"),
-    ("opening", "api", "File, Setup"),
-    ("shared", "api", "File, Setup, clocks"),
-    ("data", "two_layer", "rounds in a node"),
-    ("data", "api", "what a round's record is"),
-    ("capture", "api", "what is recorded"),
-    ("call", "api", "File, the call's end"),
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

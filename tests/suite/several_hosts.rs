@@ -1,4 +1,5 @@
-//! Ranks that exchange messages: what the opening of a call completes by itself (little data, large pieces), and what it leaves.
+//! Ranks that exchange messages: what the first agreement of a call completes by itself (little data, large pieces), and what it
+//! leaves.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::engine::{Path, ReadReport};
@@ -181,7 +182,7 @@ fn ranks_with_small_pieces_exchange_what_is_left() {
     let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
     let mixed = Cells::random(5, 300, anybody, |owner| if matches!(owner, Some(0 | 3)) { 17_000 } else { 600 });
     on_all_hosts("mixed", "", &[(mixed, [Path::Exchange; 2])]);
-    // So little is left that it goes with the opening.
+    // So little is left that it goes with the first agreement.
     let rest = Cells::random(6, 20, anybody, |owner| if matches!(owner, Some(1 | 2)) { 17_000 } else { 6 });
     on_all_hosts("rest", "", &[(rest, [Path::Root; 2])]);
 }

@@ -4,7 +4,7 @@ use tributary::CallReport;
 use tributary::engine::{AutoChoice, AutoKernel, FanIn, Path};
 
 /// A path that calls took, and the reason of the first of them.
-struct Way {
+struct PathTaken {
     path: Path,
     why: String,
     calls: u64,
@@ -23,7 +23,7 @@ pub struct Calls {
     pub each: Vec<f64>,
     /// Fan-in of aggregators per round, over all calls.
     pub fan_in: FanIn,
-    ways: Vec<Way>,
+    ways: Vec<PathTaken>,
     /// What `auto` took for metadata and for data in exchanges, without repeats.
     taken: Vec<[AutoKernel; 2]>,
 }
@@ -41,7 +41,7 @@ impl Calls {
         }
         match self.ways.iter_mut().find(|way| way.path == call.path) {
             Some(way) => way.calls += 1,
-            None => self.ways.push(Way { path: call.path, why: call.why().to_string(), calls: 1 }),
+            None => self.ways.push(PathTaken { path: call.path, why: call.why().to_string(), calls: 1 }),
         }
     }
 
@@ -80,7 +80,7 @@ impl Calls {
         match &self.ways[..] {
             [way] => way.why.clone(),
             ways => {
-                let one = |way: &Way| format!("{} {:?} ({})", way.calls, way.path, way.why).to_lowercase();
+                let one = |way: &PathTaken| format!("{} {:?} ({})", way.calls, way.path, way.why).to_lowercase();
                 ways.iter().map(one).collect::<Vec<_>>().join(", ")
             }
         }

@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 
 /// How the messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum AllToManyKernel {
     /// Every rank sends to every receiver directly, by this kernel.
     Flat(&'static Kernel),
     /// This number of local aggregators per node gather, and exchange by `ascending_issend`.
@@ -29,7 +29,7 @@ pub struct AllToManyOptions {
     /// Number of receivers, spread evenly over the ranks from rank 0 on.
     pub receivers: usize,
     /// How the messages travel.
-    pub way: Way,
+    pub way: AllToManyKernel,
     /// The throttle; `None` takes the kernel's own.
     pub throttle: Option<Throttle>,
     /// Number of exchanges, one after another without a barrier.
@@ -82,8 +82,10 @@ impl AllToMany {
             return Err(Error::argument("message", range, "the fewest bytes first"));
         }
         let (kernel, local) = match options.way {
-            Way::Flat(kernel) => (kernel, None),
-            Way::TwoLayer(each) => (&ASCENDING_ISSEND, Some(LocalAggregators::per_node(&options.topology, each))),
+            AllToManyKernel::Flat(kernel) => (kernel, None),
+            AllToManyKernel::TwoLayer(each) => {
+                (&ASCENDING_ISSEND, Some(LocalAggregators::per_node(&options.topology, each)))
+            }
         };
         let receivers: Vec<Rank> = (0..options.receivers).map(|j| j * ranks / options.receivers).collect();
         let mut places = vec![NONE; ranks];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::costs::chosen;
-use super::exchange_messages::{ExchangeMessages, Parties, Way, members};
+use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
 use super::matrix::{Cell, Matrix};
 use super::message_counts::{Lists, MessageCounts};
 use super::written::Written;
@@ -49,8 +49,8 @@ pub struct CollectiveWrite {
     pub(super) options: CollectiveWriteOptions,
     requests: sim::machine::Requests,
     copy_byte: f64,
-    pub(super) metadata: Way,
-    pub(super) data: Way,
+    pub(super) metadata: PhaseKernel,
+    pub(super) data: PhaseKernel,
     /// The metadata messages: heads and tails, or whole lists.
     lists: Vec<ExchangeMessages>,
     /// The data messages of each simulated round.
@@ -105,8 +105,8 @@ impl CollectiveWrite {
         options.hints = chosen(machine, &options.topology, domains, &options.hints, &counts);
         let hints = &options.hints;
         let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
-        let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), &options);
-        let data = Way::of(hints.kernel_data, hints.throttle_data(), &options);
+        let metadata = PhaseKernel::of(hints.kernel_meta, hints.throttle_meta(), &options);
+        let data = PhaseKernel::of(hints.kernel_data, hints.throttle_data(), &options);
         let lists = match counts.division.lists {
             Lists::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
             Lists::Packed => heads_and_tails(&counts.lists, domains)
@@ -238,7 +238,7 @@ impl CollectiveWrite {
         (RECURSIVE_DOUBLING.algorithm.schedule)(&problem)
     }
 
-    fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &Way)> {
+    fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &PhaseKernel)> {
         match self.stages[part as usize] {
             Stage::Lists(number) => Some((&self.lists[number], &self.metadata)),
             Stage::Data(number) => Some((&self.rounds[number], &self.data)),

@@ -15,7 +15,7 @@ use tributary::topology::{Rank, Topology};
 
 /// How the messages of a phase are routed.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct PhaseKernel {
     pub(super) kernel: &'static Kernel,
     pub(super) throttle: Throttle,
     /// Limits by place, in place of the throttle.
@@ -47,7 +47,7 @@ pub(super) struct ExchangeMessages {
     own: Vec<bool>,
 }
 
-impl Way {
+impl PhaseKernel {
     pub(super) fn of(name: KernelHint, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
         let CollectiveWriteOptions { hints, topology, .. } = options;
         match name {
@@ -64,7 +64,7 @@ impl Way {
     }
 }
 
-impl Way {
+impl PhaseKernel {
     fn limits<'a>(&self, topology: &'a Topology) -> Limits<'a> {
         match self.placed {
             Some(throttle) => Limits::ByPlace { throttle, topology },
@@ -98,7 +98,7 @@ impl Parties {
 
 impl ExchangeMessages {
     /// The exchange of `messages` (by rank, ascending index of aggregator). O(m log m) for m messages.
-    pub(super) fn new(messages: &Matrix, way: &Way, parties: &Parties) -> Self {
+    pub(super) fn new(messages: &Matrix, way: &PhaseKernel, parties: &Parties) -> Self {
         let aggregators = parties.aggregators.len();
         if let Some(local) = &way.local {
             let bundles = messages.grouped(|rank| local.aggregator_of(rank));
@@ -130,7 +130,7 @@ impl ExchangeMessages {
     }
 
     /// The part of `rank` in the exchange.
-    pub(super) fn part(&self, rank: Rank, way: &Way, parties: &Parties) -> Part {
+    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> Part {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = &way.local {
             return Part::Schedule(self.two_layer(rank, index, local, way, parties));
@@ -152,7 +152,14 @@ impl ExchangeMessages {
 
     /// A message of [`Part::Chains`].
     #[inline]
-    pub(super) fn message(&self, rank: Rank, side: Side, index: u32, way: &Way, parties: &Parties) -> sim::Message {
+    pub(super) fn message(
+        &self,
+        rank: Rank,
+        side: Side,
+        index: u32,
+        way: &PhaseKernel,
+        parties: &Parties,
+    ) -> sim::Message {
         let mode = way.kernel.mode;
         match side {
             Side::Send => {
@@ -168,7 +175,7 @@ impl ExchangeMessages {
     }
 
     /// The part of `rank` in blocks of steps, each of which is completed before the next. The throttle gives the steps.
-    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Part {
+    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> Part {
         let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
         let view = parties.exchange(rank, &[], &[]);
         let block =
@@ -196,7 +203,7 @@ impl ExchangeMessages {
         Part::Schedule(builder.finish())
     }
 
-    fn whole(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Schedule {
+    fn whole(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> Schedule {
         let sends: Vec<_> =
             self.sends.row(rank).iter().map(|cell| message(receiver(cell), cell, Buffer::Send)).collect();
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
@@ -209,7 +216,7 @@ impl ExchangeMessages {
         rank: Rank,
         index: Option<usize>,
         local: &LocalAggregators,
-        way: &Way,
+        way: &PhaseKernel,
         parties: &Parties,
     ) -> Schedule {
         let shares = |rank: Rank| -> Vec<Share> {

@@ -14,7 +14,7 @@
 //! for another. O(p) time per step, vectorised for empty messages.
 
 use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
-use super::exchange_messages::{Parties, Way};
+use super::exchange_messages::{Parties, PhaseKernel};
 use super::matrix::Matrix;
 use super::message_counts::Lists;
 use super::written::Written;
@@ -220,7 +220,7 @@ impl CollectiveWrite {
     /// Whether every rank exchanges with every other in both phases, empty messages included, as in the paper's pairwise.
     /// Such a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
     pub fn is_in_lockstep(&self) -> bool {
-        let pairwise = |way: &Way| way.local.is_none() && *way.kernel == PAIRWISE;
+        let pairwise = |way: &PhaseKernel| way.local.is_none() && *way.kernel == PAIRWISE;
         self.options.empty_steps && pairwise(&self.metadata) && pairwise(&self.data)
     }
 

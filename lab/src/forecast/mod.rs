@@ -26,7 +26,7 @@ mod rank_counts;
 pub mod shared_file;
 pub mod written;
 
-pub use all_to_many::{AllToMany, AllToManyOptions, Way};
+pub use all_to_many::{AllToMany, AllToManyKernel, AllToManyOptions};
 pub use collective_write::{CollectiveWrite, CollectiveWriteOptions};
 pub use message_counts::{Division, Lists, MessageCounts};
 pub use shared_file::SharedFile;

@@ -4,7 +4,7 @@ use super::Time;
 use super::engine::{Engine, What};
 use super::matching::Search;
 use super::message::{Kind, Leg, Marks, Message};
-use super::network::{Hold, Way};
+use super::network::{Distance, Hold};
 use super::program::{Handle, Work};
 use super::workload::Workload;
 use tributary::topology::Rank;
@@ -26,7 +26,7 @@ impl<W: Workload> Engine<'_, W> {
         let way = self.way(&message);
         let bytes = message.wire_bytes();
         let (begin, left) = self.network.inject(message.from, way, bytes, now);
-        if way == Way::Network && self.network.holds_links() {
+        if way == Distance::Network && self.network.holds_links() {
             self.wheel.push(begin, What::Message(Message { leg: Leg::Links, ..message }));
         } else {
             let arrival = self.network.travel(message.from, way, bytes, left);
@@ -43,7 +43,7 @@ impl<W: Workload> Engine<'_, W> {
         let (time, message) = match self.network.hold(message.from, message.to, marks.hops(), bytes, now) {
             Hold::From(begin) => (begin, Message { marks: marks.hop(), ..message }),
             Hold::Left(left) => {
-                let arrival = self.network.travel(message.from, Way::Network, bytes, left);
+                let arrival = self.network.travel(message.from, Distance::Network, bytes, left);
                 (arrival, Message { marks: marks.arrived(), leg: Leg::Door, ..message })
             }
         };
@@ -264,9 +264,9 @@ impl<W: Workload> Engine<'_, W> {
     }
 
     #[inline]
-    fn way(&self, message: &Message) -> Way {
+    fn way(&self, message: &Message) -> Distance {
         match message.marks.has(Marks::OUTSIDE) {
-            true => Way::Network,
+            true => Distance::Network,
             false => self.network.way(message.from, message.to),
         }
     }

@@ -10,7 +10,7 @@ use super::host::{Host, NONE};
 use super::machine::Machine;
 use super::matching::{Key, Search};
 use super::message::{Kind, Leg, Marks, Message};
-use super::network::{Network, Way, ticks};
+use super::network::{Distance, Network, ticks};
 use super::outcome::Outcome;
 use super::phases::Phases;
 use super::program::{Handle, Program, Work};
@@ -243,7 +243,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         let rank = message.from as Rank;
         let costs = &self.machine.host;
         let mut time = 0;
-        let outside = self.network.way(message.from, message.to) == Way::Network;
+        let outside = self.network.way(message.from, message.to) == Distance::Network;
         message.marks = message.marks.with(Marks::OUTSIDE, outside);
         if let (true, Some(connection)) = (outside, &self.machine.connection)
             && self.connect(message.from, message.to)

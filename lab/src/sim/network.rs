@@ -11,7 +11,7 @@ use tributary::topology::Topology;
 
 /// The distance of a message: inside a socket, a node, or between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Distance {
     Socket,
     Node,
     Network,
@@ -85,25 +85,25 @@ impl<'a> Network<'a> {
     }
 
     #[inline]
-    pub(super) fn way(&self, from: u32, to: u32) -> Way {
+    pub(super) fn way(&self, from: u32, to: u32) -> Distance {
         let (from, to) = (&self.sites[from as usize], &self.sites[to as usize]);
         if from.node != to.node {
-            Way::Network
+            Distance::Network
         } else if from.socket != to.socket {
-            Way::Node
+            Distance::Node
         } else {
-            Way::Socket
+            Distance::Socket
         }
     }
 
     /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the first of them leaves the rank, and
     /// when the last has.
     #[inline]
-    pub(super) fn inject(&mut self, from: u32, way: Way, bytes: u64, now: Time) -> (Time, Time) {
+    pub(super) fn inject(&mut self, from: u32, way: Distance, bytes: u64, now: Time) -> (Time, Time) {
         let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
         let site = &mut self.sites[from as usize];
         let mut begin = now.max(site.port);
-        if way == Way::Network {
+        if way == Distance::Network {
             let port = &mut self.ports[site.node as usize].inject;
             begin = begin.max(*port);
             *port = begin + ticks(self.machine.node.inject + bytes as f64 * self.machine.node.inject_byte);
@@ -114,10 +114,10 @@ impl<'a> Network<'a> {
 
     /// When the last of `bytes` arrives, of which the last left rank `from` at `left`.
     #[inline]
-    pub(super) fn travel(&mut self, from: u32, way: Way, bytes: u64, left: Time) -> Time {
+    pub(super) fn travel(&mut self, from: u32, way: Distance, bytes: u64, left: Time) -> Time {
         let latency = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit).latency;
         let travels = self.noisy(latency, self.machine.noise.latency);
-        let last = &mut self.sites[from as usize].last[usize::from(way == Way::Network)];
+        let last = &mut self.sites[from as usize].last[usize::from(way == Distance::Network)];
         *last = (left + travels).max(*last);
         *last
     }
@@ -141,7 +141,7 @@ impl<'a> Network<'a> {
                 Hold::From(begin)
             }
             None => {
-                let line = self.machine.paths[Way::Network as usize].line(bytes, self.machine.eager_limit);
+                let line = self.machine.paths[Distance::Network as usize].line(bytes, self.machine.eager_limit);
                 let slowest = route.iter().map(|link| link.byte).fold(line.byte, f64::max);
                 Hold::Left(now + ticks(bytes as f64 * slowest))
             }
@@ -150,7 +150,7 @@ impl<'a> Network<'a> {
 
     /// When a control message sent at `now` arrives: it passes no port.
     #[inline]
-    pub(super) fn control(&mut self, way: Way, now: Time) -> Time {
+    pub(super) fn control(&mut self, way: Distance, now: Time) -> Time {
         let latency = self.machine.paths[way as usize].short.latency;
         now + self.noisy(latency, self.machine.noise.latency)
     }

@@ -6,7 +6,7 @@ use crate::costly_paths::costly_paths;
 use tributary::Topology;
 use tributary::exchange::{ASCENDING_ISEND, ASCENDING_ISSEND, BALANCED, KERNELS};
 use tributary::schedule::Throttle;
-use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::{Connection, Machine, Noise, Walk};
 use tributary_lab::sim::{Outcome, Part, Side, Workload, run};
 
@@ -26,7 +26,13 @@ fn machine() -> Machine {
     machine
 }
 
-fn exchange(ranks: usize, receivers: usize, way: Way, throttle: Option<Throttle>, iterations: u32) -> AllToMany {
+fn exchange(
+    ranks: usize,
+    receivers: usize,
+    way: AllToManyKernel,
+    throttle: Option<Throttle>,
+    iterations: u32,
+) -> AllToMany {
     let topology = Topology::blocks(ranks, 6).unwrap();
     AllToMany::new(AllToManyOptions { topology, receivers, way, throttle, iterations, bytes: (32, 256) }).unwrap()
 }
@@ -60,7 +66,7 @@ fn chains_are_the_schedules_of_the_kernels() {
                     let mut machine = machine();
                     let connection = Connection { send: 2e6, receive: 3e6, held: 1e5 };
                     machine.connection = connected.then_some(connection);
-                    let lazy = exchange(ranks, receivers, Way::Flat(kernel), Some(throttle), 3);
+                    let lazy = exchange(ranks, receivers, AllToManyKernel::Flat(kernel), Some(throttle), 3);
                     let written = Written(&lazy, Mutex::new(0));
                     let outcome = simulate(&machine, ranks, &lazy, 1);
                     assert_eq!(
@@ -79,7 +85,7 @@ fn chains_are_the_schedules_of_the_kernels() {
 #[test]
 fn a_seed_gives_the_same_run_and_another_another() {
     let noisy = Machine { noise: Noise { host: 0.125, latency: 0.125 }, ..machine() };
-    let workload = exchange(24, 4, Way::Flat(&BALANCED), None, 2);
+    let workload = exchange(24, 4, AllToManyKernel::Flat(&BALANCED), None, 2);
     assert_eq!(simulate(&noisy, 24, &workload, 7), simulate(&noisy, 24, &workload, 7));
     assert_ne!(simulate(&noisy, 24, &workload, 7).end(), simulate(&noisy, 24, &workload, 8).end());
     assert_eq!(simulate(&machine(), 24, &workload, 7), simulate(&machine(), 24, &workload, 8));
@@ -87,8 +93,8 @@ fn a_seed_gives_the_same_run_and_another_another() {
 
 #[test]
 fn two_layers_send_fewer_messages_and_gather_first() {
-    let flat = simulate(&machine(), 24, &exchange(24, 4, Way::Flat(&ASCENDING_ISSEND), None, 2), 0);
-    let layers = simulate(&machine(), 24, &exchange(24, 4, Way::TwoLayer(1), None, 2), 0);
+    let flat = simulate(&machine(), 24, &exchange(24, 4, AllToManyKernel::Flat(&ASCENDING_ISSEND), None, 2), 0);
+    let layers = simulate(&machine(), 24, &exchange(24, 4, AllToManyKernel::TwoLayer(1), None, 2), 0);
     assert_eq!(flat.messages, 2 * (23 * 4));
     // 5 members of each of 4 nodes, then 4 local aggregators to 4 receivers, which they are themselves.
     assert_eq!(layers.messages, 2 * (20 + 4 * 3));
@@ -99,7 +105,7 @@ fn two_layers_send_fewer_messages_and_gather_first() {
 #[test]
 fn isend_floods_and_issend_does_not() {
     let run = |kernel| {
-        let workload = exchange(48, 4, Way::Flat(kernel), None, 20);
+        let workload = exchange(48, 4, AllToManyKernel::Flat(kernel), None, 20);
         simulate(&machine(), 48, &workload, 0)
     };
     let (isend, issend) = (run(&ASCENDING_ISEND), run(&ASCENDING_ISSEND));
@@ -111,7 +117,7 @@ fn isend_floods_and_issend_does_not() {
 #[test]
 fn bad_numbers_are_one_line() {
     let topology = Topology::blocks(4, 2).unwrap();
-    let way = Way::Flat(&BALANCED);
+    let way = AllToManyKernel::Flat(&BALANCED);
     let good = AllToManyOptions { topology, receivers: 2, way, throttle: None, iterations: 1, bytes: (1, 2) };
     let bad = [
         (AllToManyOptions { receivers: 0, ..good.clone() }, "receivers: 0; allowed: 1 to 4, the ranks"),

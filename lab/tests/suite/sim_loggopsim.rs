@@ -7,7 +7,7 @@ use crate::log_gops::{NS, log_gops};
 use tributary::Topology;
 use tributary::hints::KernelHint;
 use tributary::schedule::Throttle;
-use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::run;
 
 /// Kernel, ranks, receivers, the end of the last rank in nanoseconds.
@@ -54,8 +54,8 @@ fn schedules_take_as_long_as_in_loggopsim() {
     for (kernel, ranks, receivers, theirs) in THEIRS {
         let topology = Topology::blocks(ranks, 4).unwrap();
         let way = match kernel.parse().unwrap() {
-            KernelHint::Flat(kernel) => Way::Flat(kernel),
-            KernelHint::TwoLayer => Way::TwoLayer(1),
+            KernelHint::Flat(kernel) => AllToManyKernel::Flat(kernel),
+            KernelHint::TwoLayer => AllToManyKernel::TwoLayer(1),
             KernelHint::Auto => panic!("auto is no kernel"),
         };
         let throttle = Some(Throttle::batch(4));

@@ -4,19 +4,13 @@ use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::device;
-use crate::engine::agreed::Agreed;
-use crate::engine::api::file::File;
-use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
-use crate::engine::api::patience::Part;
-use crate::engine::api::report::{CallReport, Clock, Lap};
-use crate::engine::api::staging::Target;
 use crate::engine::call::{Call, CallMemory};
-use crate::engine::data::reading::Reading;
-use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
-use crate::engine::plan::{self, Direction};
-use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{direct_read, guarded, size};
+use crate::engine::direction::Direction;
+use crate::engine::file::File;
+use crate::engine::plan;
+use crate::engine::record::report::CallReport;
+use crate::engine::staging::Target;
 use crate::error::Result;
 
 /// The result of a collective read on one rank.
@@ -103,62 +97,5 @@ impl File {
         let mut call = Call { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
         let report = self.call(&mut call, readable).await?;
         Ok(ReadReport { bytes: call.moved, call: report })
-    }
-
-    /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.
-    pub(in crate::engine) fn file_end(&mut self) -> Result<u64> {
-        let rank = self.endpoint.rank();
-        if self.setup.roles.aggregators.first() != Some(&rank) {
-            return Ok(u64::MAX);
-        }
-        self.own_file_end()
-    }
-
-    /// The end of the file, as the system reports it to this rank.
-    pub(in crate::engine) fn own_file_end(&mut self) -> Result<u64> {
-        size(&self.storage(), self.endpoint.rank(), &self.setup.path)
-    }
-
-    /// Reads by the two-phase exchange. Collective.
-    ///
-    /// # Errors
-    /// Those of the fabric.
-    pub(in crate::engine) async fn exchange_read(
-        &mut self,
-        extents: &Extents,
-        (layout, mut sink): (&BufferLayout, Sink<'_>),
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<()> {
-        self.patience.go_on(Part::Metadata);
-        let plan = self.plan(extents, layout, agreed, clock, done).await?;
-        let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
-        clock.lap(Lap::Flatten);
-        let rounds =
-            Reading::new(&plan, &plan.data, sink.reborrow()).watched(&self.patience).timed(self.diary.is_some());
-        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
-        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
-        self.settle(done).await;
-        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
-        done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
-        Ok(())
-    }
-
-    /// Reads an access that needs no other rank. Local.
-    pub(in crate::engine) fn read_directly(
-        &mut self,
-        extents: &Extents,
-        (layout, sink): (&BufferLayout, Sink<'_>),
-    ) -> Outcome {
-        if extents.count() == 0 {
-            return Outcome::default();
-        }
-        let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
-        let read = self.storage().and_then(|storage| {
-            guarded("read", 0, || direct_read::read(&*storage, extents, layout, sink, bridge))
-                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
-        });
-        read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
     }
 }

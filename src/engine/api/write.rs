@@ -1,25 +1,17 @@
 //! The collective write: its public calls, and what it does differently from a read in a [call](super::super::call).
 
 use std::pin::pin;
-use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extent, Extents, Source};
+use crate::access::{BufferLayout, Extents, Source};
 use crate::device;
-use crate::drivers::{Mode, Storage};
-use crate::engine::agreed::Agreed;
-use crate::engine::api::file::File;
-use crate::engine::api::finish_call::CallTotals;
+use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
-use crate::engine::api::patience::Part;
-use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::call::{Call, CallMemory};
-use crate::engine::data::lending::Lender;
-use crate::engine::data::writing::Writing;
-use crate::engine::opening::Access;
-use crate::engine::plan::{self, Direction, Plan};
-use crate::engine::shared::write::sorted;
-use crate::engine::storage::direct;
-use crate::engine::storage::window_queue::Outcome;
+use crate::engine::direction::Direction;
+use crate::engine::file::File;
+use crate::engine::plan;
+use crate::engine::record::report::CallReport;
+use crate::engine::ways::write_windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
@@ -136,67 +128,5 @@ impl File {
         let (extents, layout) = sorted.as_ref().map_or((asked, layout), |(extents, layout)| (extents, layout));
         let memory = CallMemory::Source(layout, source);
         self.call(&mut Call { asked, extents, memory, moved: 0 }, writable).await
-    }
-
-    /// Writes by the two-phase exchange. Collective.
-    ///
-    /// # Errors
-    /// Those of the fabric.
-    pub(in crate::engine) async fn exchange_write(
-        &mut self,
-        (extents, layout, source): Access<'_>,
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<()> {
-        self.patience.go_on(Part::Metadata);
-        let plan = self.plan(extents, layout, agreed, clock, done).await?;
-        let told = self.announce_writes(&plan, agreed);
-        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
-        // returns to the owner of the memory.
-        let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
-        let rounds = Writing::new(&plan, &plan.data, source).watched(&self.patience).timed(self.diary.is_some());
-        let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
-        clock.lap(Lap::Elsewhere);
-        let ran = ran.map(|counts| done.counts = counts);
-        // Also after an error: the worker writes what is lent.
-        self.settle(done).await;
-        if let Some((storage, range)) = told {
-            self.setup.driver.has_written(&*storage, range);
-        }
-        ran
-    }
-
-    /// Tells the file system what this rank is about to write as an aggregator, if the hints say so; what it was told, and through
-    /// which handle. Local.
-    fn announce_writes(&self, plan: &Plan, agreed: &Agreed) -> Option<(Arc<dyn Storage>, Extent)> {
-        if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
-            return None;
-        }
-        let aggregators = &self.setup.roles(plan.bytes).aggregators;
-        let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
-        // Of a plan that is used again, bytes are as far from its domains as the queue moves the windows.
-        let by = self.queue.as_ref()?.shift() as u64;
-        let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
-        let range = plan.domains.range(own, start, end);
-        let (storage, range) =
-            (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
-        self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
-    }
-
-    /// Writes an access that needs no other rank. Local.
-    pub(in crate::engine) fn write_directly(
-        &mut self,
-        extents: &Extents,
-        layout: &BufferLayout,
-        source: Source<'_>,
-    ) -> Outcome {
-        if extents.count() == 0 {
-            return Outcome::default();
-        }
-        match self.storage() {
-            Ok(storage) => direct::write(&*storage, (extents, layout, source), self.endpoint.rank(), &self.setup.path),
-            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
-        }
     }
 }

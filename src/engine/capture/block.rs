@@ -6,9 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::access::{BufferLayout, Extent, Extents, Packer, varint};
-use crate::engine::api::diary::{Diary, Round};
-use crate::engine::api::report::Seconds;
-use crate::engine::plan::Direction;
+use crate::engine::direction::Direction;
+use crate::engine::record::diary::{Diary, Round};
+use crate::engine::record::report::Seconds;
 use crate::error::{Error, Result};
 
 /// A list of extents, relative to its lowest offset. Lists have numbers, from 0 on in the order of the block.

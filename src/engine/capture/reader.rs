@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{self, Call};
 use super::layout::{Entry, Header, read_front};
-use crate::engine::api::diary::Diary;
-use crate::engine::api::report::CallReport;
+use crate::engine::record::diary::Diary;
+use crate::engine::record::report::CallReport;
 use crate::error::{Error, Result};
 use crate::topology::{Rank, Topology};
 

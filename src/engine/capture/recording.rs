@@ -8,9 +8,9 @@ use super::block::{Encoder, Place, diary_body};
 use super::layout::Asked;
 use super::target::Target;
 use crate::access::{BufferLayout, Extents};
-use crate::engine::api::diary::Diary;
-use crate::engine::api::report::CallReport;
-use crate::engine::plan::Direction;
+use crate::engine::direction::Direction;
+use crate::engine::record::diary::Diary;
+use crate::engine::record::report::CallReport;
 use crate::error::Error;
 
 /// Lists that are held are encoded when they take more memory than this, in bytes; otherwise when the file is closed.

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use crate::access::Sink;
 use crate::drivers::Window;
-use crate::engine::data::flow::Outflow;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
+use crate::engine::lists::flow::Outflow;
 use crate::engine::metadata::variable_exchange::slot_of;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;

@@ -7,12 +7,12 @@ use bytes::Bytes;
 
 use crate::access::Source;
 use crate::drivers::Window;
-use crate::engine::data::buffer::PieceOfWindow;
-use crate::engine::data::flow::Outflow;
-use crate::engine::data::lending::Lender;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
+use crate::engine::lists::flow::Outflow;
+use crate::engine::lists::lending::Lender;
 use crate::engine::metadata::variable_exchange::slot_of;
+use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};

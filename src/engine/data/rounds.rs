@@ -4,72 +4,24 @@
 //! take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it, and the exchange
 //! cannot deadlock across rounds.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
-use crate::engine::api::diary::Exchanged;
-use crate::engine::api::patience::{Part, Patience};
-use crate::engine::data::flow::{Agenda, Outflow};
 use crate::engine::data::windows::Windows;
+use crate::engine::direction::Direction;
+use crate::engine::lists::flow::{Agenda, Outflow};
 use crate::engine::metadata::phase::Phase;
-use crate::engine::plan::{Direction, Plan};
+use crate::engine::patience::{Part, Patience};
+use crate::engine::plan::Plan;
+use crate::engine::record::totals::DataCounts;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
 use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
-use crate::fabric::Traffic;
 use crate::schedule::Schedule;
 use crate::topology::Rank;
 
 /// The tag of the data phase.
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
-
-/// The counts of the data phase on this rank.
-#[derive(Debug, Default)]
-pub struct DataCounts {
-    /// Messages and bytes sent.
-    pub traffic: Traffic,
-    /// Number of rounds in which this rank owned a window with data.
-    pub windows: u64,
-    /// For each fan-in, the number of rounds in which this aggregator had it.
-    pub fan_in: BTreeMap<u32, u64>,
-    /// Bytes that this rank copied to or from shared memory of its node in place of messages.
-    pub in_memory: u64,
-    /// Time in packing and exchange.
-    pub exchange: Duration,
-    /// Time in placement.
-    pub placement: Duration,
-    /// The rounds in which this rank owned a window, where they are timed.
-    pub rounds: Option<Vec<Exchanged>>,
-}
-
-impl DataCounts {
-    /// Counts a window with data of `ranks` ranks.
-    pub fn opened(&mut self, ranks: usize) {
-        self.windows += 1;
-        *self.fan_in.entry(ranks as u32).or_default() += 1;
-    }
-
-    /// Counts a round that began then and has ended; this rank `owned` a window in it, with data of so many ranks and of so many
-    /// bytes of the file, or none.
-    pub fn exchanged(
-        &mut self,
-        round: u64,
-        begin: Instant,
-        (traffic, placement): (Traffic, Duration),
-        owned: Option<(usize, u64)>,
-    ) {
-        let took = begin.elapsed();
-        self.traffic += traffic;
-        self.placement += placement;
-        self.exchange += took.saturating_sub(placement);
-        if let (Some(rounds), Some((ranks, bytes))) = (&mut self.rounds, owned) {
-            rounds.push(Exchanged { round, ranks: ranks as u32, bytes, begin, end: begin + took });
-        }
-    }
-}
 
 /// See the module.
 pub struct Rounds<'a> {
@@ -98,7 +50,7 @@ impl<'a> Rounds<'a> {
     pub fn new(plan: &'a Plan, phase: &'a Phase, direction: Direction) -> Self {
         let domains = &plan.domains;
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
-        let outflow = |o: &crate::engine::plan::flatten::ListsToSend| {
+        let outflow = |o: &crate::engine::lists::flatten::ListsToSend| {
             Outflow::new(o.aggregator, o.file.clone(), o.memory.clone())
         };
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();

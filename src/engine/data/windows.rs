@@ -3,12 +3,12 @@
 //! The sizes of the messages, the covered bytes and overlaps of sources are known from the metadata, before any data is sent.
 
 use crate::drivers::{Domains, Window};
-use crate::engine::data::coverage::Coverage;
-use crate::engine::data::flow::{Advanced, Agenda, Flow, Inflow};
+use crate::engine::facts::tiling::Tiling;
+use crate::engine::lists::flow::{Advanced, Agenda, Flow, Inflow};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
 use crate::engine::policy::LARGE_IN_WINDOW;
-use crate::engine::shared::Tiling;
+use crate::engine::storage::coverage::Coverage;
 use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;

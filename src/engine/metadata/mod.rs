@@ -14,10 +14,11 @@ use bytes::Bytes;
 use crate::access::{Packed, varint};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
+use crate::engine::lists::flatten::ListsToSend;
 use crate::engine::metadata::phase::Phase;
-use crate::engine::plan::flatten::ListsToSend;
 use crate::engine::two_layer::merge::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
+use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
 use crate::exchange::Route;
 use crate::exchange::local::LocalAggregators;
@@ -28,18 +29,6 @@ use crate::topology::Rank;
 /// The tag of the messages between members and their local aggregator.
 pub const MEMBER_TAG: u16 = FIRST_FREE_TAG;
 const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
-
-/// Lists by aggregator, ascending.
-pub type Lists = Vec<(usize, Packed)>;
-
-/// The plan of a local aggregator for the data phase.
-#[derive(Debug, Clone)]
-pub struct LocalPlan {
-    /// Its members with data, ascending, with their lists.
-    pub members: Vec<(Rank, Lists)>,
-    /// The merged lists by ascending aggregator; members are indices into `members`.
-    pub merged: Vec<Merged>,
-}
 
 /// The result of the metadata phase on one rank.
 #[derive(Debug, Clone, Default)]
@@ -191,7 +180,7 @@ async fn gather_by_messages(
 }
 
 /// The lists of the members that have some.
-fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, Lists)>> {
+fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, ListsByAggregator)>> {
     let mut lists = Vec::with_capacity(bodies.len());
     for (member, body) in bodies {
         let list = tagged(body, aggregators)?;
@@ -202,8 +191,8 @@ fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(R
     Ok(lists)
 }
 
-fn make_local_plan(members: Vec<(Rank, Lists)>, domains: &Domains) -> LocalPlan {
-    let mut by_aggregator = std::collections::BTreeMap::<usize, Lists>::new();
+fn make_local_plan(members: Vec<(Rank, ListsByAggregator)>, domains: &Domains) -> LocalPlan {
+    let mut by_aggregator = std::collections::BTreeMap::<usize, ListsByAggregator>::new();
     for (index, (_, lists)) in members.iter().enumerate() {
         for (aggregator, packed) in lists {
             by_aggregator.entry(*aggregator).or_default().push((index, packed.clone()));
@@ -220,7 +209,7 @@ fn merge_by_local(
     local: &LocalAggregators,
     domains: &Domains,
 ) -> Vec<(Rank, Packed)> {
-    let mut groups = std::collections::BTreeMap::<Rank, Lists>::new();
+    let mut groups = std::collections::BTreeMap::<Rank, ListsByAggregator>::new();
     for (source, packed) in incoming {
         groups.entry(local.aggregator_of(source)).or_default().push((source, packed));
     }
@@ -235,7 +224,7 @@ fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a
 }
 
 /// One message body for each aggregator: (member, list) for every member that has data for it.
-fn by_member(aggregators: usize, members: &[(Rank, Lists)]) -> Vec<Vec<u8>> {
+fn by_member(aggregators: usize, members: &[(Rank, ListsByAggregator)]) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     for (member, lists) in members {
         for (aggregator, packed) in lists {
@@ -255,7 +244,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
 }
 
 /// Decodes a body of lists, each behind a number below `limit`.
-fn tagged(mut body: Bytes, limit: usize) -> Result<Lists> {
+fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     let mut lists = Vec::new();
     while !body.is_empty() {
         let mut at = 0;

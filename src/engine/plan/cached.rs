@@ -5,56 +5,16 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
-use crate::engine::agreed::Agreed;
-use crate::engine::api::setup::Setup;
+use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
-use crate::engine::lanes::lanes;
-use crate::engine::plan::auto_choice::AutoChoice;
-use crate::engine::plan::choice::Way;
-use crate::engine::plan::trials::{CallTimes, TrialOutcome, Trials};
-use crate::engine::plan::{Direction, Plan};
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::reuse::{AccessShift, Reuse};
+use crate::engine::plan::Plan;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};
-
-/// How a rank's access relates to those of the plans that are kept; of plans there is a bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessShift {
-    /// It is another access.
-    No,
-    /// It is that of these plans, shifted by so many bytes.
-    Shifted(u64, i64),
-    /// It is empty, as those of these plans are, so any shift of the other ranks fits.
-    Nothing(u64),
-}
-
-impl AccessShift {
-    /// For the agreement: the plans that fit, and the least and the greatest shift that fit, as unsigned numbers in order.
-    pub const fn lanes(self) -> [u64; 3] {
-        match self {
-            Self::No => [0, 0, 0],
-            Self::Shifted(plans, by) => [plans, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
-            Self::Nothing(plans) => [plans, u64::MAX, 0],
-        }
-    }
-
-    /// The plan, and the shift, that all ranks agree on, from the combined lanes.
-    pub fn agreed(plans: u64, lowest: u64, highest: u64) -> Option<Reuse> {
-        let by = |lane: u64| (lane ^ (1 << 63)) as i64;
-        // If no rank has data, the shift is 0.
-        let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| by(lowest)) };
-        shift.filter(|_| plans != 0).map(|shift| Reuse { plan: plans.trailing_zeros() as usize, shift })
-    }
-}
-
-lanes! {
-    /// A plan that fits on all ranks.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-    pub struct Reuse {
-        /// Its place among those that are kept.
-        pub plan: usize,
-        /// The bytes by which every rank's access is shifted from that of the plan, if that is the only change.
-        pub shift: i64,
-    }
-}
+use crate::engine::roles::auto_choice::AutoChoice;
+use crate::engine::roles::choice::Layering;
+use crate::engine::roles::trials::{CallTimes, TrialOutcome, Trials};
+use crate::engine::setup::Setup;
 
 /// The plans of a file: of as many accesses as take turns, within bounds. They are the same, in the same order, on all ranks, since
 /// all ranks take part in every exchange, which finds or makes one.
@@ -146,7 +106,7 @@ pub enum PlanDecision {
     /// It has this plan, whose windows are shifted by so many bytes.
     Has(Arc<Plan>, i64),
     /// It makes a plan that goes this way.
-    Makes(Way),
+    Makes(Layering),
 }
 
 impl DirectionPlans {
@@ -234,13 +194,13 @@ mod tests {
     use super::*;
     use crate::drivers::{DriverName, Layout, Written, driver};
     use crate::engine::metadata::Announced;
-    use crate::engine::plan::auto_choice::{AutoKernel, ChosenBy};
-    use crate::engine::plan::choice::{Candidate, Layered};
+    use crate::engine::roles::auto_choice::{AutoKernel, ChosenBy};
+    use crate::engine::roles::choice::{Candidate, Layered};
     use crate::hints::Hints;
     use crate::topology::Topology;
 
-    const FLAT: Way = Way { layered: Layered { metadata: false, data: false }, local: 0 };
-    const LAYERED: Way = Way { layered: Layered { metadata: true, data: true }, local: 1 };
+    const FLAT: Layering = Layering { layered: Layered { metadata: false, data: false }, local: 0 };
+    const LAYERED: Layering = Layering { layered: Layered { metadata: true, data: true }, local: 1 };
     const MOVED: i64 = 1 << 20;
 
     fn setup() -> Setup {
@@ -248,7 +208,7 @@ mod tests {
         Setup::dry(0, Topology::blocks(8, 4).unwrap(), Layout::of(1, 1), posix, Hints::default()).unwrap()
     }
 
-    fn plan(setup: &Setup, way: Way, ways: Vec<Candidate>) -> Arc<Plan> {
+    fn plan(setup: &Setup, way: Layering, ways: Vec<Candidate>) -> Arc<Plan> {
         let bytes = 1 << 30;
         let roles = setup.roles(bytes);
         let written = Written { start: 0, end: bytes, bytes, histogram: &[] };

@@ -2,7 +2,7 @@
 
 use crate::access::pieces::Piece;
 use crate::access::{BufferLayout, Extents, Sink};
-use crate::engine::plan::flatten::{in_order, overlap};
+use crate::engine::lists::flatten::{in_order, overlap};
 
 /// A part of the buffer that gets a copy of another part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct DuplicateRead {
     pub len: u64,
 }
 
-/// The parts below `limit` that [`crate::engine::plan::flatten::flatten`] leaves out. For ascending extents there are none, at no
+/// The parts below `limit` that [`crate::engine::lists::flatten::flatten`] leaves out. For ascending extents there are none, at no
 /// cost; otherwise O(extents log extents) time and 64 bytes each.
 pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<DuplicateRead> {
     let mut duplicate_reads = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::access::Extent;
     use crate::drivers::Domains;
-    use crate::engine::plan::flatten::flatten;
+    use crate::engine::lists::flatten::flatten;
     use proptest::prelude::*;
 
     proptest! {

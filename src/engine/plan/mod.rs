@@ -1,29 +1,19 @@
 //! The plan of a collective call: the agreement before an exchange, and the lists to exchange.
 
-pub mod auto_choice;
 pub(in crate::engine) mod cached;
-pub mod choice;
 pub(in crate::engine) mod duplicate_reads;
-pub(in crate::engine) mod flatten;
 pub mod planning;
-pub(in crate::engine) mod roles;
-pub mod touched;
-pub mod trials;
-
-use serde::{Deserialize, Serialize};
 
 use crate::access::{BufferLayout, Extent, Extents};
-use crate::collectives::{agree, allgather, allreduce};
+use crate::collectives::{agree, allreduce};
 use crate::drivers::{Domains, Written};
-use crate::engine::api::report::{Clock, Lap};
-use crate::engine::api::setup::Setup;
 use crate::engine::facts::Amount;
-use crate::engine::lanes::{get, message};
+use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
-use crate::engine::plan::choice::{Candidate, Way};
-use crate::engine::plan::flatten::{ListsToSend, flatten};
-use crate::engine::ranges::RankRanges;
+use crate::engine::record::report::{Clock, Lap};
+use crate::engine::roles::choice::{Candidate, Layering};
+use crate::engine::setup::Setup;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::Sum;
@@ -31,45 +21,6 @@ use crate::topology::Rank;
 
 /// Number of parts of the range in which bytes are counted, for file domains by density.
 pub const HISTOGRAM: usize = 1024;
-
-/// The direction of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From memory to the file.
-    Write,
-    /// From the file to memory.
-    Read,
-}
-
-impl Direction {
-    /// `write` or `read`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Read => "read",
-        }
-    }
-
-    /// The hint that switches collective buffering.
-    pub(in crate::engine) fn switch_key(self) -> &'static str {
-        match self {
-            Self::Write => "romio_cb_write",
-            Self::Read => "romio_cb_read",
-        }
-    }
-}
-
-/// Whether no two ranks' ranges overlap. Collective: an allgather of 16 bytes a rank, for calls of large requests only.
-///
-/// # Errors
-/// Those of the fabric.
-pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
-    let (start, end) = file.span().unwrap_or_default();
-    let all = allgather(endpoint, &[&setup.topology], &message(&[start, end])).await?;
-    let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
-    Ok(RankRanges::of(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
-}
 
 /// The parts of a call that a later call with the same access can reuse.
 #[derive(Debug, Clone)]
@@ -83,7 +34,7 @@ pub struct Plan {
     /// The data phase.
     pub data: std::sync::Arc<Phase>,
     /// The way of the messages.
-    pub way: Way,
+    pub way: Layering,
     /// The ways that the call could go, the one that was predicted to be best first. None in the plan of a trial.
     pub ways: Vec<Candidate>,
     /// Bytes of the call, over all ranks.
@@ -101,7 +52,7 @@ impl Plan {
         setup: &Setup,
         amount: &Amount,
         (file, layout): (&Extents, &BufferLayout),
-        (way, new_windows): (Option<Way>, usize),
+        (way, new_windows): (Option<Layering>, usize),
         clock: &mut Clock,
     ) -> Result<Self> {
         let roles = setup.roles(amount.bytes);

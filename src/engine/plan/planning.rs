@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use crate::access::Extents;
 use crate::drivers::{Domains, Driver, Layout, Written};
-use crate::engine::api::report::FanIn;
-use crate::engine::api::setup::Setup;
-use crate::engine::data::flow::Flow;
 use crate::engine::facts::Amount;
+use crate::engine::lists::flatten::flatten_file;
+use crate::engine::lists::flow::Flow;
 pub use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
-use crate::engine::plan::flatten::flatten_file;
 use crate::engine::plan::{HISTOGRAM, count_bytes};
+use crate::engine::record::report::FanIn;
+use crate::engine::setup::Setup;
 use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};

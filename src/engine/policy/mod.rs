@@ -40,9 +40,9 @@ pub const WORTH_OPENING: u64 = 1 << 20;
 pub const MAX_CHECKED_PIECES: u64 = 1024;
 /// Most ranges of ranks that are kept; with more, it is not known whether they overlap.
 pub const MAX_RANGES: usize = 256;
-/// Most bytes of a rank's data, with its extents, that go with the opening: a slot has room for them.
+/// Most bytes of a rank's data, with its extents, that go with the first agreement: a slot has room for them.
 pub const SMALL_OF_ONE: u64 = 12 << 10;
-/// Most bytes of the data of all ranks in the opening, with the extents: rank 0 writes them while all wait.
+/// Most bytes of the data of all ranks in the first agreement, with the extents: rank 0 writes them while all wait.
 pub const SMALL_OF_ALL: usize = 56 << 10;
 /// Gaps below so many bytes belong to what a host holds: a call on the file costs about what copying so many bytes does. Nobody
 /// may write a wider gap together with what is around it (data sieving), because another host may write there.

@@ -1,11 +1,14 @@
 //! The path of a call. The rules are pure, and look at nothing but what ranks agree on: the same on all ranks.
 
+use std::fmt::{Display, Formatter};
+
+use serde::{Deserialize, Serialize};
+
 use super::reason::Reason;
 use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
-use crate::engine::agreed::Agreed;
-use crate::engine::api::report::Path;
+use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
-use crate::engine::plan::Direction;
+use crate::engine::facts::agreed::Agreed;
 use crate::hints::{Hints, Overlap, Switch};
 
 /// What the rules look at in every call on a file.
@@ -19,6 +22,42 @@ pub struct Rules<'a> {
     pub direction: Direction,
     /// Whether the ranks share memory; otherwise they exchange messages.
     pub in_memory: bool,
+}
+
+/// How a call goes to the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// The two-phase exchange.
+    Exchange,
+    /// Through memory that all ranks share, or those of each host: no byte of data goes from one host to another.
+    Shared,
+    /// To rank 0, with the agreement: rank 0 wrote all bytes.
+    Root,
+    /// Every rank writes, or reads, its own extents.
+    Direct,
+    /// There were no bytes to write or read.
+    #[default]
+    Nothing,
+}
+
+impl Path {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::Shared => "shared",
+            Self::Root => "root",
+            Self::Direct => "direct",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// The way of a call, after its first agreement.
@@ -94,7 +133,7 @@ impl Rules<'_> {
     }
 
     /// Whether the ranks still have to find out whether their ranges overlap
-    /// ([`truly_disjoint`](crate::engine::plan::truly_disjoint)): they have written or would write directly.
+    /// ([`truly_disjoint`](crate::engine::agreement::truly_disjoint)): they have written or would write directly.
     pub fn must_look(&self, agreed: &Agreed) -> bool {
         let would = || self.switch() == Switch::Automatic && self.choose(agreed).0 == Way::Direct;
         self.direction == Direction::Write && agreed.disjoint.is_none() && (agreed.transferred > 0 || would())
@@ -168,8 +207,8 @@ mod tests {
     use super::super::itself::tests::with;
     use super::*;
     use crate::access::Extents;
-    use crate::engine::agreed::tests::agreed;
-    use crate::engine::shared::Tiling;
+    use crate::engine::facts::agreed::tests::agreed;
+    use crate::engine::facts::tiling::Tiling;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };

@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::plan::Direction;
+use crate::engine::direction::Direction;
 
 /// Why a call took its path. In JSON an object whose `name` says which of these it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -117,37 +117,5 @@ impl Display for Reason {
             Self::NoMemory => "no memory for windows",
             Self::Unknown => "",
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::api::report::CallReport;
-
-    /// As JSON a report has the words, and the reason by name; what was captured without a name keeps its words.
-    #[test]
-    fn reasons_are_words_and_values() {
-        let reason = Reason::SmallRequests { mean: 200, large: 16_384 };
-        let report = CallReport { reason, ..CallReport::default() };
-        let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(json["why"], "requests of 200 bytes on average; 16384 and more go directly");
-        assert_eq!(json["reason"], serde_json::json!({ "name": "small_requests", "mean": 200, "large": 16_384 }));
-        let back = |json| serde_json::from_value::<CallReport>(json).unwrap();
-        assert_eq!(back(json.clone()), report);
-        for name in [serde_json::json!({ "name": "of_a_later_version", "mean": 1 }), serde_json::Value::Null] {
-            let mut other = json.clone();
-            other["reason"] = name;
-            if other["reason"].is_null() {
-                other.as_object_mut().unwrap().remove("reason");
-            }
-            let told = back(other);
-            assert!(told.reason.is_unknown() && told.why().to_string() == report.why().to_string(), "{told:?}");
-        }
-        let on = Reason::Switch { direction: Direction::Read, on: true };
-        assert_eq!(
-            (on.to_string().as_str(), Reason::Small { bytes: 7 }.to_string().as_str()),
-            ("romio_cb_read=enable", "7 bytes in all: the first aggregator takes them",)
-        );
     }
 }

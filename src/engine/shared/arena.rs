@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::tiling::Tiling;
 use crate::access::Extent;
+use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::{CACHED_RING, WINDOW, WINDOWS_AHEAD};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 

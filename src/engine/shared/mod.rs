@@ -15,29 +15,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`opening`] | the first meeting: the facts of all ranks, and what the last to arrive does at once |
-//! | [`small`] | calls that fit in the slots |
-//! | [`held`] | what the ranks of one of several hosts hold |
 //! | [`arena`] | the ring of windows, its bits, the positions of ranks |
-//! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
 //! | [`placing`] | copies a rank's bytes into the windows |
 //! | [`window_writer`] | writes complete windows to the file |
 //! | [`ordered`] | places ranks one after the other, if they overlap |
 //! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
-//! | [`write`](mod@write), [`read`](mod@read) | the two calls |
+//!
+//! The meetings are in `agreement`, the two calls in `ways`.
 
-mod arena;
-mod held;
-mod opening;
-mod ordered;
-mod placing;
-mod read;
-pub(in crate::engine) mod small;
-mod tiling;
-mod window_reader;
-mod window_writer;
-pub(in crate::engine) mod write;
+pub(in crate::engine) mod arena;
+pub(in crate::engine) mod ordered;
+pub(in crate::engine) mod placing;
+pub(in crate::engine) mod window_reader;
+pub(in crate::engine) mod window_writer;
 
 pub use arena::{AREA, Arena, CONTROL};
-pub(in crate::engine) use opening::windows;
-pub use tiling::Tiling;

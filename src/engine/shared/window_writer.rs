@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::arena::{Arena, PROGRESS, Windows};
-use super::tiling::Tiling;
 use crate::access::Extent;
+use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_FOR_CALL;
 use crate::engine::storage::sieve::{Group, Sieve};
 use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};

@@ -1,6 +1,8 @@
 //! What is done with the shared file behind the trait [`Storage`]: whole writes and reads, and failures of one rank.
 
+pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
+pub(in crate::engine) mod coverage;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
 pub(in crate::engine) mod scratch;
@@ -14,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::data::buffer::PieceOfWindow;
+use crate::engine::storage::buffer::PieceOfWindow;
 use crate::error::Error;
 use crate::topology::Rank;
 

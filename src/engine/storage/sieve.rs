@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::access::Extent;
 use crate::drivers::Window;
-use crate::engine::data::buffer::{PieceOfWindow, WindowBuffer};
-use crate::engine::data::coverage::Coverage;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, REMOTE_CALL};
+use crate::engine::storage::buffer::{PieceOfWindow, WindowBuffer};
+use crate::engine::storage::coverage::Coverage;
 use crate::engine::storage::{Failure, Storage, read_all, write_all, write_all_pieces};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;

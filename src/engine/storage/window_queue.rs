@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
-use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::worker::{Job, Task, WindowDone, Worker, WorkerGone};
 use crate::error::{Error, Result};

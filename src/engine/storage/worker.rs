@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
-use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::sieve::{Sieve, read_window, write_window};
 use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
 use crate::fabric::Idle;

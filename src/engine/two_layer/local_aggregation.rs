@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::drivers::Domains;
-use crate::engine::data::flow::{Agenda, Flow};
-use crate::engine::metadata::LocalPlan;
+use crate::engine::lists::flow::{Agenda, Flow};
+use crate::engine::two_layer::LocalPlan;
 use crate::engine::two_layer::merge::Merger;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;

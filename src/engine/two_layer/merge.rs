@@ -8,8 +8,8 @@ use bytes::Bytes;
 use crate::access::pairs::{PairCursor, PairEncoder};
 use crate::access::{Extent, Packed};
 use crate::drivers::Domains;
-use crate::engine::data::flow::Flow;
-use crate::engine::plan::flatten::CoalescingPacker;
+use crate::engine::lists::flatten::CoalescingPacker;
+use crate::engine::lists::flow::Flow;
 use crate::engine::two_layer::overlaps::{Overlaps, shared};
 
 /// Marks the end of a window in the order.

@@ -9,3 +9,19 @@ pub(in crate::engine) mod local_aggregation;
 pub(in crate::engine) mod merge;
 pub(in crate::engine) mod node;
 pub(in crate::engine) mod overlaps;
+
+use crate::access::Packed;
+use crate::engine::two_layer::merge::Merged;
+use crate::topology::Rank;
+
+/// ListsByAggregator by aggregator, ascending.
+pub type ListsByAggregator = Vec<(usize, Packed)>;
+
+/// The plan of a local aggregator for the data phase.
+#[derive(Debug, Clone)]
+pub struct LocalPlan {
+    /// Its members with data, ascending, with their lists.
+    pub members: Vec<(Rank, ListsByAggregator)>,
+    /// The merged lists by ascending aggregator; members are indices into `members`.
+    pub merged: Vec<Merged>,
+}

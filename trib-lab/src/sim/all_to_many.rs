@@ -8,7 +8,7 @@ use trib::{Failure, limits, say};
 use tributary::Topology;
 use tributary::hints::KernelHint;
 use tributary::schedule::{SendMode, Throttle};
-use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::Noise;
 use tributary_lab::sim::{self, Machine, Outcome, Workload, goal};
 
@@ -88,13 +88,13 @@ pub fn run_with_bar(
 }
 
 /// The way of a kernel's name.
-pub fn way(kernel: &str, local_aggregators: usize) -> Result<Way, Failure> {
+pub fn way(kernel: &str, local_aggregators: usize) -> Result<AllToManyKernel, Failure> {
     Ok(match kernel.parse()? {
         KernelHint::Auto => {
             return Err(Failure::new("kernel: auto, which is of collective writes; allowed: a kernel".to_string()));
         }
-        KernelHint::Flat(kernel) => Way::Flat(kernel),
-        KernelHint::TwoLayer => Way::TwoLayer(local_aggregators),
+        KernelHint::Flat(kernel) => AllToManyKernel::Flat(kernel),
+        KernelHint::TwoLayer => AllToManyKernel::TwoLayer(local_aggregators),
     })
 }
 
@@ -131,11 +131,11 @@ fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToM
 /// An upper bound of the messages in flight at a time.
 fn under_way(arguments: &AllToManyArguments, workload: &AllToMany) -> u64 {
     let synchronous = way(&arguments.kernel, 1)
-        .is_ok_and(|way| matches!(way, Way::Flat(kernel) if kernel.mode == SendMode::Synchronous));
+        .is_ok_and(|way| matches!(way, AllToManyKernel::Flat(kernel) if kernel.mode == SendMode::Synchronous));
     let limit = workload.throttle().limit.map_or(u64::MAX, u64::from).min(arguments.receivers as u64);
     match way(&arguments.kernel, 1) {
-        Ok(Way::Flat(_)) if !synchronous => workload.messages(),
-        Ok(Way::Flat(_)) => limit * arguments.ranks as u64,
+        Ok(AllToManyKernel::Flat(_)) if !synchronous => workload.messages(),
+        Ok(AllToManyKernel::Flat(_)) => limit * arguments.ranks as u64,
         _ => arguments.ranks as u64,
     }
 }

@@ -11,8 +11,8 @@ use tributary::{Hints, Rank, Topology};
 use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
 use tributary_benchmarks::{Btio, BtioOptions, Pattern, PatternError};
 use tributary_lab::forecast::{
-    AllToMany, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile,
-    Way,
+    AllToMany, AllToManyKernel, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, Lists,
+    MessageCounts, SharedFile,
 };
 use tributary_lab::sim::{self, Machine};
 
@@ -186,7 +186,7 @@ impl Exchanged {
                 let options = AllToManyOptions {
                     topology: topology.clone(),
                     receivers: *receivers,
-                    way: Way::Flat(&BALANCED),
+                    way: AllToManyKernel::Flat(&BALANCED),
                     throttle: Some(throttle),
                     iterations: 1,
                     bytes: *bytes,

@@ -53,7 +53,7 @@ pub struct Account {
     /// What would have to be otherwise for calls to be faster.
     pub advice: Vec<Advice>,
     /// Writes and reads, those of them that there are.
-    pub directions: Vec<Way>,
+    pub directions: Vec<DirectionAccount>,
     /// Calls that are alike.
     pub kinds: Vec<Kind>,
     /// Every call.
@@ -83,7 +83,7 @@ pub struct Account {
 
 /// All writes, or all reads.
 #[derive(Serialize)]
-pub struct Way {
+pub struct DirectionAccount {
     /// `write` or `read`.
     pub direction: &'static str,
     /// Calls.
@@ -269,7 +269,7 @@ fn plans(capture: &Capture, all: &[Vec<Call>], kinds: &[Kind], hints: &Hints) ->
     largest.iter().map(planned).collect()
 }
 
-fn ways(all: &[Vec<Call>], calls: &[CallAccount]) -> Vec<Way> {
+fn ways(all: &[Vec<Call>], calls: &[CallAccount]) -> Vec<DirectionAccount> {
     let mut lengths = BTreeMap::<&str, Lengths>::new();
     for call in all.iter().flatten() {
         lengths.entry(call.direction.name()).or_default().add(&call.file);
@@ -280,7 +280,7 @@ fn ways(all: &[Vec<Call>], calls: &[CallAccount]) -> Vec<Way> {
         let bytes = sum(|call| call.bytes);
         let mut seconds = Seconds::default();
         own.iter().filter_map(|call| call.report.as_ref()).for_each(|report| seconds += report.seconds);
-        (!own.is_empty()).then(|| Way {
+        (!own.is_empty()).then(|| DirectionAccount {
             direction,
             calls: own.len(),
             requests: sum(|call| call.requests),

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::account::{Account, Way};
+use super::account::{Account, DirectionAccount};
 use super::chart::{self, Bar};
 use super::sentences::{meaning, phases, reason};
 use super::tables;
@@ -75,7 +75,7 @@ fn faster(account: &Account) -> Markup {
 }
 
 fn requests(account: &Account) -> Option<Markup> {
-    let bars = |way: &Way| {
+    let bars = |way: &DirectionAccount| {
         let bar = |class: &super::sizes::Class| Bar {
             name: format!("{} to {}", grouped(class.from), grouped(class.to)),
             value: class.requests as f64,
@@ -83,7 +83,7 @@ fn requests(account: &Account) -> Option<Markup> {
         };
         way.sizes.histogram.iter().map(bar).collect::<Vec<_>>()
     };
-    let ways: Vec<(&Way, Vec<Bar>)> = account.directions.iter().map(|way| (way, bars(way))).collect();
+    let ways: Vec<(&DirectionAccount, Vec<Bar>)> = account.directions.iter().map(|way| (way, bars(way))).collect();
     ways.iter().any(|(_, bars)| !bars.is_empty()).then(|| {
         html! {
             @for (way, bars) in ways.iter().filter(|(_, bars)| !bars.is_empty()) {

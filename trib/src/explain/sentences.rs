@@ -2,7 +2,7 @@
 
 use tributary::engine::Seconds;
 
-use super::account::{Account, Owner, RankAccount, Way};
+use super::account::{Account, DirectionAccount, Owner, RankAccount};
 use super::calls::CallAccount;
 use crate::numbers::{counted, grouped, percent, time};
 
@@ -61,8 +61,8 @@ fn what_it_did(account: &Account) -> String {
     format!("{program} made {} on {file}, on {on}.", counted(calls.len() as u64, "collective call"))
 }
 
-fn requests(way: &Way) -> String {
-    let Way { direction, calls, requests, bytes, sizes, contiguous_memory, .. } = way;
+fn requests(way: &DirectionAccount) -> String {
+    let DirectionAccount { direction, calls, requests, bytes, sizes, contiguous_memory, .. } = way;
     let lengths = match (sizes.min, sizes.max) {
         (0, 0) => return format!("{} moved nothing.", counted(*calls as u64, direction)),
         (min, max) if min == max => format!("of {} bytes each", grouped(max)),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::process::Command;
 
-use super::{Launcher, Way, srun};
+use super::{Launcher, VariableForm, srun};
 use crate::Failure;
 
 /// A command that is ready to run.
@@ -41,7 +41,7 @@ impl Ready {
         for (number, part) in parts.into_iter().enumerate() {
             all.extend((number > 0).then(|| ":".to_string()));
             let part = match launcher.way {
-                Way::Export => {
+                VariableForm::Export => {
                     let (part, others) = srun::export(part, variables, own("SLURM_EXPORT_ENV").as_deref())?;
                     environment = others;
                     part
@@ -69,7 +69,7 @@ impl Launcher {
     fn options_from(&self, words: &[String]) -> Option<usize> {
         const THAT_RUN: [&str; 3] = ["run", "submit", "alloc"];
         match self.way {
-            Way::Flux => {
+            VariableForm::Flux => {
                 let at = (1..words.len()).find(|&at| !words[at].starts_with('-') && words[at] != "mini")?;
                 THAT_RUN.contains(&words[at].as_str()).then_some(at + 1)
             }

@@ -57,7 +57,7 @@ pub struct Launcher {
     /// The family of the MPI library that it belongs to, if it belongs to one.
     pub family: Option<Family>,
     /// How it sets a variable.
-    way: Way,
+    way: VariableForm,
     /// Whether each part of a command with ` : ` has options of its own.
     each: bool,
     /// Whether ranks on other hosts get the launcher's environment unasked.
@@ -66,7 +66,7 @@ pub struct Launcher {
 
 /// How a launcher is told a variable of the ranks.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum VariableForm {
     /// `-genv NAME VALUE`
     Pair(&'static str),
     /// `-x NAME=VALUE`
@@ -84,7 +84,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         files: &["mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich"],
         says: &["HYDRA", "MPICH", "Intel(R) MPI"],
         family: Some(Family::Mpich),
-        way: Way::Pair("-genv"),
+        way: VariableForm::Pair("-genv"),
         each: false,
         hands_on: true,
     },
@@ -93,18 +93,18 @@ pub const LAUNCHERS: &[Launcher] = &[
         files: &["mpiexec.openmpi", "mpirun.openmpi", "orterun", "prterun", "prun"],
         says: &["Open MPI", "OpenRTE", "PRRTE"],
         family: Some(Family::OpenMpi),
-        way: Way::Joined("-x"),
+        way: VariableForm::Joined("-x"),
         each: true,
         hands_on: false,
     },
-    Launcher { files: &["srun"], way: Way::Export, each: true, ..of_a_scheduler("Slurm") },
-    Launcher { files: &["flux"], way: Way::Flux, ..of_a_scheduler("flux") },
-    Launcher { files: &["jsrun"], way: Way::Joined("-E"), ..of_a_scheduler("jsrun") },
-    Launcher { files: &["aprun"], way: Way::Joined("-e"), each: true, ..of_a_scheduler("aprun") },
+    Launcher { files: &["srun"], way: VariableForm::Export, each: true, ..of_a_scheduler("Slurm") },
+    Launcher { files: &["flux"], way: VariableForm::Flux, ..of_a_scheduler("flux") },
+    Launcher { files: &["jsrun"], way: VariableForm::Joined("-E"), ..of_a_scheduler("jsrun") },
+    Launcher { files: &["aprun"], way: VariableForm::Joined("-e"), each: true, ..of_a_scheduler("aprun") },
 ];
 
 const fn of_a_scheduler(name: &'static str) -> Launcher {
-    Launcher { name, files: &[], says: &[], family: None, way: Way::Export, each: false, hands_on: true }
+    Launcher { name, files: &[], says: &[], family: None, way: VariableForm::Export, each: false, hands_on: true }
 }
 
 /// Variables with their values.
@@ -113,7 +113,7 @@ pub type Variables = Vec<(String, String)>;
 /// The beginnings of names that several launchers have.
 const SHARED: [&str; 2] = ["mpiexec", "mpirun"];
 
-impl Way {
+impl VariableForm {
     /// The words that set a variable.
     fn words(self, name: &str, value: &str) -> Vec<String> {
         match self {

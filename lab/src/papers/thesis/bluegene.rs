@@ -6,7 +6,7 @@ use crate::sim;
 use serde::Deserialize;
 use tributary::Topology;
 
-use super::broadcasts::{Broadcast, Broadcasts, Line, Way};
+use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts, Line};
 use super::{best, named};
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
@@ -96,7 +96,7 @@ fn seconds(context: &Context, ranks: usize, bytes: u64, groups: usize) -> Result
         let of = |rank: usize| {
             let across = Line { first: 0, stride: each, size: groups, me: rank / each };
             let inside = Line { first: rank - rank % each, stride: 1, size: each, me: rank % each };
-            let broadcast = |line| Broadcast { line, bytes, way: Way::ScatterRing };
+            let broadcast = |line| Broadcast { line, bytes, way: BroadcastAlgorithm::ScatterRing };
             let across = rank.is_multiple_of(each).then(|| broadcast(across));
             across.into_iter().chain([broadcast(inside)]).collect()
         };

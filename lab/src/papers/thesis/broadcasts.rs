@@ -48,7 +48,7 @@ impl From<&Group> for Line {
 
 /// How a broadcast is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum BroadcastAlgorithm {
     /// A binomial tree.
     Binomial,
     /// A binomial scatter and a ring.
@@ -60,7 +60,7 @@ pub(super) enum Way {
 pub(super) struct Broadcast {
     pub(super) line: Line,
     pub(super) bytes: u64,
-    pub(super) way: Way,
+    pub(super) way: BroadcastAlgorithm,
 }
 
 impl Broadcast {
@@ -68,16 +68,18 @@ impl Broadcast {
     fn parts(&self) -> usize {
         match self.way {
             _ if self.line.size < 2 => 0,
-            Way::Binomial => 1,
-            Way::ScatterRing => self.line.size,
+            BroadcastAlgorithm::Binomial => 1,
+            BroadcastAlgorithm::ScatterRing => self.line.size,
         }
     }
 
     fn part(&self, index: usize) -> Part {
         match self.way {
-            Way::Binomial => Part::Schedule(self.binomial()),
-            Way::ScatterRing if index == 0 => Part::Schedule(self.scatter()),
-            Way::ScatterRing => Part::Chains(Chains { own: None, receives: 1, sends: 1, throttle: Throttle::NONE }),
+            BroadcastAlgorithm::Binomial => Part::Schedule(self.binomial()),
+            BroadcastAlgorithm::ScatterRing if index == 0 => Part::Schedule(self.scatter()),
+            BroadcastAlgorithm::ScatterRing => {
+                Part::Chains(Chains { own: None, receives: 1, sends: 1, throttle: Throttle::NONE })
+            }
         }
     }
 
@@ -171,7 +173,7 @@ mod tests {
         let machine = Machine { paths: [path; 3], ..Machine::free() };
         for (size, bytes) in [(2, 64), (8, 4096), (32, 32_768)] {
             let line = |me| Line { first: 0, stride: 1, size, me };
-            let broadcast = |me| Broadcast { line: line(me), bytes, way: Way::ScatterRing };
+            let broadcast = |me| Broadcast { line: line(me), bytes, way: BroadcastAlgorithm::ScatterRing };
             let all = Broadcasts((0..size).map(|me| vec![broadcast(me)]).collect());
             let end = sim::run(&machine, &Topology::blocks(size, 1).unwrap(), &all, 0, |_| {}).unwrap().end() as f64;
             let rates = Rates { startup: 1000.0, byte: 2.0, combine: 0.0 };

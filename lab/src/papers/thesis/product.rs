@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tributary::Topology;
 
 use super::best;
-use super::broadcasts::{Broadcast, Broadcasts, Way};
+use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts};
 use crate::hsumma::Shape;
 use crate::hsumma::shape::Axis as Direction;
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
@@ -93,7 +93,11 @@ fn step(shape: &Shape, rank: usize) -> Vec<Broadcast> {
     let both = [(Direction::Row, rows), (Direction::Column, columns)];
     let broadcast = |line: &crate::collectives::Group, length: usize| {
         let bytes = (length * shape.block * ELEMENT) as u64;
-        let way = if bytes < LONG || line.size() < FEW { Way::Binomial } else { Way::ScatterRing };
+        let way = if bytes < LONG || line.size() < FEW {
+            BroadcastAlgorithm::Binomial
+        } else {
+            BroadcastAlgorithm::ScatterRing
+        };
         Broadcast { line: line.into(), bytes, way }
     };
     let holds = |axis| shape.place(axis, rank) == 0;

@@ -3,7 +3,7 @@
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
 use tributary::{Error, Rank, Topology};
-use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::{self, Machine};
 
 /// Repetitions of an exchange without a barrier.
@@ -82,7 +82,7 @@ impl Case {
         let options = AllToManyOptions {
             topology: topology.clone(),
             receivers: self.receivers,
-            way: Way::Flat(self.kernel),
+            way: AllToManyKernel::Flat(self.kernel),
             throttle: None,
             iterations: self.iterations,
             bytes: (self.bytes, self.bytes),

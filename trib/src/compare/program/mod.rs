@@ -3,25 +3,25 @@
 //! | module | holds |
 //! |---|---|
 //! | `start` | what starts the command, and one run of it |
-//! | `way` | a way to run it: hints, and what is preloaded |
-//! | `runs` | the costs of a way's runs |
+//! | `contender` | a way to run it: hints, and what is preloaded |
+//! | `runs` | the costs of a contender's runs |
 //! | `outcome` | what all ways took, and the table |
 
+mod contender;
 mod outcome;
 mod runs;
 mod start;
-mod way;
 
 use super::variant::{self, VULCAN, WITH_VULCAN, is_individual};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
 use crate::launcher::Family;
 use crate::sweep::processors;
+use contender::Contender;
 use outcome::Outcome;
 use runs::Runs;
 pub use runs::{INSIDE, seconds_inside};
 use start::Start;
-use way::Way;
 
 /// The names of the ways that every comparison has.
 const DEFAULT: &str = "default";
@@ -29,15 +29,15 @@ const OURS: &str = "ours";
 /// The name of the fastest hints.
 const BEST: &str = "best";
 
-/// A way, and its runs.
+/// A contender, and its runs.
 struct Turn {
-    way: Way,
+    contender: Contender,
     runs: Runs,
 }
 
 impl Turn {
-    fn new(way: Way) -> Self {
-        Self { way, runs: Runs::default() }
+    fn new(contender: Contender) -> Self {
+        Self { contender, runs: Runs::default() }
     }
 }
 
@@ -48,14 +48,14 @@ impl Turn {
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let peers = options.tools.peers.iter().map(|text| {
         let (name, command) = variant::named_peer(text)?;
-        Ok(Way::peer(name, command))
+        Ok(Contender::peer(name, command))
     });
-    let peers: Vec<Way> = peers.collect::<Result<_, Failure>>()?;
+    let peers: Vec<Contender> = peers.collect::<Result<_, Failure>>()?;
     let start = Start::of(options)?;
     let bar = super::progress(options.measure.pairs, "");
     bar.set_message("the first run");
-    let mut first = Turn::new(Way::new(DEFAULT));
-    start.once(&first.way, &mut first.runs)?;
+    let mut first = Turn::new(Contender::new(DEFAULT));
+    start.once(&first.contender, &mut first.runs)?;
     // The number of ranks is known from the first run.
     let ranks = first.runs.ranks as u64;
     let mut turns = vec![first];
@@ -65,11 +65,11 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     }
     turns.extend(beside(&start, options, ranks)?.map(Turn::new));
     turns.extend(peers.into_iter().map(Turn::new));
-    turns.push(Turn::new(Way::new(OURS)));
+    turns.push(Turn::new(Contender::new(OURS)));
     for pair in 1..=options.measure.pairs as usize {
         bar.set_message(format!("pair {pair} of {}", options.measure.pairs));
         for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair) {
-            start.once(&turn.way, &mut turn.runs)?;
+            start.once(&turn.contender, &mut turn.runs)?;
         }
         bar.inc(1);
     }
@@ -78,29 +78,29 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
 }
 
 /// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.
-fn best(start: &Start, ranks: u64, defaults: &Runs, step: &dyn Fn(&str)) -> Result<Option<Way>, Failure> {
-    let mut tried: Vec<(Way, Runs)> = Vec::new();
-    for way in start.candidates(ranks)? {
-        step(&format!("trying hints, {}", way.setting));
+fn best(start: &Start, ranks: u64, defaults: &Runs, step: &dyn Fn(&str)) -> Result<Option<Contender>, Failure> {
+    let mut tried: Vec<(Contender, Runs)> = Vec::new();
+    for contender in start.candidates(ranks)? {
+        step(&format!("trying hints, {}", contender.setting));
         let mut runs = Runs::default();
         // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
-        if (0..rounds).all(|_| start.once(&way, &mut runs).is_ok()) {
-            tried.push((way, runs));
+        if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {
+            tried.push((contender, runs));
         }
     }
     let fastest = tried.into_iter().min_by(|(_, a), (_, b)| a.least().total_cmp(&b.least()));
-    Ok(fastest.filter(|(_, runs)| runs.least() < defaults.least()).map(|(way, _)| way))
+    Ok(fastest.filter(|(_, runs)| runs.least() < defaults.least()).map(|(contender, _)| contender))
 }
 
 /// What is measured beside: a collective component on few ranks of Open MPI, unless the command names one; with the best hints of
 /// MPICH every rank by itself.
-fn beside(start: &Start, options: &CompareOptions, ranks: u64) -> Result<Option<Way>, Failure> {
+fn beside(start: &Start, options: &CompareOptions, ranks: u64) -> Result<Option<Contender>, Failure> {
     let Some(family) = start.family() else { return Ok(None) };
     let names_one =
         options.command.iter().any(|word| word.contains("fcoll")) || std::env::var_os(WITH_VULCAN.0).is_some();
     if is_individual(family, ranks) && !names_one {
-        return Ok(Some(Way::new(VULCAN).with(WITH_VULCAN.0, WITH_VULCAN.1)));
+        return Ok(Some(Contender::new(VULCAN).with(WITH_VULCAN.0, WITH_VULCAN.1)));
     }
     (options.program.best && family == Family::Mpich).then(|| start.independent()).transpose()
 }

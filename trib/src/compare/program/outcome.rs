@@ -24,7 +24,7 @@ pub struct Outcome<'a> {
     peers: BTreeMap<String, Peer>,
 }
 
-/// Another way than ours.
+/// Another contender than ours.
 #[derive(Debug, Serialize)]
 struct Peer {
     setting: String,
@@ -41,18 +41,18 @@ struct Peer {
 impl<'a> Outcome<'a> {
     /// What was measured; one of the turns is ours.
     pub fn of(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
-        let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.way.name == OURS);
+        let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);
         let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
-        let peer = |Turn { way, runs }: Turn| {
+        let peer = |Turn { contender, runs }: Turn| {
             let peer = Peer {
-                setting: way.setting,
+                setting: contender.setting,
                 timed_ratio: Ratio::of(&runs.timed_seconds, &ours.timed_seconds),
                 inside_ratio: Ratio::of(&runs.inside_seconds, &ours.inside_seconds),
                 wall_ratio: Ratio::of(&runs.wall_seconds, &ours.wall_seconds),
                 cpu_ratio: Ratio::of(&runs.cpu_seconds, &ours.cpu_seconds),
                 runs,
             };
-            (way.name, peer)
+            (contender.name, peer)
         };
         let peers = others.into_iter().map(peer).collect();
         let (pairs, hosts) = (options.measure.pairs, options.measure.hosts);
@@ -94,7 +94,7 @@ impl<'a> Outcome<'a> {
         add_time(table, "processor, all ranks, s", both, default.cpu_ratio);
     }
 
-    /// The time that counts, of each other way.
+    /// The time that counts, of each other contender.
     fn add_others(&self, table: &mut Table) {
         for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
             let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };

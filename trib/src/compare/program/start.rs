@@ -7,8 +7,8 @@ use std::time::Duration;
 use regex::Regex;
 use tempfile::TempDir;
 
+use super::contender::{Contender, FOR_HINTS};
 use super::runs::{INSIDE, Runs};
-use super::way::{FOR_HINTS, Way};
 use super::{BEST, OURS};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
@@ -99,36 +99,36 @@ impl<'a> Start<'a> {
     ///
     /// # Errors
     /// The MPI library is not known; files of hints cannot be written.
-    pub fn candidates(&self, ranks: u64) -> Result<Vec<Way>, Failure> {
+    pub fn candidates(&self, ranks: u64) -> Result<Vec<Contender>, Failure> {
         let all = variant::candidates(&self.mpi()?, ranks).into_iter().enumerate();
-        all.map(|(number, variant)| Way::of(BEST, &variant, number, self.hints.path())).collect()
+        all.map(|(number, variant)| Contender::of(BEST, &variant, number, self.hints.path())).collect()
     }
 
     /// Every rank by itself, in ROMIO.
     ///
     /// # Errors
     /// The file of hints cannot be written.
-    pub fn independent(&self) -> Result<Way, Failure> {
-        Way::of(INDEPENDENT, &variant::independent(), 0, self.hints.path())
+    pub fn independent(&self) -> Result<Contender, Failure> {
+        Contender::of(INDEPENDENT, &variant::independent(), 0, self.hints.path())
     }
 
     /// Runs the command, in a new folder.
     ///
     /// # Errors
     /// It fails, no rank called MPI_File_*, or it does not print the time that was asked for.
-    pub fn once(&self, way: &Way, runs: &mut Runs) -> Result<(), Failure> {
+    pub fn once(&self, contender: &Contender, runs: &mut Runs) -> Result<(), Failure> {
         let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(&self.directory)?);
         let filled = |text: &str| text.replace(DIRECTORY, &folder.path().display().to_string());
         if let Some(prepare) = self.prepare {
             process::run(Command::new("sh").args(["-c", &filled(prepare)]), LIMIT)
                 .map_err(|failure| Failure::new(format!("prepare: {failure}")))?;
         }
-        let words = way.command.as_deref().unwrap_or(self.words);
+        let words = contender.command.as_deref().unwrap_or(self.words);
         let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
-        let output = process::run(&mut self.command(&words, way, records.path())?, LIMIT)?;
+        let output = process::run(&mut self.command(&words, contender, records.path())?, LIMIT)?;
         runs.add(records.path(), output.seconds)?;
         // Another library may do without MPI-IO.
-        if runs.functions.is_empty() && way.command.is_none() {
+        if runs.functions.is_empty() && contender.command.is_none() {
             let what = words.join(" ");
             return Err(Failure::new(format!(
                 "command: {what}: no rank called MPI_File_*; allowed: programs that write or read by MPI-IO"
@@ -140,14 +140,14 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    fn command(&self, words: &[String], way: &Way, records: &Path) -> Result<Command, Failure> {
-        let preload = match way.name.as_str() {
+    fn command(&self, words: &[String], contender: &Contender, records: &Path) -> Result<Command, Failure> {
+        let preload = match contender.name.as_str() {
             OURS => format!("{}:{}", self.inside, self.library.display()),
             _ => self.inside.clone(),
         };
         let own = [("LD_PRELOAD", preload), (INSIDE, records.display().to_string())];
         let own = own.map(|(name, value)| (name.to_string(), value));
-        let variables: Vec<_> = own.into_iter().chain(way.variables.iter().cloned()).collect();
+        let variables: Vec<_> = own.into_iter().chain(contender.variables.iter().cloned()).collect();
         let ready = Ready::new(self.launcher, words, &variables, |name| std::env::var(name).ok())?;
         let mut command = match self.place.emulated() {
             Some(hosts) => hosts.command(&words[0], self.ranks / hosts.count())?,

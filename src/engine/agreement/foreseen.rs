@@ -1,0 +1,161 @@
+//! The path of a write that is not made: what its ranks would agree on, by the same rules.
+
+use super::contribution::Contribution;
+use super::small::SmallData;
+use crate::access::{BufferLayout, Extents, Source};
+use crate::drivers::{Driver, Layout};
+use crate::engine::direction::Direction;
+use crate::engine::facts::Facts;
+use crate::engine::facts::reuse::AccessShift;
+use crate::engine::policy::SMALL_OF_ONE;
+use crate::engine::policy::paths::Path;
+use crate::engine::policy::reason::Reason;
+use crate::engine::setup::Setup;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::Result;
+use crate::hints::Hints;
+use crate::topology::{Rank, Topology};
+
+/// A write to come, by ranks of an MPI whose hosts are the nodes of a topology. All calls are local.
+pub struct Foreseen {
+    setup: Setup,
+    /// Of the nodes whose ranks have all been added.
+    all: Option<Contribution>,
+    /// The node of the last rank, with what its ranks contribute: a host merges that before others hear of it.
+    node: Option<(usize, Contribution)>,
+    nothing: Vec<u8>,
+}
+
+impl Foreseen {
+    /// Before any rank is added.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        let setup = Setup::foreseen(topology, layout, driver, hints)?;
+        Ok(Self { setup, all: None, node: None, nothing: vec![0; SMALL_OF_ONE as usize] })
+    }
+
+    /// Whether all ranks share memory: then nothing is exchanged by messages, whatever they write.
+    pub fn shares_memory(&self) -> bool {
+        self.setup.shares_memory
+    }
+
+    /// Adds what a rank writes: each rank once, those of a node one after the other. O(extents) at most.
+    pub fn add(&mut self, rank: Rank, file: &Extents) {
+        let Self { setup, nothing, .. } = self;
+        let early = setup.rules(Direction::Write).writes_early(file, true);
+        let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
+        let facts = Facts::of((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
+        let node = setup.topology.node_of(rank);
+        let host = (node, setup.topology.ranks_on(node) == 1);
+        let mut own = Contribution::new(facts, setup.cover(host, file, Direction::Write));
+        // Whether data comes along depends on its length alone.
+        let source = nothing.get(..file.bytes() as usize).filter(|_| setup.takes_small() && early.is_none());
+        let data = source.and_then(|bytes| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
+        data.into_iter().for_each(|data| own.bring(data));
+        match &mut self.node {
+            Some((same, all)) if *same == node => all.merge(own),
+            _ => {
+                self.close_node();
+                self.node = Some((node, own));
+            }
+        }
+    }
+
+    fn close_node(&mut self) {
+        let Some((_, of_node)) = self.node.take() else { return };
+        match &mut self.all {
+            Some(all) => all.merge(of_node),
+            None => self.all = Some(of_node),
+        }
+    }
+
+    /// The path of the write of the ranks that were added, and why.
+    pub fn path(mut self) -> (Path, Reason) {
+        self.close_node();
+        let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
+        let mut agreed = all.agreed(self.setup.tiling, Direction::Write);
+        agreed.came_along &= self.setup.shares_memory || self.setup.takes_small();
+        let (way, reason) = self.setup.rules(Direction::Write).choose(&agreed);
+        (way.path(), reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::{DriverName, driver};
+    use crate::fabric::{Endpoint, threads};
+    use crate::{File, Mode};
+
+    const RANKS: usize = 4;
+
+    type Files<'a> = &'a (dyn Fn(Rank) -> Extents + Sync);
+
+    fn foreseen(hints: &str, unit: u64, per_node: usize, file: impl Fn(Rank) -> Extents) -> (Path, Reason) {
+        let name = if unit > 1 { DriverName::Lustre } else { DriverName::Posix };
+        let topology = Topology::blocks(RANKS, per_node).unwrap();
+        let layout = Layout::of(unit, 1);
+        let mut all =
+            Foreseen::new(topology, layout, driver(name, "x".as_ref()), Hints::parse(hints).unwrap()).unwrap();
+        (0..RANKS).for_each(|rank| all.add(rank, &file(rank)));
+        all.path()
+    }
+
+    fn strided(len: u64, count: u64) -> impl Fn(Rank) -> Extents + Sync {
+        move |rank| Extents::strided(rank as u64 * len, len, RANKS as i64 * len as i64, count).unwrap()
+    }
+
+    #[test]
+    fn ranks_of_one_node_exchange_only_if_the_hints_say_so() {
+        let path = |hints, per_node, file: &dyn Fn(Rank) -> Extents| foreseen(hints, 1 << 20, per_node, file).0;
+        assert_eq!(path("", RANKS, &strided(64, 1 << 12)), Path::Shared);
+        assert_eq!(path("trib_shared_memory=disable", RANKS, &strided(64, 1 << 12)), Path::Exchange);
+        assert_eq!(path("", 2, &strided(64, 1 << 12)), Path::Exchange);
+        assert_eq!(path("romio_cb_write=disable", 2, &strided(64, 1 << 12)), Path::Direct);
+        assert_eq!(path("", 2, &|_| Extents::empty()), Path::Nothing);
+    }
+
+    /// Each node in a MiB of its own.
+    fn apart(rank: Rank) -> Extents {
+        let (node, member) = (rank as u64 / 2, rank as u64 % 2);
+        Extents::strided((node << 20) + member * 64, 64, 128, 1 << 10).unwrap()
+    }
+
+    #[test]
+    fn hosts_that_hold_no_bytes_of_each_other_do_not_exchange() {
+        assert_eq!(foreseen("", 1, 2, apart), (Path::Shared, Reason::HostsApart));
+        assert_eq!(foreseen("trib_host_domains=disable", 1, 2, apart).0, Path::Exchange);
+        assert_eq!(foreseen("", 1 << 20, 2, apart).0, Path::Exchange, "hosts would share a stripe");
+    }
+
+    #[test]
+    fn a_run_takes_the_path_that_was_foreseen() {
+        let nodes = "trib_driver=posix; trib_shared_memory=enable; trib_ranks_per_node=2";
+        let alone = "trib_driver=posix; trib_ranks_per_node=1";
+        let cases: [(&str, usize, Files<'_>, Path); 6] = [
+            (alone, 1, &strided(8, 4), Path::Root),
+            (alone, 1, &strided(64, 1 << 12), Path::Exchange),
+            (alone, 1, &strided(1 << 20, 2), Path::Direct),
+            (nodes, 2, &strided(64, 1 << 12), Path::Exchange),
+            (nodes, 2, &apart, Path::Shared),
+            ("trib_driver=posix; trib_shared_memory=enable", RANKS, &strided(64, 1 << 12), Path::Shared),
+        ];
+        for (hints, per_node, file, expected) in cases {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("file");
+            threads::run(RANKS, |transport| {
+                let endpoint = Endpoint::new(transport);
+                let extents = file(endpoint.rank());
+                let mut made = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
+                let data = vec![7u8; extents.bytes() as usize];
+                let report = made.write_all(&extents, &BufferLayout::Contiguous, &data).unwrap();
+                assert_eq!(report.path, expected, "{hints}: {}", report.why());
+                made.close().unwrap();
+            })
+            .unwrap();
+            assert_eq!(foreseen(hints, 1, per_node, file).0, expected, "{hints}");
+        }
+    }
+}

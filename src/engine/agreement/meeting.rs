@@ -1,0 +1,161 @@
+//! The first meeting of a call: the facts of every rank, which the last to arrive merges, and what it does at once.
+
+use std::sync::atomic::Ordering;
+
+use super::{Access, held, slots};
+use crate::access::Extents;
+use crate::engine::agreement::cover::Cover;
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::lanes::{Lanes, get, put};
+use crate::engine::facts::ranges::RankRanges;
+use crate::engine::facts::reuse::AccessShift;
+use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::{Amount, Facts};
+use crate::engine::file::File;
+use crate::engine::policy::WINDOWS_AHEAD;
+use crate::engine::policy::paths::Way;
+use crate::engine::setup::Setup;
+use crate::engine::shared::arena::Windows;
+use crate::engine::storage::size;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{Error, Result};
+use crate::fabric::shared::Slots;
+
+/// Where small data or a cover begins in a slot, behind the facts.
+pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
+/// Where the cover of a host begins in the verdict, behind what was agreed.
+pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
+
+/// The windows of a call that has this left to do.
+pub fn windows(setup: &Setup, left: &Amount) -> Windows {
+    let (memory, unit) = setup.window_terms();
+    // What goes past the cache is written in windows that are large enough for it, if there are several.
+    let unit = match setup.layout.direct_from {
+        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+        _ => unit,
+    };
+    Windows::over(left.start.min(left.end), left.end, memory, unit)
+}
+
+/// What the slots of all ranks say; for a read whose ranks have something left to do, `end` looks for the end of the file.
+/// O(ranks log ranks).
+fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
+    let mut all = Facts::NONE;
+    let ranges = RankRanges::of((0..slots.ranks()).filter_map(|place| {
+        let facts: Facts = get(slots.of(place));
+        all.merge(&facts);
+        facts.range()
+    }));
+    if all.failed.is_none() && all.left.bytes > 0 {
+        end(&mut all);
+    }
+    Agreed::of(&all, &ranges, tiling, false, direction)
+}
+
+impl File {
+    /// The first meeting of a write of `asked`, whose bytes `access` has in ascending order: arguments, small data, and `cover`,
+    /// which is what this rank holds where this is not one range. `early` is the outcome if this rank has written its bytes
+    /// already. The last rank to arrive writes small data. Returns the error of this rank, too. Collective over the ranks that
+    /// share the memory.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn meet_to_write(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        asked: &Extents,
+        checked: Result<()>,
+        early: Option<&Outcome>,
+        cover: Option<&Cover>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let (storage, arena) = (self.storage(), self.arena()?);
+        let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
+        let fits = checked.is_ok() && early.is_none() && slots::fits(file);
+        let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
+        facts.comes_along |= fits;
+        let mut error = checked.err();
+        if error.is_some() {
+            facts.fail(rank);
+        }
+        let leave = |slot: &mut [u8]| {
+            put(&facts, slot);
+            match cover {
+                _ if fits => slots::put(slot, file, layout, source),
+                Some(cover) => held::put(&mut slot[BEHIND_FACTS..], cover),
+                None => {}
+            }
+        };
+        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+            let mut agreed = agreed(slots, tiling, Direction::Write, |_| {});
+            let way = setup.rules(Direction::Write).in_memory().choose(&agreed).0;
+            let done = match way {
+                _ if agreed.failed.is_some() => Ok(()),
+                Way::Slots => {
+                    agreed.write_along(&storage, (rank, &setup.path), |storage, all| slots::write(storage, slots, all))
+                }
+                Way::Windows => {
+                    if cover.is_some() {
+                        held::unite(slots, &mut verdict[BEHIND_AGREED..]);
+                    }
+                    match arena.prepare(&windows(setup, &agreed.left)) {
+                        Ok(()) => {
+                            // Bytes that ranks wrote early count too.
+                            arena.written().store(agreed.transferred, Ordering::Release);
+                            Ok(())
+                        }
+                        Err(_) if agreed.disjoint == Some(true) => {
+                            agreed.no_memory = true;
+                            Ok(())
+                        }
+                        Err(cause) => {
+                            agreed.failed = Some(rank);
+                            Err(Error::io(rank, "take shared memory for", &setup.path, agreed.left.start, &cause))
+                        }
+                    }
+                }
+                _ => Ok(()),
+            };
+            error = done.err().or(error.take());
+            put(&agreed, verdict);
+        };
+        self.endpoint.meet_in(arena.team(), leave, decide).await?;
+        Ok((get(arena.team().met().verdict()), error))
+    }
+
+    /// The first meeting of a read, as [`File::meet_to_write`]. Where ranks have something left to read, the last to arrive looks
+    /// where the file ends.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn meet_to_read(
+        &mut self,
+        file: &Extents,
+        checked: Result<()>,
+        early: Option<&Outcome>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let (storage, arena) = (self.storage(), self.arena()?);
+        let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
+        let mut facts = Facts::of((file, file), (AccessShift::No, 0), early, None);
+        let mut error = checked.err();
+        if error.is_some() {
+            facts.fail(rank);
+        }
+        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+            let mut agreed = agreed(slots, tiling, Direction::Read, |all| match size(&storage, rank, &setup.path) {
+                Ok(end) => all.limit = end,
+                Err(cause) => {
+                    all.fail(rank);
+                    error = Some(cause);
+                }
+            });
+            let way = setup.rules(Direction::Read).in_memory().choose(&agreed).0;
+            if agreed.failed.is_none() && way == Way::Windows {
+                agreed.no_memory = arena.prepare(&windows(setup, &agreed.left)).is_err();
+            }
+            put(&agreed, verdict);
+        };
+        self.endpoint.meet_in(arena.team(), |slot| put(&facts, slot), decide).await?;
+        Ok((get(arena.team().met().verdict()), error))
+    }
+}

@@ -1,0 +1,143 @@
+//! Small data, which ranks contribute to the first agreement: rank 0 writes the data of all.
+
+use super::slots;
+use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
+use crate::engine::policy::SMALL_OF_ONE;
+use crate::engine::storage::{Failure, Storage};
+use crate::topology::Rank;
+
+/// The longest block of a rank, with its head: what a slot has room for.
+pub const OF_ONE_RANK: usize = SMALL_OF_ONE as usize + HEAD;
+/// Bytes before a block: rank, number of extents.
+const HEAD: usize = 16;
+const EXTENT: usize = 16;
+
+/// The blocks of ranks, one after the other: rank, number of extents, extents, their bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SmallData {
+    bytes: Vec<u8>,
+}
+
+impl SmallData {
+    /// The block of a rank, if its data is small.
+    pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
+        let extents = file.count().saturating_mul(EXTENT as u64);
+        if file.count() == 0 {
+            return Some(Self::default());
+        }
+        if extents.saturating_add(file.bytes()) > SMALL_OF_ONE {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(HEAD + (extents + file.bytes()) as usize);
+        let mut put = |number: u64| bytes.extend_from_slice(&number.to_le_bytes());
+        put(rank as u64);
+        put(file.count());
+        for extent in file.iter() {
+            put(extent.offset);
+            put(extent.len);
+        }
+        Walk::new(file, layout)
+            .visit_before(u64::MAX, |piece| bytes.extend_from_slice(source.piece(piece.memory, piece.len)));
+        Some(Self { bytes })
+    }
+
+    /// Appends the blocks of other ranks.
+    pub fn append(&mut self, other: Self) {
+        self.bytes.extend_from_slice(&other.bytes);
+    }
+
+    /// The encoding.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What others have sent, if it is whole blocks of `left` bytes of data.
+    pub fn from(bytes: &[u8], left: u64) -> Option<Self> {
+        (data_of_blocks(bytes) == Some(left)).then(|| Self { bytes: bytes.to_vec() })
+    }
+
+    /// The pieces of all blocks: whose, where in the file, and where in the bytes their data begins.
+    pub fn pieces(&self) -> Vec<(Rank, Extent, usize)> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while let Some((rank, count)) = head(&self.bytes[at..]) {
+            let mut data = at + HEAD + count * EXTENT;
+            for place in self.bytes[at + HEAD..data].chunks_exact(EXTENT) {
+                let extent = Extent { offset: number(place), len: number(&place[8..]) };
+                pieces.push((rank, extent, data));
+                data += extent.len as usize;
+            }
+            at = data;
+        }
+        pieces
+    }
+
+    /// Writes all blocks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of ranks,
+    /// so that the highest rank's bytes stay. `written` counts bytes.
+    ///
+    /// # Errors
+    /// The first write that fails.
+    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), Failure> {
+        slots::write_parts(storage, &mut self.pieces(), &mut Vec::new(), |_| &self.bytes[..], written)
+    }
+}
+
+/// The number at the front, which is there.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// The rank of the block at the front, and how many extents it has; None at the end.
+fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
+    let head = bytes.get(..HEAD)?;
+    Some((number(head) as Rank, number(&head[8..]) as usize))
+}
+
+/// The bytes of data in blocks, if these are whole, of extents that end below 2^63.
+fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
+    let mut all = 0u64;
+    while !bytes.is_empty() {
+        let (_, count) = head(bytes)?;
+        let (places, data) = bytes[HEAD..].split_at_checked(count.checked_mul(EXTENT)?)?;
+        let mut own = 0u64;
+        for place in places.chunks_exact(EXTENT) {
+            let (offset, len) = (number(place), number(&place[8..]));
+            offset.checked_add(len).filter(|end| *end <= i64::MAX as u64)?;
+            own = own.checked_add(len)?;
+        }
+        bytes = data.get(usize::try_from(own).ok()?..)?;
+        all += own;
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a message says of itself is looked at before anything is read by it: a number of extents that would run over the
+    /// end of the numbers, one that would be walked for ever, an extent behind the last byte of any file, data that is cut.
+    #[test]
+    fn damaged_blocks_are_data_that_did_not_come() {
+        let file = Extents::strided(5, 3, 10, 4).unwrap();
+        let source = [7u8; 12];
+        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
+        assert_eq!(SmallData::from(good.bytes(), 12).as_ref(), Some(&good));
+        assert_eq!(good.pieces().len(), 4);
+        let damaged = |at: usize, number: u64| {
+            let mut bytes = good.bytes().to_vec();
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            SmallData::from(&bytes, 12)
+        };
+        for count in [0, 3, 5, 1 << 60, u64::MAX / 16 + 2, u64::MAX] {
+            assert!(damaged(8, count).is_none(), "{count} extents");
+        }
+        for (at, number) in [(HEAD, u64::MAX), (HEAD, i64::MAX as u64), (HEAD + 8, u64::MAX), (HEAD + 8, 4)] {
+            assert!(damaged(at, number).is_none(), "{number} at {at}");
+        }
+        for len in [0, 1, HEAD, good.bytes().len() - 1] {
+            assert!(SmallData::from(&good.bytes()[..len], 12).is_none(), "{len} bytes");
+        }
+        assert!(SmallData::from(good.bytes(), 13).is_none() && SmallData::from(&[], 0).is_some());
+    }
+}

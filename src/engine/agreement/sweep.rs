@@ -1,0 +1,172 @@
+//! The first agreement of a collective call of ranks that exchange messages: a sweep over hosts.
+//!
+//! The contributions of ranks ([`contribution`](super::contribution)) are merged on their way to rank 0: their facts, and small
+//! data ([`small`](super::small)), which rank 0 then writes. So a call with little data takes one sweep, and so does a call whose
+//! ranks have all written their own large pieces. Any other call continues with what was agreed.
+
+use std::sync::Arc;
+
+use super::Access;
+use super::contribution::Contribution;
+use super::cover::Cover;
+use super::small::SmallData;
+use crate::access::{BufferLayout, Extents};
+use crate::collectives::sweep::{Sweep, sweep};
+use crate::engine::direction::Direction;
+use crate::engine::facts::Facts;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::lanes::{get, message};
+use crate::engine::facts::reuse::AccessShift;
+use crate::engine::file::File;
+use crate::engine::policy::paths::Way;
+use crate::engine::setup::Setup;
+use crate::engine::storage::Storage;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{Error, Result};
+use crate::hints::Switch;
+use crate::topology::Rank;
+
+impl File {
+    /// The first agreement of a write. `early` is the outcome if this rank has written its bytes already. Returns the error of
+    /// this rank, too. Collective.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn sweep_write(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        checked: Result<()>,
+        early: Option<&Outcome>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let may_be_small = self.setup.takes_small();
+        let mut contribution = self.contribution(file, layout, early, Direction::Write);
+        if may_be_small && checked.is_ok() && early.is_none() {
+            let data = SmallData::of(self.endpoint.rank(), file, layout, source);
+            data.into_iter().for_each(|data| contribution.bring(data));
+        }
+        let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
+        self.sweep_call(contribution, checked, small, Direction::Write).await
+    }
+
+    /// The first agreement of a read, as [`File::sweep_write`]; `checked` is the end of the file, or `u64::MAX` if this rank has
+    /// not checked it.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn sweep_read(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        checked: Result<u64>,
+        early: Option<&Outcome>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let mut contribution = self.contribution(file, layout, early, Direction::Read);
+        contribution.facts.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
+        self.sweep_call(contribution, checked.map(drop), None, Direction::Read).await
+    }
+
+    /// What this rank contributes, without data.
+    fn contribution(
+        &self,
+        file: &Extents,
+        layout: &BufferLayout,
+        early: Option<&Outcome>,
+        direction: Direction,
+    ) -> Contribution {
+        let rest = if early.is_some() { &Extents::empty() } else { file };
+        let again = self.again(rest, layout);
+        Contribution::new(Facts::of((file, file), again, early, Some(self.setup.tiling)), self.cover(file, direction))
+    }
+
+    /// What this rank holds, if its host may write or read that by itself.
+    fn cover(&self, file: &Extents, direction: Direction) -> Cover {
+        let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
+        self.setup.cover((hosts.host(), hosts.here().is_none()), file, direction)
+    }
+
+    /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
+    /// on another rank.
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
+        let touched = || self.setup.roles.touched(file);
+        let (again, plan) = self.plans.again(file, layout);
+        (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
+    }
+
+    async fn sweep_call(
+        &mut self,
+        mut contribution: Contribution,
+        checked: Result<()>,
+        small: Option<Result<Arc<dyn Storage>>>,
+        direction: Direction,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let rank = self.endpoint.rank();
+        let Some(hosts) = self.setup.hosts.clone() else {
+            return Err(Error::Internal { rank, what: "no hosts to agree over".to_string() });
+        };
+        if checked.is_err() {
+            contribution.facts.fail(rank);
+        }
+        let setup = &self.setup;
+        let mut bringing = CallSweep { setup, rank, direction, contribution, small, error: checked.err() };
+        let answer = sweep(&mut self.endpoint, &hosts, &mut bringing).await?;
+        Ok((get(&answer), bringing.error))
+    }
+}
+
+impl Setup {
+    /// Whether rank 0 writes little data of all ranks.
+    pub(super) fn takes_small(&self) -> bool {
+        let Self { hints, roles, .. } = self;
+        hints.tiny_call > 0 && hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0)
+    }
+
+    /// What a rank of a host holds, if the host may write or read that by itself. A rank that `is_alone` on its host has nobody
+    /// to share windows with: it does so only with pieces that it writes or reads directly.
+    pub(super) fn cover(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Cover {
+        let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
+        if !self.by_host || is_left {
+            return Cover::unknown(host);
+        }
+        // Where the user has to ask for it, hosts share no block of the file system.
+        let unit = match self.hints.host_domains {
+            Switch::Enable => self.layout.unit.max(self.window_terms().1),
+            Switch::Automatic | Switch::Disable => 1,
+        };
+        Cover::of(host, file, unit)
+    }
+}
+
+/// A rank's contribution to the sweep.
+struct CallSweep<'a> {
+    setup: &'a Setup,
+    rank: Rank,
+    direction: Direction,
+    contribution: Contribution,
+    /// On rank 0: the file, if small data may be written to it.
+    small: Option<Result<Arc<dyn Storage>>>,
+    error: Option<Error>,
+}
+
+impl Sweep for CallSweep<'_> {
+    fn body(&self) -> Vec<u8> {
+        self.contribution.body()
+    }
+
+    fn merge(&mut self, body: &[u8]) {
+        self.contribution.merge(Contribution::from(body));
+    }
+
+    fn decide(&mut self) -> Vec<u8> {
+        let (setup, data) = (self.setup, &self.contribution.data);
+        let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
+        agreed.came_along &= self.small.is_some();
+        let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
+        if let Some(storage) = self.small.take().filter(|_| is_small) {
+            let written = agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| {
+                data.write(storage, all).and_then(|()| setup.pass_on(storage))
+            });
+            self.error = written.err();
+        }
+        message(&agreed)
+    }
+}

@@ -1,0 +1,228 @@
+//! Opening, synchronising and closing a file, and errors in place of a call.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+
+use crate::access::{BufferLayout, Extents, Source, varint};
+use crate::collectives::{agree, broadcast, gather};
+use crate::drivers::Mode;
+use crate::engine::api::operation::Operation;
+use crate::engine::call::{Call, CallMemory};
+use crate::engine::capture::target::Target;
+use crate::engine::direction::Direction;
+use crate::engine::file::{File, patience_of};
+use crate::engine::patience::Patience;
+use crate::engine::record::diary::DiaryWriter;
+use crate::engine::record::report::{CallReport, FanIn};
+use crate::engine::setup::Setup;
+use crate::engine::storage::{OpenStorage, SystemFiles};
+use crate::error::{Error, Result};
+use crate::fabric::{Endpoint, pool};
+use crate::hints::{Hints, OnFailure};
+
+impl File {
+    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
+    /// and hints.
+    ///
+    /// # Errors
+    /// Bad or different arguments, or the file cannot be created or opened: the same on all ranks.
+    pub fn open(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
+        Self::open_on(endpoint, path, mode, hints, Arc::new(SystemFiles))
+    }
+
+    /// As [`File::open`], with another storage in place of the operating system's files. Collective.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_on(
+        endpoint: Endpoint,
+        path: impl Into<PathBuf>,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+    ) -> Result<Self> {
+        let waiting = endpoint.waiting().clone();
+        waiting.wait(pin!(Self::opened(endpoint, path.into(), mode, hints, files)))
+    }
+
+    /// As [`File::open`], as a future that the program polls. Collective.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub async fn open_async(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
+        Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
+    }
+
+    async fn opened(
+        mut endpoint: Endpoint,
+        path: PathBuf,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+    ) -> Result<Self> {
+        let waiting = endpoint.waiting().clone();
+        waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
+        let target = Target::of_process();
+        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), (None, None));
+        patience.begin_in(&waiting, "the opening");
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await;
+        patience.end();
+        let setup = setup?;
+        let target = target.filter(|_| setup.is_captured);
+        endpoint.count_between(setup.topology.clone());
+        let mut file = Self::of(endpoint, setup, files, target);
+        if target.is_some() {
+            file.diary = Some(Box::new(DiaryWriter::new(file.endpoint.ranks())));
+        }
+        Ok(file)
+    }
+
+    /// The fan-in of the aggregators over all rounds of all calls so far; the same on all ranks. Collective.
+    ///
+    /// # Errors
+    /// Those of the fabric; an operation was dropped before its end.
+    pub fn fan_in(&mut self) -> Result<FanIn> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        waiting.complete(pin!(async {
+            let mut own = Vec::new();
+            for (fan_in, times) in &self.fan_in {
+                varint::put(&mut own, u64::from(*fan_in));
+                varint::put(&mut own, *times);
+            }
+            let all = gather(&mut self.endpoint, 0, &own).await?.concat();
+            let all = broadcast(&mut self.endpoint, 0, &all).await?;
+            let mut at = 0;
+            let mut next = || Some((varint::get(&all, &mut at)? as u32, varint::get(&all, &mut at)?));
+            let mut counts = BTreeMap::<u32, u64>::new();
+            while let Some((fan_in, times)) = next() {
+                *counts.entry(fan_in).or_default() += times;
+            }
+            Ok(FanIn::of(counts))
+        }))
+    }
+
+    /// Waits until everything written so far is on stable storage (fsync). Collective.
+    ///
+    /// # Errors
+    /// The error of the lowest rank, on every rank; an operation was dropped before its end.
+    pub fn sync(&mut self) -> Result<()> {
+        self.sync_after(Ok(()))
+    }
+
+    /// As [`File::sync`], for a caller that has synchronised something of its own with outcome `own`. Collective.
+    ///
+    /// # Errors
+    /// As [`File::sync`], or the `own` error of the lowest rank, on every rank.
+    pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        let storage = self.storage_to_sync();
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let failed = |cause| Error::io(rank, "sync", path, 0, &cause);
+        let synced =
+            storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed)).and(own);
+        self.patience.begin("a sync");
+        let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
+        self.patience.end();
+        self.note_others_bytes();
+        outcome
+    }
+
+    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
+    /// so the file may be removed or its file system unmounted at once.
+    ///
+    /// # Errors
+    /// The error of closing on any rank, on every rank; those of the fabric. If an operation was dropped before its end, the
+    /// file is closed at once, without the other ranks, and the endpoint is lost.
+    pub fn close(self) -> Result<Endpoint> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.close_async()))
+    }
+
+    /// As [`File::close`], as a future that the program polls. Collective.
+    ///
+    /// # Errors
+    /// As [`File::close`].
+    pub async fn close_async(mut self) -> Result<Endpoint> {
+        let recording = self.take_recording();
+        self.shut().await?;
+        match recording {
+            Some(recording) => Box::pin(recording.store(self.endpoint)).await,
+            None => Ok(self.endpoint),
+        }
+    }
+
+    /// Closes the handles, as [`File::close_async`], and keeps the endpoint. Collective.
+    pub(in crate::engine) async fn shut(&mut self) -> Result<()> {
+        let waiting = self.endpoint.waiting().clone();
+        self.queue = None;
+        let settled = self.take_storage().map_or(Ok(()), |storage| storage.settle());
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
+        self.usable()?;
+        self.patience.begin_in(&waiting, "the closing");
+        let closed = waiting.call(pin!(agree(&mut self.endpoint, settled))).await;
+        self.patience.end();
+        closed?;
+        pool::advise_unused();
+        Ok(())
+    }
+
+    /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective.
+    ///
+    /// # Errors
+    /// The agreed error.
+    pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.complete(pin!(agree(&mut self.endpoint, outcome)))
+    }
+
+    /// Takes part in a collective write or read with an error in place of an access. The call fails on every rank with the
+    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`],
+    /// [`File::read_all`] or this method.
+    pub fn refuse(&mut self, error: Error) -> Error {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.refuse_async(error)))
+    }
+
+    /// As [`File::refuse`], as a future that the program polls. Collective.
+    pub async fn refuse_async(&mut self, error: Error) -> Error {
+        match self.begin() {
+            Ok(()) => self.begun_refusal(error).await,
+            Err(unusable) => unusable,
+        }
+    }
+
+    /// As [`File::refuse`], for a call that other ranks start as an operation. The operation's outcome is the error. Collective.
+    pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let begun = self.begin();
+        let future = Box::pin(async move {
+            begun?;
+            Err(self.begun_refusal(error).await)
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn begun_refusal(&mut self, error: Error) -> Error {
+        let waiting = self.endpoint.waiting().clone();
+        let started = self.starts();
+        let outcome = waiting.call(pin!(self.refusal(error))).await;
+        self.end(&outcome);
+        if let Err(error) = &outcome {
+            self.record(Direction::Write, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
+        }
+        let rank = self.endpoint.rank();
+        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
+    }
+
+    async fn refusal(&mut self, error: Error) -> Result<()> {
+        let none = Extents::empty();
+        // The first agreements of a write and of a read are the same.
+        let memory = CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[]));
+        self.call(&mut Call { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
+    }
+}

@@ -1,0 +1,281 @@
+//! A shared file that all ranks write and read together: what it holds, and what its calls have in common.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::drivers::{DirectWrites, Layout};
+use crate::engine::capture::recording::Recording;
+use crate::engine::capture::target::Target;
+use crate::engine::patience::{Part, Patience};
+use crate::engine::plan::cached::Plans;
+use crate::engine::record::diary::{Diary, DiaryWriter};
+use crate::engine::record::report::Seconds;
+use crate::engine::record::totals::CallTotals;
+use crate::engine::setup::Setup;
+use crate::engine::shared::Arena;
+use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::storage::worker::Worker;
+use crate::engine::storage::{Failure, OpenStorage, Storage, guarded};
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::hints::{DriverName, Hints};
+use crate::topology::{Rank, Topology};
+
+/// An open file. Methods that say so are collective: all ranks call them, in the same order, and all get the same error or
+/// none. Other methods are local.
+pub struct File {
+    pub(in crate::engine) endpoint: Endpoint,
+    pub(in crate::engine) setup: Setup,
+    files: Arc<dyn OpenStorage>,
+    /// This rank's own handle, opened when it is first needed.
+    storage: Option<Arc<dyn Storage>>,
+    /// What other hosts see of it, and it of theirs.
+    pub(in crate::engine) handle: Handle,
+    pub(in crate::engine) queue: Option<WindowQueue>,
+    pub(in crate::engine) plans: Plans,
+    /// The number of this aggregator's rounds by fan-in.
+    pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
+    /// Windows in the memory that all ranks share, or those of this host.
+    arena: Option<Arc<Arena>>,
+    /// Whether in some call ranks may have written the same bytes.
+    pub(in crate::engine) may_overlap: bool,
+    /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
+    pub(in crate::engine) reads_disjoint: bool,
+    /// The calls so far, where they are captured.
+    pub(in crate::engine) recording: Option<Recording>,
+    /// The diary of this rank, where one is kept.
+    pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
+    /// Watches how long calls wait for ranks to come.
+    pub(in crate::engine) patience: Arc<Patience>,
+    /// What the caller calls the next calls, if it has its own names for them.
+    pub(in crate::engine) called: Option<&'static str>,
+    /// Set while an operation runs; still set if one was dropped in the middle.
+    pub(in crate::engine) busy: bool,
+    /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
+    pub(in crate::engine) returns_at_end: bool,
+}
+
+/// What this rank knows of its handle, where hosts cache by themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Handle {
+    /// Whether this rank has written by itself what no other host sees yet.
+    pub is_ahead: bool,
+    /// Whether other hosts may have written since the file was opened.
+    pub is_behind: bool,
+    /// Whether a handle was closed, of whose bytes nothing says that they are stored.
+    pub was_closed: bool,
+}
+
+impl File {
+    /// The file of a setup; its calls are recorded for a capture that goes to `target`.
+    pub(in crate::engine) fn of(
+        endpoint: Endpoint,
+        setup: Setup,
+        files: Arc<dyn OpenStorage>,
+        target: Option<&'static Target>,
+    ) -> Self {
+        let (storage, handle, queue, plans) = Default::default();
+        let shared = match setup.shares_memory {
+            true => endpoint.shared(),
+            false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
+        };
+        let seconds = patience_of(&endpoint, &setup.hints);
+        let known = (shared.clone(), Some(endpoint.waiting().clone()));
+        let patience = Patience::new(&setup.path, endpoint.rank(), seconds, known);
+        let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
+        let (fan_in, may_overlap, reads_disjoint, busy, returns_at_end) = Default::default();
+        let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
+        Self {
+            endpoint,
+            setup,
+            files,
+            storage,
+            handle,
+            queue,
+            plans,
+            fan_in,
+            arena,
+            may_overlap,
+            reads_disjoint,
+            recording,
+            diary: None,
+            patience,
+            called: None,
+            busy,
+            returns_at_end,
+        }
+    }
+
+    /// What the caller calls the next collective calls, in a line that says that a rank waits ([`Patience`]). Local.
+    pub fn call_them(&mut self, name: &'static str) {
+        self.called = Some(name);
+    }
+
+    /// Checks that no operation was dropped before its end: its messages may still be in flight.
+    pub(in crate::engine) fn usable(&self) -> Result<()> {
+        if self.busy {
+            let allowed = "only to close it, which gives no endpoint back";
+            return Err(Error::argument("file", "an operation on it was dropped in the middle", allowed));
+        }
+        Ok(())
+    }
+
+    /// Begins a call.
+    pub(in crate::engine) fn begin(&mut self) -> Result<()> {
+        self.usable()?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
+    pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
+        let failure = self.endpoint.waiting().failure();
+        self.busy = outcome.as_ref().is_err_and(|error| failure.is_unagreed(error));
+    }
+
+    /// Ends an exchange: waits for the worker and adds up the counts.
+    pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
+        if let Some(queue) = &mut self.queue {
+            self.patience.go_on(Part::Settling);
+            done.outcome = queue.finish().await;
+        }
+        if done.outcome.error.is_some() {
+            // A file that could not be opened may be there the next time.
+            self.queue = None;
+        }
+        for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
+            *self.fan_in.entry(fan_in).or_default() += times;
+        }
+    }
+
+    /// Takes time of this rank in some phases of a call, if a diary is kept.
+    pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
+        if let Some(diary) = &mut self.diary {
+            diary.own(seconds);
+        }
+    }
+
+    /// This rank's diary, for the capture of a file that closes.
+    pub(in crate::engine) fn take_diary(&mut self) -> Option<Diary> {
+        let diary = self.diary.take()?;
+        Some(diary.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
+    }
+
+    /// The number of hosts, where they are known.
+    pub(in crate::engine) fn hosts(&self) -> usize {
+        self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
+    }
+
+    /// Whether this rank shares memory with others of its host, or all.
+    pub(in crate::engine) fn has_arena(&self) -> bool {
+        self.arena.is_some()
+    }
+
+    /// The windows in shared memory.
+    pub(in crate::engine) fn arena(&self) -> Result<Arc<Arena>> {
+        let rank = self.endpoint.rank();
+        self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
+    }
+
+    /// This rank's own handle.
+    pub(in crate::engine) fn storage(&mut self) -> Result<Arc<dyn Storage>> {
+        if let Some(storage) = &self.storage {
+            return Ok(storage.clone());
+        }
+        let Setup { path, mode, .. } = &self.setup;
+        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        let open = || {
+            let file = self.files.open(path, *mode).map_err(failure)?;
+            if self.setup.hosts_cache_apart {
+                file.see_other_hosts().map_err(failure)?;
+            }
+            self.setup.is_the_same(file)
+        };
+        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
+            Some(from) => Arc::new(DirectWrites::over(opened?, from)),
+            None => opened?.into(),
+        };
+        self.storage = Some(storage.clone());
+        Ok(storage)
+    }
+
+    /// This rank's own handle, if it is open.
+    pub(in crate::engine) fn open_storage(&self) -> Option<&Arc<dyn Storage>> {
+        self.storage.as_ref()
+    }
+
+    /// Takes this rank's own handle, if it is open: it is closed when it is dropped.
+    pub(in crate::engine) fn take_storage(&mut self) -> Option<Arc<dyn Storage>> {
+        self.storage.take()
+    }
+
+    /// Closes this rank's own handle.
+    pub(in crate::engine) fn close_storage(&mut self) {
+        (self.queue, self.storage) = (None, None);
+    }
+
+    pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
+        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
+        let waker = self.endpoint.waiting().waker();
+        let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
+        let worker = self.storage().and_then(start);
+        WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
+    }
+
+    /// The driver in use.
+    pub fn driver(&self) -> DriverName {
+        self.setup.driver_name
+    }
+
+    /// The layout in use.
+    pub fn layout(&self) -> Layout {
+        self.setup.layout
+    }
+
+    /// What an aggregator holds of the file in one round, in bytes, at most. (Not of a stripe that is larger.)
+    pub fn window(&self) -> u64 {
+        self.setup.window_terms().0
+    }
+
+    /// The aggregators, ascending.
+    pub fn aggregators(&self) -> &[Rank] {
+        &self.setup.roles.aggregators
+    }
+
+    /// Ranks and nodes.
+    pub fn topology(&self) -> &Topology {
+        &self.setup.topology
+    }
+
+    /// The hints in use.
+    pub fn hints(&self) -> &Hints {
+        &self.setup.hints
+    }
+
+    /// The file's endpoint, for collectives between calls on the file.
+    pub fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+}
+
+/// The seconds of the hint, if there is anybody to wait for.
+pub(in crate::engine) fn patience_of(endpoint: &Endpoint, hints: &Hints) -> usize {
+    if endpoint.ranks() > 1 { hints.patience } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Waiting, shared};
+
+    fn goes_to_another_thread<T: Send>() {}
+
+    /// All parts of a file but its transport: MPI decides which threads may call it.
+    #[test]
+    fn the_shared_parts_of_a_file_are_send() {
+        goes_to_another_thread::<(Setup, Option<WindowQueue>, Plans)>();
+        goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
+        goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
+    }
+}

@@ -1,0 +1,477 @@
+//! A rank that waits long for others in a collective call says so: one line a host names the call, and either the ranks that have
+//! not come, as far as this host knows, or the part of an exchange and the rank whose message is due.
+//!
+//! Where one rank does not make a call, or has not this library, the others wait for it inside MPI or on a word in shared memory.
+//! So a thread watches: one a process, from the process's first file of several ranks on. It looks at some words of each file a few
+//! times in the rank's patience. A call pays for storing them. The thread is no part of MPI, and ends with the process. Where no
+//! thread can be had, nobody watches.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use crate::engine::storage::worker::leave_to_program;
+use crate::fabric::shared::Shared;
+use crate::fabric::{Pending, Waiting};
+use crate::topology::Rank;
+
+/// How often the thread looks in the shortest patience of any file.
+const LOOKS: u32 = 6;
+/// The longest time between two looks.
+const LONGEST: Duration = Duration::from_secs(5);
+/// The most ranks that a line names.
+const MOST_NAMED: usize = 8;
+
+/// What a rank waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The others have to come.
+    Coming,
+    /// The lists of what goes where.
+    Metadata,
+    /// A round of the data, in which this rank owns the window that begins at this byte of the file, or none.
+    Round(u64, Option<u64>),
+    /// The same, until the file system has written or read another window.
+    Storage(u64, Option<u64>),
+    /// The file system has to write the last windows.
+    Settling,
+    /// The others have to end their part.
+    End,
+}
+
+impl Part {
+    /// Its kind and round, and its window.
+    fn pack(self) -> (u64, u64) {
+        let (kind, round, window) = match self {
+            Self::Coming => (0, 0, None),
+            Self::Metadata => (1, 0, None),
+            Self::Round(round, window) => (2, round, window),
+            Self::Storage(round, window) => (3, round, window),
+            Self::Settling => (4, 0, None),
+            Self::End => (5, 0, None),
+        };
+        (kind | round << 3, window.unwrap_or(u64::MAX))
+    }
+
+    fn unpack((packed, window): (u64, u64)) -> Self {
+        let (round, window) = (packed >> 3, Some(window).filter(|start| *start != u64::MAX));
+        match packed & 7 {
+            0 => Self::Coming,
+            1 => Self::Metadata,
+            2 => Self::Round(round, window),
+            3 => Self::Storage(round, window),
+            4 => Self::Settling,
+            _ => Self::End,
+        }
+    }
+}
+
+/// The patience of a rank in the collective calls of one file.
+pub struct Patience {
+    path: PathBuf,
+    rank: Rank,
+    limit: Duration,
+    /// The ranks that share memory with this one.
+    here: Option<Arc<Shared>>,
+    /// Knows which message this rank waits for; none in the first agreement.
+    waiting: Option<Waiting>,
+    /// Counts the begins and the ends of waits: odd while the rank waits.
+    turns: AtomicU64,
+    /// What the last wait was in, and where this text is: most calls have the name of the one before.
+    call: Mutex<&'static str>,
+    named: AtomicUsize,
+    /// The [`Part`].
+    part: [AtomicU64; 2],
+    /// The thread's own.
+    watched: Mutex<Watched>,
+}
+
+/// What the thread has seen of one file.
+#[derive(Default)]
+struct Watched {
+    /// The turn of a wait and its progress, and when the thread saw them first.
+    seen: Option<((u64, u64), Instant)>,
+    /// Whether this rank has said that it waits, or has found that another one of its host says so.
+    is_said: bool,
+    /// Held by the rank of a host that speaks, as long as it waits.
+    turn_to_speak: Option<Voice>,
+}
+
+impl Patience {
+    /// The patience of `seconds` (0: without end) of one of several ranks in calls on the file `path`. `here` is the memory that
+    /// the file's calls share with other ranks, if they do; `waiting` is how they wait. Local.
+    pub fn new(
+        path: &Path,
+        rank: Rank,
+        seconds: usize,
+        (here, waiting): (Option<Arc<Shared>>, Option<Waiting>),
+    ) -> Arc<Self> {
+        let (turns, call, named, part, watched) = Default::default();
+        let (path, limit) = (path.to_path_buf(), Duration::from_secs(seconds as u64));
+        let patience = Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, watched });
+        if seconds > 0 {
+            watch(&patience);
+        }
+        patience
+    }
+
+    /// The rank waits for the others from now on, in `call`; until [`Patience::end`]. One thread at a time. Local.
+    #[inline]
+    pub fn begin(&self, call: &'static str) {
+        self.name(call);
+        self.enter(Part::Coming);
+    }
+
+    #[inline]
+    fn name(&self, call: &'static str) {
+        if self.named.load(Ordering::Relaxed) != call.as_ptr().addr() {
+            self.named.store(call.as_ptr().addr(), Ordering::Relaxed);
+            *lock(&self.call) = call;
+        }
+    }
+
+    #[inline]
+    fn enter(&self, part: Part) {
+        let (packed, window) = part.pack();
+        self.part[0].store(packed, Ordering::Relaxed);
+        self.part[1].store(window, Ordering::Relaxed);
+        self.turn(1);
+    }
+
+    /// As [`Patience::begin`], in a call that `waiting` may block in: while a call is only polled, its rank may compute. Local.
+    #[inline]
+    pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
+        self.name(call);
+        if waiting.may_block() {
+            self.enter(Part::Coming);
+        }
+    }
+
+    /// The rank waits in another part of the call that [`Patience::begin_in`] has named, if that may block. Local.
+    pub fn go_on(&self, part: Part) {
+        if self.waiting.as_ref().is_some_and(Waiting::may_block) {
+            self.enter(part);
+        }
+    }
+
+    /// The rank waits no longer.
+    #[inline]
+    pub fn end(&self) {
+        self.turn(0);
+    }
+
+    /// Goes on to the next turn that is odd (1) or even (0). An end that an error has left out does no harm.
+    #[inline]
+    fn turn(&self, parity: u64) {
+        let turn = self.turns.load(Ordering::Relaxed);
+        self.turns.store(turn + 1 + ((turn + 1 + parity) & 1), Ordering::Release);
+    }
+
+    /// The thread looks at the file.
+    fn look(&self, now: Instant) {
+        let turn = self.turns.load(Ordering::Acquire);
+        let now_at = (turn, self.pending().1);
+        let mut watched = lock(&self.watched);
+        if turn.is_multiple_of(2) {
+            *watched = Watched::default();
+            return;
+        }
+        match watched.seen {
+            Some((seen, since)) if seen == now_at => {
+                if !watched.is_said && now - since >= self.limit {
+                    watched.is_said = true;
+                    self.say(&mut watched, turn);
+                }
+            }
+            _ => *watched = Watched { seen: Some((now_at, now)), ..Watched::default() },
+        }
+    }
+
+    /// The message that is waited for, and a number that changes with progress.
+    fn pending(&self) -> (Option<Pending>, u64) {
+        self.waiting.as_ref().map_or((None, 0), Waiting::pending)
+    }
+
+    fn say(&self, watched: &mut Watched, turn: u64) {
+        let call = *lock(&self.call);
+        let Some(voice) = Voice::of_host(&self.path, call) else { return };
+        watched.turn_to_speak = Some(voice);
+        let part = Part::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
+        let line = self.line(call, part, self.pending().0);
+        // A rank that has come meanwhile is not accused.
+        if self.turns.load(Ordering::Acquire) == turn {
+            crate::say(line);
+        }
+    }
+
+    fn line(&self, call: &str, part: Part, pending: Option<Pending>) -> String {
+        let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
+        let (others, check) = match part {
+            Part::Coming => (
+                self.coming(pending),
+                "all ranks make the call, that all of them have this library, and that the file system answers",
+            ),
+            Part::Settling => ("for its file system, which has its last windows".to_string(), "it answers"),
+            Part::End => (format!("at its end, {}", message(pending)), "they run, and that the file system answers"),
+            Part::Metadata => (format!("in its metadata, {}", message(pending)), "it runs, and that the network works"),
+            Part::Round(round, window) => {
+                (format!("{}, {}", in_round(round, window), message(pending)), "it runs, and that the network works")
+            }
+            Part::Storage(round, window) => (format!("{}, for its file system", in_round(round, window)), "it answers"),
+        };
+        format!("rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that {check}")
+    }
+
+    /// For which ranks this one waits that have not come.
+    fn coming(&self, pending: Option<Pending>) -> String {
+        let missing = self.here.as_ref().map(|here| here.missing());
+        match missing.as_deref() {
+            None => message(pending),
+            Some([]) => format!("{}: those of this host have come as far", message(pending)),
+            Some([one]) => format!("for rank {one}, which has not come so far"),
+            Some(ranks) => format!("for ranks {}, which have not come so far", named(ranks)),
+        }
+    }
+}
+
+/// Which round of the data a rank is in, and which window is its own.
+fn in_round(round: u64, window: Option<u64>) -> String {
+    match window {
+        Some(start) => format!("in round {round} of its data, with the window at byte {start}"),
+        None => format!("in round {round} of its data"),
+    }
+}
+
+/// Which message a rank waits for.
+fn message(pending: Option<Pending>) -> String {
+    let Some(Pending { peer, is_sent, more }) = pending else { return "for other ranks".to_string() };
+    let what = match is_sent {
+        true => format!("for rank {peer}, to take a message"),
+        false => format!("for a message of rank {peer}"),
+    };
+    match more {
+        0 => what,
+        1 => format!("{what}, and for another message"),
+        more => format!("{what}, and for {more} other messages"),
+    }
+}
+
+/// Ranks as words: "1, 3 and 7", or the first of them and how many more.
+fn named(ranks: &[Rank]) -> String {
+    let shown = ranks.len().min(MOST_NAMED);
+    let (last, before) = match ranks.len() - shown {
+        0 => (ranks[shown - 1].to_string(), &ranks[..shown - 1]),
+        more => (format!("{more} more"), &ranks[..shown]),
+    };
+    let before: Vec<_> = before.iter().map(ToString::to_string).collect();
+    format!("{} and {last}", before.join(", "))
+}
+
+/// The files of this process, and the thread that watches them.
+struct Watch {
+    files: Mutex<Files>,
+    /// None where the system gives no thread.
+    thread: OnceLock<Option<Thread>>,
+}
+
+/// See [`Watch`].
+struct Files {
+    all: Vec<Weak<Patience>>,
+    /// The shortest patience for which the thread looks; none while it looks for no file.
+    shortest: Option<Duration>,
+}
+
+static WATCH: Watch = Watch { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a file. A child of fork has no thread; it must not use MPI either.
+fn watch(patience: &Arc<Patience>) {
+    let is_shorter = {
+        let mut files = lock(&WATCH.files);
+        // A weak reference keeps the memory of a file that is closed.
+        files.all.retain(|file| file.strong_count() > 0);
+        files.all.push(Arc::downgrade(patience));
+        let is_shorter = files.shortest.is_none_or(|shortest| patience.limit < shortest);
+        if is_shorter {
+            files.shortest = Some(patience.limit);
+        }
+        is_shorter
+    };
+    let start = || std::thread::Builder::new().name("tributary patience".to_string()).spawn(run);
+    let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
+    // Otherwise the thread looks soon enough by itself.
+    if let (Some(thread), true) = (thread, is_shorter) {
+        thread.unpark();
+    }
+}
+
+fn run() {
+    leave_to_program();
+    loop {
+        let (files, shortest) = {
+            let mut files = lock(&WATCH.files);
+            files.all.retain(|file| file.strong_count() > 0);
+            let all: Vec<_> = files.all.iter().filter_map(Weak::upgrade).collect();
+            files.shortest = all.iter().map(|file| file.limit).min();
+            (all, files.shortest)
+        };
+        let now = Instant::now();
+        files.iter().for_each(|file| file.look(now));
+        // A file that is closed is not kept.
+        drop(files);
+        match shortest {
+            // A new file unparks.
+            None => std::thread::park(),
+            Some(shortest) => std::thread::park_timeout((shortest / LOOKS).min(LONGEST)),
+        }
+    }
+}
+
+/// The right to speak for the ranks of this host: the first rank has it that loses its patience in a call of a file. It is a name
+/// in the kernel, which goes with the process at the latest.
+#[cfg(target_os = "linux")]
+struct Voice(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::UnixDatagram>);
+
+#[cfg(target_os = "linux")]
+impl Voice {
+    /// None if another rank of this host has it.
+    fn of_host(path: &Path, call: &str) -> Option<Self> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        use std::os::linux::net::SocketAddrExt;
+        use std::os::unix::net::{SocketAddr, UnixDatagram};
+        let mut hasher = DefaultHasher::new();
+        // A name that is not whole may be that of another file in another job.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        (path, call, nix::unistd::getuid().as_raw()).hash(&mut hasher);
+        let name = format!("tributary-patience-{:x}", hasher.finish());
+        match SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name)) {
+            Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => None,
+            // Where the system has no such names, every rank speaks.
+            bound => Some(Self(bound.ok())),
+        }
+    }
+}
+
+/// Every rank speaks.
+#[cfg(not(target_os = "linux"))]
+struct Voice;
+
+#[cfg(not(target_os = "linux"))]
+impl Voice {
+    fn of_host(_: &Path, _: &str) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_odd_whatever_was_left_out() {
+        let patience = Patience::new(Path::new("f"), 0, 0, (None, None));
+        let is_waiting = || !patience.turns.load(Ordering::Relaxed).is_multiple_of(2);
+        let mut last = 0;
+        for begins in [true, true, false, false, true, false] {
+            if begins {
+                patience.begin("a call")
+            } else {
+                patience.end()
+            }
+            assert_eq!(is_waiting(), begins);
+            let turn = patience.turns.load(Ordering::Relaxed);
+            assert!(turn > last);
+            last = turn;
+        }
+    }
+
+    #[test]
+    fn parts_are_packed_whole() {
+        let window = Some(u64::MAX - 1);
+        for part in [
+            Part::Coming,
+            Part::Metadata,
+            Part::Settling,
+            Part::End,
+            Part::Round(1 << 60, window),
+            Part::Storage(0, Some(0)),
+            Part::Round(3, None),
+        ] {
+            assert_eq!(Part::unpack(part.pack()), part);
+        }
+    }
+
+    /// Time is told to it here.
+    #[test]
+    fn a_rank_speaks_once_a_wait_and_one_for_a_host() {
+        let path = std::env::temp_dir().join(format!("patience-{}", std::process::id()));
+        let [first, second] = [0, 1].map(|rank| Patience::new(&path, rank, 0, (None, None)));
+        let says = |patience: &Patience| lock(&patience.watched).turn_to_speak.is_some();
+        let (start, late) = (Instant::now(), Instant::now() + Duration::from_secs(9));
+        for _ in 0..2 {
+            first.begin("a call");
+            second.begin("a call");
+            first.look(start);
+            assert!(!says(&first));
+            first.look(late);
+            second.look(start);
+            second.look(late);
+            assert!(says(&first) && lock(&second.watched).is_said);
+            assert_eq!(says(&second), cfg!(not(target_os = "linux")));
+            first.end();
+            second.end();
+            first.look(late);
+            second.look(late);
+            assert!(!says(&first));
+        }
+    }
+
+    #[test]
+    fn lines() {
+        let patience = Patience::new(Path::new("/data/f"), 2, 0, (None, None));
+        assert_eq!(
+            patience.line("MPI_File_write_all", Part::Coming, None),
+            "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, that \
+             all of them have this library, and that the file system answers"
+        );
+        let pending = |is_sent, more| Some(Pending { peer: 5, is_sent, more });
+        let round = Part::Round(7, None);
+        for (part, pending, expected) in [
+            (
+                Part::Metadata,
+                pending(true, 0),
+                "in its metadata, for rank 5, to take a message; check that it runs, and",
+            ),
+            (
+                round,
+                pending(false, 2),
+                "in round 7 of its data, for a message of rank 5, and for 2 other messages; check",
+            ),
+            (
+                Part::Round(0, Some(4096)),
+                None,
+                "in round 0 of its data, with the window at byte 4096, for other ranks; check",
+            ),
+            (
+                Part::Storage(1, Some(0)),
+                None,
+                "in round 1 of its data, with the window at byte 0, for its file system; check",
+            ),
+            (Part::Settling, None, "for its file system, which has its last windows; check that it answers"),
+            (Part::Coming, pending(false, 0), "for a message of rank 5; check that all ranks make the call"),
+            (Part::End, pending(true, 1), "at its end, for rank 5, to take a message, and for another message; check"),
+            (Part::End, None, "at its end, for other ranks; check that they run, and that the file system answers"),
+        ] {
+            let line = patience.line("a call", part, pending);
+            assert!(line.contains(&format!("in a call of /data/f, {expected}")), "{line}");
+        }
+        assert_eq!(named(&[1, 3]), "1 and 3");
+        assert_eq!(named(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6, 7 and 8");
+        assert_eq!(named(&(0..1000).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 992 more");
+    }
+}

@@ -1,0 +1,266 @@
+//! The kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local aggregators.
+//!
+//! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on all
+//! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which
+//! flat kernel makes little difference in them and in the simulator: it is the default one.
+
+use crate::drivers::Domains;
+use crate::engine::facts::Amount;
+use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
+use crate::engine::policy::{PACKED_EXTENT, WORTH_LAYERING};
+use crate::exchange::BALANCED;
+use crate::exchange::cost::{Costs, Load, Ranks};
+use crate::exchange::local::LocalAggregators;
+use crate::hints::{Hints, KernelHint};
+use crate::schedule::ThrottleMode;
+use crate::topology::Topology;
+
+/// The phases that go through local aggregators.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layered {
+    /// The metadata phase.
+    pub metadata: bool,
+    /// The data phase.
+    pub data: bool,
+}
+
+impl Layered {
+    /// Whether any phase does.
+    pub fn any(self) -> bool {
+        self.metadata || self.data
+    }
+}
+
+/// How the phases of a call go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layering {
+    /// The phases through local aggregators.
+    pub layered: Layered,
+    /// Local aggregators on a node; 0 if no phase that is chosen has them.
+    pub local: usize,
+}
+
+/// A way that a call can go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The way.
+    pub way: Layering,
+    /// Predicted seconds, without what all ways have in common.
+    pub seconds: f64,
+    /// Those of a call that repeats: it has its lists already.
+    pub again: f64,
+}
+
+/// What the choices of a file have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chooser {
+    /// What messages cost.
+    pub costs: Costs,
+    /// The ranks.
+    pub ranks: Ranks,
+    /// Numbers of local aggregators on a node, ascending; empty if there is nothing to choose.
+    pub local: Vec<usize>,
+}
+
+impl Chooser {
+    /// The choices that the hints leave. O(log of a node's ranks).
+    pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
+        let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data);
+        let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
+        let (batch, pauses) = (throttle.limit.map_or(f64::INFINITY, f64::from), throttle.mode == ThrottleMode::Batch);
+        let ranks = Ranks { ranks, nodes, aggregators, batch, pauses };
+        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let mut chooser = Self::new(costs, ranks);
+        let total = (ranks.ranks / ranks.nodes).min(LocalAggregators::IN_TOTAL as f64 / ranks.nodes).max(1.0) as usize;
+        chooser.local = match hints.num_aggrs_per_node {
+            _ if chooser.local.is_empty() || !kernels.contains(&KernelHint::Auto) => Vec::new(),
+            0 if kernels.contains(&KernelHint::TwoLayer) => vec![total],
+            0 => chooser.local,
+            given => vec![given],
+        };
+        chooser
+    }
+
+    /// All powers of two up to half of a node's ranks as numbers of local aggregators. None on one node, and where no node has
+    /// two ranks. O(log of a node's ranks).
+    pub fn new(costs: Costs, ranks: Ranks) -> Self {
+        let on_node = if ranks.nodes > 1.0 { ranks.ranks / ranks.nodes } else { 0.0 };
+        let counts = (0..usize::BITS).map(|power| 1usize << power);
+        Self { costs, ranks, local: counts.take_while(|&local| local as f64 * 2.0 <= on_node).collect() }
+    }
+
+    /// The ways that a call can go: first the one that is chosen, the others by their prediction. A phase that is not `open` to
+    /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
+    /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
+    pub fn ranked(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
+        let candidate = |way| {
+            let [once, again] = self.predicted(amount, domains, way);
+            Candidate { way, seconds: once + again, again }
+        };
+        let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };
+        if self.local.is_empty() || amount.bytes == 0 || !open.any() {
+            return vec![Candidate { way: flat, seconds: 0.0, again: 0.0 }];
+        }
+        let flat = candidate(flat);
+        let layered = Layered { metadata: open.metadata || given.metadata, data: open.data || given.data };
+        let mut all: Vec<_> = self.local.iter().map(|&local| candidate(Layering { layered, local })).collect();
+        all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let at = match all.first() {
+            Some(best) if best.seconds < flat.seconds * (1.0 - WORTH_LAYERING) => {
+                1 + all[1..].partition_point(|other| other.seconds <= flat.seconds)
+            }
+            _ => 0,
+        };
+        all.insert(at, flat);
+        all
+    }
+
+    /// The choice for a call. O(aggregators x log of a node's ranks).
+    pub fn choose(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Layering {
+        self.ranked(amount, domains, open, given)[0].way
+    }
+
+    /// Predicted seconds of a call, without what all choices have in common: of the lists, which a call that repeats has already,
+    /// and of the rounds. O(aggregators).
+    fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> [f64; 2] {
+        let Self { costs, ranks, .. } = self;
+        let estimate = Estimate::of(amount, domains, ranks);
+        let local = way.local.max(1) as f64;
+        let lists = estimate.lists.iter().map(|load| match way.layered.metadata {
+            false => ranks.flat(costs, *load),
+            true => ranks.two_layer(costs, *load, local).iter().sum(),
+        });
+        let lists: f64 = lists.sum();
+        let Estimate { data, rounds, extents, .. } = estimate;
+        let data = ranks.within(costs, data, amount.bytes as f64 / rounds);
+        let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
+        if !way.layered.data {
+            return [lists, rounds * (ranks.flat(costs, data) + place)];
+        }
+        // Local aggregators gather for the next round while aggregators place the bytes of this one.
+        let [inner, outer] = ranks.two_layer(costs, data, local);
+        [lists + ranks.merging(costs, extents, local), ranks.pipelined(costs, rounds, inner, outer + place)]
+    }
+
+    /// The fewest local aggregators, for the most members.
+    fn fewest(&self) -> usize {
+        self.local.first().copied().unwrap_or_default()
+    }
+}
+
+/// What a call sends, as far as it is known before it is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Estimate {
+    /// The heads of all lists, and the rest of long ones.
+    lists: [Load; 2],
+    /// A round of data.
+    data: Load,
+    rounds: f64,
+    extents: f64,
+}
+
+impl Estimate {
+    /// From the agreed numbers of a call.
+    ///
+    /// A rank sends one message to each window that it touches. Windows were counted as if each were full; ranges that are
+    /// shorter are touched by as many ranks.
+    fn of(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
+        let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
+        let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
+        let range = amount.span() as f64;
+        let rounds = (range / window / ranks.aggregators).ceil().max(1.0);
+        let counted = (range / window).ceil().max(ranks.aggregators.min((range / part).ceil())).max(1.0);
+        let windows = counted.max(owners(domains));
+        let fan_in = (amount.touched as f64 / counted).clamp(1.0, ranks.ranks);
+        let senders = (fan_in * windows / ranks.aggregators).clamp(1.0, ranks.ranks);
+        let list = extents * PACKED_EXTENT / (senders * ranks.aggregators);
+        let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
+        Self {
+            lists: [
+                Load { fan_in: ranks.ranks, bytes: LENGTH as f64 + head },
+                Load { fan_in: if tail > 0.0 { senders } else { 0.0 }, bytes: tail },
+            ],
+            data: Load { fan_in, bytes: bytes / (windows * fan_in) },
+            rounds,
+            extents,
+        }
+    }
+}
+
+/// The number of ranges that aggregators own; 0 where they own stripes in turn. O(aggregators).
+fn owners(domains: &Domains) -> f64 {
+    match domains {
+        Domains::Cyclic { .. } => 0.0,
+        Domains::Ranges { bounds, .. } => bounds.windows(2).filter(|bound| bound[0] < bound[1]).count() as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const LAYERED: Layered = Layered { metadata: true, data: true };
+
+    fn ranks(ranks: f64, nodes: f64) -> Ranks {
+        Ranks { ranks, nodes, aggregators: nodes, batch: 50.0, pauses: false }
+    }
+
+    /// A call in which every rank has bytes for every window of a file.
+    fn call(all: Ranks, bytes: u64) -> (Amount, Domains) {
+        let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
+        let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
+        let (requests, touched) = (100 * all.ranks as u64, all.ranks as u64 * windows);
+        (Amount { start: 0, end: bytes, bytes, requests, most: 100, touched }, domains)
+    }
+
+    fn choice(all: Ranks, bytes: u64) -> Layered {
+        let (agreed, domains) = call(all, bytes);
+        Chooser::new(Costs::CLUSTER, all).choose(&agreed, &domains, LAYERED, Layered::default()).layered
+    }
+
+    #[test]
+    fn many_ranks_with_little_each_go_through_local_aggregators() {
+        assert_eq!(choice(ranks(8192.0, 64.0), 512 * MIB), LAYERED);
+        assert_eq!(choice(ranks(16.0, 4.0), 4096 * MIB), Layered::default(), "few ranks with large messages");
+        assert_eq!(choice(ranks(1024.0, 1.0), 512 * MIB), Layered::default(), "one node");
+        assert_eq!(choice(ranks(1024.0, 1024.0), 512 * MIB), Layered::default(), "one rank on each node");
+        assert_eq!(choice(ranks(8192.0, 64.0), 0), Layered::default(), "no bytes");
+    }
+
+    /// A phase whose hint names a kernel stays as it is.
+    #[test]
+    fn what_is_given_stays() {
+        let all = ranks(8192.0, 64.0);
+        let (agreed, domains) = call(all, 512 * MIB);
+        let chooser = Chooser::new(Costs::CLUSTER, all);
+        let (data, none) = (Layered { metadata: false, data: true }, Layered::default());
+        for (open, given, due) in [(none, none, none), (data, none, data), (none, data, data)] {
+            assert_eq!(chooser.choose(&agreed, &domains, open, given).layered, due);
+        }
+        let local = |hints: &str| {
+            let (hints, topology) = (Hints::parse(hints).unwrap(), Topology::blocks(64, 8).unwrap());
+            Chooser::of(Costs::CLUSTER, &topology, 8, &hints).local
+        };
+        assert!(local("trib_kernel_meta=balanced; trib_kernel_data=pairwise").is_empty());
+        assert_eq!(local("nc_num_aggrs_per_node=3"), [3]);
+        assert_eq!(local("trib_kernel_meta=two_layer"), [8], "all ranks of a node: fewer than 512 in all");
+        assert_eq!(local(""), [1, 2, 4]);
+    }
+
+    /// The first is the one to take: two layers only where they save enough.
+    #[test]
+    fn ways_are_ranked_by_their_prediction() {
+        for (nodes, on_node, bytes) in [(4.0, 4.0, 4096 * MIB), (8.0, 64.0, 64 * MIB), (64.0, 128.0, 512 * MIB)] {
+            let all = ranks(nodes * on_node, nodes);
+            let (agreed, domains) = call(all, bytes);
+            let chooser = Chooser::new(Costs::CLUSTER, all);
+            let ways = chooser.ranked(&agreed, &domains, LAYERED, Layered::default());
+            assert_eq!(ways.len(), chooser.local.len() + 1);
+            assert!(ways[1..].is_sorted_by(|a, b| a.seconds <= b.seconds), "{ways:?}");
+            let flat = ways.iter().find(|one| one.way == Layering::default()).unwrap();
+            let best = ways.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
+            assert_eq!(ways[0].way == Layering::default(), best >= flat.seconds * (1.0 - WORTH_LAYERING), "{ways:?}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The aggregators of a file, and the phases in which ranks send to them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`choice`] | one layer of messages or two, by what they are predicted to cost; [`auto_choice`]: what was taken |
+//! | [`touched`] | about the number of windows that an access touches |
+//! | [`trials`] | the other one, tried in calls that repeat |
+
+pub mod auto_choice;
+pub mod choice;
+pub mod touched;
+pub mod trials;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::access::Extents;
+use crate::drivers::Domains;
+use crate::engine::facts::Amount;
+use crate::engine::metadata::phase::Phase;
+use crate::engine::roles::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
+use crate::engine::roles::choice::{Candidate, Chooser, Layered, Layering};
+use crate::engine::roles::touched::Touched;
+use crate::engine::two_layer::node;
+use crate::error::Result;
+use crate::exchange::cost::Costs;
+use crate::exchange::local::LocalAggregators;
+use crate::exchange::{BALANCED, RankList, Route};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::host;
+use crate::hints::{Hints, KernelHint, Overlap, RankListHint};
+use crate::schedule::Throttle;
+use crate::topology::{Rank, Topology};
+
+/// The aggregators, and the phases to them.
+pub struct Roles {
+    /// The aggregators, ascending.
+    pub aggregators: Arc<[Rank]>,
+    /// The phases that are open to choice, and those that the hints send through local aggregators.
+    open: Layered,
+    given: Layered,
+    /// Both phases as the hints say; flat where they say `auto`.
+    flat: [Arc<Phase>; 2],
+    /// With each number of local aggregators that may be chosen: both phases where `auto` takes two layers. Made when needed.
+    layered: Vec<(usize, OnceLock<[Arc<Phase>; 2]>)>,
+    chooser: Chooser,
+    window_counter: Touched,
+}
+
+/// The phases of a call.
+#[derive(Debug, Clone)]
+pub struct Phases {
+    /// The metadata phase.
+    pub metadata: Arc<Phase>,
+    /// The data phase.
+    pub data: Arc<Phase>,
+}
+
+impl Roles {
+    /// The roles of `rank`, where messages cost `costs`: the same on all ranks. O(ranks).
+    ///
+    /// # Errors
+    /// A rank list that is no permutation.
+    pub fn new(
+        rank: Rank,
+        topology: &Topology,
+        window_counter: Touched,
+        aggregators: Arc<[Rank]>,
+        hints: &Hints,
+        costs: Costs,
+    ) -> Result<Self> {
+        let mut chooser = Chooser::of(costs, topology, aggregators.len(), hints);
+        let maker = Maker { rank, topology, aggregators: &aggregators, hints };
+        let fewest = chooser.local.first().map(|&local| maker.local_aggregators(local));
+        // Where ranks alternate between nodes, those with consecutive members may have none.
+        if fewest.is_some_and(|local| !local.has_members()) {
+            chooser.local.clear();
+        }
+        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let [open, given] = [KernelHint::Auto, KernelHint::TwoLayer].map(|kernel| {
+            let [metadata, data] = kernels.map(|hint| hint == kernel);
+            Layered { metadata, data }
+        });
+        let flat = maker.phases(kernels, given.any().then(|| maker.local_aggregators(0)))?;
+        let open = if chooser.local.is_empty() { Layered::default() } else { open };
+        let layered = chooser.local.iter().map(|&local| (local, OnceLock::new())).collect();
+        Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
+    }
+
+    /// About the number of windows that an access touches; 0 if no choice depends on it. O(extents), up to a few thousand.
+    pub fn touched(&self, file: &Extents) -> u64 {
+        if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
+    }
+
+    /// The ways that a call can go, the chosen one first. Pure: the same on all ranks.
+    pub fn ways(&self, amount: &Amount, domains: &Domains) -> Vec<Candidate> {
+        self.chooser.ranked(amount, domains, self.open, self.given)
+    }
+
+    /// The phases of a way. O(ranks) for the first call that goes this way.
+    ///
+    /// # Errors
+    /// A rank list that is no permutation.
+    pub fn phases(&self, way: Layering, topology: &Topology, hints: &Hints) -> Result<Phases> {
+        let made = self.layered.iter().find(|(local, _)| way.layered != self.given && *local == way.local);
+        let [metadata, data] = match made {
+            None => self.flat.clone(),
+            Some((local, made)) => match made.get() {
+                Some(made) => made.clone(),
+                None => {
+                    let rank = self.flat[0].route.rank;
+                    let maker = Maker { rank, topology, aggregators: &self.aggregators, hints };
+                    let kernels = [hints.kernel_meta, hints.kernel_data].map(|kernel| match kernel {
+                        KernelHint::Auto => KernelHint::TwoLayer,
+                        given => given,
+                    });
+                    let phases = maker.phases(kernels, Some(maker.local_aggregators(*local)))?;
+                    made.get_or_init(|| phases).clone()
+                }
+            },
+        };
+        Ok(Phases { metadata, data })
+    }
+
+    /// What `auto` took in a call that goes this way; none where the hints leave no choice.
+    pub fn taken(&self, way: Layering, by: ChosenBy) -> Option<AutoChoice> {
+        let kernel = match way.layered == self.given {
+            true => AutoKernel::Flat,
+            false => AutoKernel::TwoLayer { per_node: way.local },
+        };
+        let Layered { metadata, data } = self.open;
+        self.open.any().then_some(AutoChoice { kernel, metadata, data, by })
+    }
+}
+
+impl Phases {
+    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Collective; without
+    /// messages if the last call had the same ones. `pretended` says that all nodes are on this host.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub async fn share_in_nodes(
+        &mut self,
+        endpoint: &mut Endpoint,
+        topology: &Topology,
+        pretended: bool,
+    ) -> Result<()> {
+        let local = self.metadata.local.as_ref().or(self.data.local.as_ref());
+        let Some(local) = local.filter(|local| local.has_members()).cloned() else {
+            return Ok(());
+        };
+        let here = if pretended { endpoint.ranks() } else { topology.ranks_on(topology.node_of(endpoint.rank())) };
+        let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;
+        for phase in [&mut self.metadata, &mut self.data].into_iter().filter(|phase| phase.local.is_some()) {
+            Arc::make_mut(phase).group = group.clone();
+        }
+        Ok(())
+    }
+}
+
+/// What phases are made of.
+struct Maker<'a> {
+    rank: Rank,
+    topology: &'a Topology,
+    aggregators: &'a Arc<[Rank]>,
+    hints: &'a Hints,
+}
+
+impl Maker<'_> {
+    /// So many local aggregators on each node, or as many as the hints say.
+    fn local_aggregators(&self, local: usize) -> LocalAggregators {
+        let Self { topology, hints, .. } = self;
+        let is_given = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::TwoLayer);
+        let local = match is_given {
+            true => LocalAggregators::from_hint(topology, hints.num_aggrs_per_node),
+            false => LocalAggregators::per_node(topology, local),
+        };
+        match hints.overlap {
+            Overlap::Any => local,
+            Overlap::RankOrder => local.with_consecutive_members(),
+        }
+    }
+
+    fn phases(&self, [metadata, data]: [KernelHint; 2], local: Option<LocalAggregators>) -> Result<[Arc<Phase>; 2]> {
+        let local = local.map(Arc::new);
+        let phase =
+            |kernel, limit| self.phase(kernel, self.hints.throttle(kernel, limit), local.as_ref()).map(Arc::new);
+        Ok([phase(metadata, self.hints.limit_meta)?, phase(data, self.hints.limit_data)?])
+    }
+
+    fn phase(&self, name: KernelHint, throttle: Throttle, local: Option<&Arc<LocalAggregators>>) -> Result<Phase> {
+        let Self { rank, topology, aggregators, hints } = *self;
+        let (kernel, local) = match name {
+            KernelHint::Auto => (&BALANCED, None),
+            KernelHint::Flat(kernel) => (kernel, None),
+            KernelHint::TwoLayer => (hints.two_layer_outer, local.cloned()),
+        };
+        let rank_list = match &hints.rank_list {
+            RankListHint::Identity => RankList::Identity,
+            RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
+            RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
+        };
+        let route =
+            Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
+        Ok(Phase { route, local, group: None })
+    }
+}

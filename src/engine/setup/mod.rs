@@ -1,0 +1,309 @@
+//! What is fixed when a file is opened: topology, driver, aggregators and the kernels that calls can take.
+
+pub(in crate::engine) mod terms;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::collectives::allgather;
+use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
+use crate::engine::capture::target::Target;
+use crate::engine::direction::Direction;
+use crate::engine::facts::tiling::Tiling;
+use crate::engine::policy::paths::Rules;
+use crate::engine::roles::Roles;
+use crate::engine::roles::touched::Touched;
+use crate::engine::setup::terms::{Created, OpenArguments};
+use crate::engine::shared;
+use crate::engine::storage::Failure;
+use crate::engine::storage::sieve::Sieve;
+use crate::error::Result;
+use crate::exchange::cost::Costs;
+use crate::fabric::Endpoint;
+use crate::fabric::shared::{Hosts, host};
+use crate::hints::{DriverName, Hints, PlacementHint, Switch};
+use crate::topology::{Rank, Topology};
+
+/// Why a rank cannot use the file that it finds under the name.
+const NOT_SHARED: &str =
+    "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
+
+/// The fixed part of an open file. Equal on all ranks but for the rank.
+pub struct Setup {
+    /// The file.
+    pub path: PathBuf,
+    /// How it is opened.
+    pub mode: Mode,
+    /// The hints, checked.
+    pub hints: Hints,
+    /// Those of them that the driver looks at.
+    pub driver_hints: DriverHints,
+    /// Ranks and nodes.
+    pub topology: Topology,
+    /// The driver's name, never [`DriverName::Auto`].
+    pub driver_name: DriverName,
+    /// The driver.
+    pub driver: Box<dyn Driver>,
+    /// The layout of the file on its file system.
+    pub layout: Layout,
+    /// The aggregators, and the phases to them.
+    pub roles: Roles,
+    /// The roles of tiny calls: the first aggregator only.
+    pub tiny: Roles,
+    /// Whether collective calls go through memory that the ranks share.
+    pub shares_memory: bool,
+    /// If not: whether the members of a local aggregator may share memory.
+    pub shares_in_nodes: bool,
+    /// The hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory.
+    pub hosts: Option<Arc<Hosts>>,
+    /// Whether hosts may write and read by themselves what their ranks hold; `false` on one rank is `false` for all.
+    pub by_host: bool,
+    /// Whether there are several hosts, and each caches the file by itself.
+    pub hosts_cache_apart: bool,
+    /// Where ranks are on several hosts and may write: the file on a file system that only one machine has.
+    pub identity: Option<Identity>,
+    /// Whether all ranks record their calls for a capture.
+    pub is_captured: bool,
+    /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
+    pub tiling: Tiling,
+}
+
+impl Setup {
+    /// Creates, empties or opens the file on rank 0, and computes the rest. Collective.
+    ///
+    /// # Errors
+    /// Bad hints, or the file cannot be made: the same on all ranks.
+    pub async fn open(
+        endpoint: &mut Endpoint,
+        files: &dyn OpenStorage,
+        path: PathBuf,
+        mode: Mode,
+        hints: Hints,
+        capture: Option<&Target>,
+    ) -> Result<Self> {
+        let asked = OpenArguments { files, path: &path, mode, hints: &hints };
+        // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
+        let early = match endpoint.hosts().cloned() {
+            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
+            None => Err(terms::check_alike(endpoint, &asked, capture).await?),
+        };
+        // Only after the check: with different hints, not all ranks would take part.
+        if may_share(endpoint, &hints, false) {
+            endpoint.share(shared::CONTROL, shared::AREA).await?;
+        }
+        let hosts = find_hosts(endpoint, &hints).await?;
+        let topology = find_topology(endpoint, &hints).await?;
+        let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = match early {
+            Ok(created) => created,
+            Err(alike) => terms::create_on_first(endpoint, &asked, alike).await?,
+        };
+        let driver = driver(name, &path);
+        // The same on all ranks, also where it fails: it depends on nothing else.
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
+        let unit = driver.lock_unit(&layout);
+        let by_host =
+            hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
+        let several = hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
+        let hosts_cache_apart = hosts_cache_apart && several;
+        let by_host = by_host && (!hosts_cache_apart || hints.host_domains == Switch::Enable);
+        // What another host writes into a hole while this one fills it would be lost.
+        let hints = match hints.ds_write {
+            Switch::Automatic if hosts_cache_apart => Hints { ds_write: Switch::Disable, ..hints },
+            _ => hints,
+        };
+        // As it is, for whoever reads the hints in a capture.
+        let hints = match hints.direct_write {
+            Switch::Automatic if layout.direct_from.is_some() => Hints { direct_write: Switch::Enable, ..hints },
+            _ => hints,
+        };
+        let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
+        let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
+        let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
+        let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
+        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
+        Ok(Self {
+            shares_in_nodes,
+            path,
+            mode,
+            driver_name: name,
+            shares_memory,
+            hosts,
+            by_host,
+            hosts_cache_apart,
+            // Files that are only read may be copies, which a job has put on the disks of its hosts.
+            identity: identity.filter(|_| several && mode != Mode::Read),
+            is_captured: alike.is_captured,
+            tiling: Tiling::of(key),
+            ..setup
+        })
+    }
+
+    /// Computes everything that needs neither a file nor messages, for planning at any scale: with the built-in costs, and a
+    /// core for each rank. Local.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        hints.check(topology.ranks())?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
+        Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
+    }
+
+    /// As [`Setup::dry`], for ranks of an MPI whose hosts are the nodes, on a file system that hosts see alike. Local.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn foreseen(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        let setup = Self::dry(0, topology, layout, driver, hints)?;
+        let (nodes, ranks, unit) = (setup.topology.nodes(), setup.topology.ranks(), setup.window_terms().1);
+        let shares = |in_nodes| lets_share(&setup.hints, (ranks, true), in_nodes);
+        let (shares_memory, shares_in_nodes) = (nodes == 1 && shares(false), nodes > 1 && shares(true));
+        let by_host = shares_in_nodes && may_be_by_host(nodes, &setup.hints, unit);
+        Ok(Self { shares_memory, shares_in_nodes, by_host, ..setup })
+    }
+
+    fn of(
+        rank: Rank,
+        topology: Topology,
+        layout: Layout,
+        driver: Box<dyn Driver>,
+        aggregators: Vec<Rank>,
+        hints: Hints,
+        costs: Costs,
+    ) -> Result<Self> {
+        let first = aggregators.iter().copied().take(1).collect();
+        let window = hints.cb_buffer_size.unwrap_or_else(|| driver.usual_window(topology.ranks()));
+        let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
+        let window_counter = |aggregators: usize| {
+            let any = Written { start: 0, end: 1, bytes: 1, histogram: &[] };
+            Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
+        };
+        let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
+        let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
+        let (path, mode) = (PathBuf::new(), Mode::Create);
+        let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
+        let (by_host, hosts_cache_apart, identity, is_captured, tiling) = (false, false, None, false, Tiling::of(0));
+        let driver_name = hints.driver;
+        Ok(Self {
+            path,
+            mode,
+            driver_name,
+            driver,
+            driver_hints,
+            layout,
+            topology,
+            roles,
+            tiny,
+            shares_memory,
+            shares_in_nodes,
+            hosts,
+            by_host,
+            hosts_cache_apart,
+            identity,
+            is_captured,
+            tiling,
+            hints,
+        })
+    }
+
+    /// The file that this rank has opened, if it is the one that rank 0 has. Local.
+    ///
+    /// # Errors
+    /// It is another one: hosts do not share the directory.
+    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
+        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        match self.identity {
+            Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
+                Err(failure(std::io::Error::other(NOT_SHARED)))
+            }
+            _ => Ok(file),
+        }
+    }
+
+    /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.
+    pub fn window_terms(&self) -> (u64, u64) {
+        (self.driver_hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
+    }
+
+    /// What the path of a call depends on, besides its amounts.
+    pub fn rules(&self, direction: Direction) -> Rules<'_> {
+        Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
+    }
+
+    /// What to do about gaps, where a hint says this.
+    pub fn sieve(&self, switch: Switch) -> Sieve {
+        Sieve::new(switch, self.window_terms().1)
+    }
+
+    /// The roles of a call of `bytes` bytes over all ranks.
+    pub fn roles(&self, bytes: u64) -> &Roles {
+        if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
+    }
+}
+
+/// Whether the hints let ranks share memory: all ranks, or (`in_nodes`) those of each node. Ranks of simulated nodes share it
+/// inside each node, and only if the hint says so.
+fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
+    lets_share(hints, (endpoint.ranks(), endpoint.shares_memory()), in_nodes)
+}
+
+/// As [`may_share`], of so many ranks, which share memory on a host without being asked to, or do not.
+fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) -> bool {
+    let pretended = (1..ranks).contains(&hints.ranks_per_node);
+    match hints.shared_memory {
+        Switch::Enable => in_nodes || !pretended,
+        Switch::Disable => false,
+        Switch::Automatic => unasked && hints.ranks_per_node == 0,
+    }
+}
+
+/// Whether hints and file system let so many hosts write and read by themselves. Who asks for fewer aggregators than there are
+/// hosts, or for certain ones, wants no others to write.
+fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
+    match hints.host_domains {
+        Switch::Enable => true,
+        Switch::Disable => false,
+        Switch::Automatic => {
+            let enough = hints.cb_nodes.is_none_or(|count| count >= hosts);
+            lock_unit == 1 && enough && hints.placement == PlacementHint::Default
+        }
+    }
+}
+
+/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.
+async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
+    let ranks = endpoint.ranks();
+    let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
+    if meets {
+        endpoint.forget_hosts();
+        return Ok(None);
+    }
+    if !may_share(endpoint, hints, true) {
+        endpoint.forget_hosts();
+        return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), ranks))));
+    }
+    // Simulated nodes are all on this host.
+    let label = endpoint.rank().checked_div(hints.ranks_per_node);
+    let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
+    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, (shared::CONTROL, shared::AREA), spins).await?;
+    endpoint.waiting().waker().set_crowded(!hosts.spins());
+    Ok(Some(hosts))
+}
+
+/// The topology that the hints simulate, or that of the fabric: an allgather of node labels per file, which ranks that share
+/// memory do not need. Collective.
+async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
+    if hints.ranks_per_node > 0 {
+        return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+    }
+    if endpoint.shared().is_some() {
+        return Topology::blocks(endpoint.ranks(), endpoint.ranks());
+    }
+    if let Some(hosts) = endpoint.hosts() {
+        return Topology::listed(hosts.labels());
+    }
+    let label = (endpoint.node_label() as u64).to_le_bytes();
+    let all = allgather(endpoint, &[], &label).await?;
+    let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
+    Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
+}

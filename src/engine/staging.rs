@@ -1,0 +1,231 @@
+//! Device memory: bytes that the processor may not access are copied to, or from, host memory of the size of the rank's bytes,
+//! where they lie one after the other in the order of the call.
+//!
+//! Each piece of a layout is copied by itself, by the runtime of its memory; adjacent pieces are copied together. Bytes between
+//! pieces are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
+
+use crate::access::pieces::pieces;
+use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
+use crate::device::{Copies, Survey};
+use crate::engine::file::File;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{About, Error, IoClass, Result};
+
+/// The memory that a read fills.
+pub struct Target<'a> {
+    layout: &'a BufferLayout,
+    sink: Sink<'a>,
+    /// Host memory in place of a device's.
+    staged: Option<Vec<u8>>,
+}
+
+impl<'a> Target<'a> {
+    /// The caller's memory.
+    pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
+        Self { layout, sink, staged: None }
+    }
+
+    /// The memory to read into.
+    pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
+        match &mut self.staged {
+            Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
+            None => (self.layout, self.sink.reborrow()),
+        }
+    }
+}
+
+impl File {
+    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Local.
+    ///
+    /// # Errors
+    /// No memory, an error of the runtime, a runtime whose copies are not supported. On this rank only.
+    #[cold]
+    pub(in crate::engine) fn stage_write(
+        &self,
+        layout: &BufferLayout,
+        len: u64,
+        source: Source<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        if !self.has_device_memory(layout, len, |at, len| source.address(at, len))? {
+            return Ok(());
+        }
+        *bytes = self.room(len)?;
+        let mut survey = Survey::default();
+        in_one(in_memory(layout, len), |Part { memory, at, len }| {
+            let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
+            match self.copies(&mut survey, from)? {
+                None => to.copy_from_slice(source.piece(memory, len)),
+                Some((name, copies)) => {
+                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
+                    let copied = unsafe { copies.to_host(from, to) };
+                    copied.map_err(|cause| self.not_copied("write from", name, cause))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a read of `len` bytes go to host memory, if the target has device memory. Local.
+    ///
+    /// # Errors
+    /// As [`File::stage_write`].
+    #[cold]
+    pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
+        let Target { layout, sink, staged } = target;
+        if self.has_device_memory(layout, len, |at, len| sink.address(at, len))? {
+            *staged = Some(self.room(len)?);
+        }
+        Ok(())
+    }
+
+    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
+    /// unchanged. An error goes into `outcome`. Local.
+    pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
+        if let (Some(bytes), None) = (&target.staged, &outcome.error) {
+            let (layout, sink) = (target.layout, &mut target.sink);
+            outcome.error = match outcome.bytes < file.bytes() {
+                false => self.put(in_memory(layout, file.bytes()), bytes, sink),
+                true => self.put(before(end_of(file, outcome.bytes), file, layout), bytes, sink),
+            }
+            .err();
+        }
+    }
+
+    fn put(&self, parts: impl Iterator<Item = Part>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        let mut survey = Survey::default();
+        in_one(parts, |Part { memory, at, len }| {
+            let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
+            match self.copies(&mut survey, to)? {
+                None => sink.piece(memory, len).copy_from_slice(from),
+                Some((name, copies)) => {
+                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
+                    let copied = unsafe { copies.to_device(from, to) };
+                    copied.map_err(|cause| self.not_copied("read into", name, cause))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
+    ///
+    /// # Errors
+    /// A piece in memory of a runtime whose copies are not supported.
+    fn has_device_memory(&self, layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> Result<bool> {
+        let (mut survey, mut any) = (Survey::default(), false);
+        for Part { memory, len, .. } in in_memory(layout, len) {
+            any |= self.copies(&mut survey, place(memory, len))?.is_some();
+        }
+        Ok(any)
+    }
+
+    /// The name and the copies of the runtime of `address`; `None` for host memory.
+    fn copies(&self, survey: &mut Survey, address: usize) -> Result<Option<(&'static str, &'static dyn Copies)>> {
+        let Some(runtime) = survey.of(address) else { return Ok(None) };
+        let refused = || {
+            let allowed = "memory of the host, or of a device of CUDA or HIP";
+            let given = format!("device memory of {}", runtime.name());
+            Error::argument("buffer", given, allowed).about(About::DeviceMemory)
+        };
+        runtime.copies().map(|copies| Some((runtime.name(), copies))).ok_or_else(refused)
+    }
+
+    fn room(&self, len: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let what = "device memory, copied".to_string();
+        let none = |_| Error::NoMemory { rank: self.endpoint.rank(), bytes: len, what };
+        bytes.try_reserve_exact(len as usize).map_err(none)?;
+        bytes.resize(len as usize, 0);
+        Ok(bytes)
+    }
+
+    fn not_copied(&self, what: &str, name: &str, cause: String) -> Error {
+        Error::Io {
+            rank: self.endpoint.rank(),
+            operation: format!("{what} {name} memory"),
+            path: self.setup.path.display().to_string(),
+            offset: 0,
+            class: IoClass::Other,
+            cause,
+        }
+    }
+}
+
+/// Bytes that are contiguous in memory and in the order of the call.
+struct Part {
+    /// Offset in the caller's memory.
+    memory: u64,
+    /// Offset among the bytes of the call.
+    at: usize,
+    len: u64,
+}
+
+/// The pieces of a layout of `len` bytes.
+fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = Part> {
+    let (whole, pieces) = match layout {
+        BufferLayout::Contiguous => ((len > 0).then_some(Extent { offset: 0, len }), None),
+        BufferLayout::Extents(extents) => (None, Some(extents.iter())),
+    };
+    let mut at = 0;
+    whole.into_iter().chain(pieces.into_iter().flatten()).map(move |Extent { offset, len }| {
+        let part = Part { memory: offset, at, len };
+        at += len as usize;
+        part
+    })
+}
+
+/// The pieces of an access before the file's `end`.
+fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Part> + 'a {
+    let mut at = 0;
+    let clipped = move |piece: Piece| {
+        let part = Part { memory: piece.memory, at, len: piece.len.min(end.saturating_sub(piece.offset)) };
+        at += piece.len as usize;
+        part
+    };
+    pieces(file, layout).map(clipped).filter(|part| part.len > 0)
+}
+
+/// Calls `each` for the parts; adjacent parts are joined.
+fn in_one(parts: impl Iterator<Item = Part>, mut each: impl FnMut(Part) -> Result<()>) -> Result<()> {
+    let mut open: Option<Part> = None;
+    for part in parts {
+        match &mut open {
+            Some(last) if (last.memory + last.len, last.at + last.len as usize) == (part.memory, part.at) => {
+                last.len += part.len;
+            }
+            _ => open.replace(part).map_or(Ok(()), &mut each)?,
+        }
+    }
+    open.map_or(Ok(()), each)
+}
+
+/// The end of a file if `got` bytes of the extents `file` lie before it.
+fn end_of(file: &Extents, got: u64) -> u64 {
+    if got >= file.bytes() {
+        return u64::MAX;
+    }
+    let before = |end: u64| file.iter().map(|extent| extent.len.min(end.saturating_sub(extent.offset))).sum::<u64>();
+    let (mut low, mut high) = file.span().unwrap_or_default();
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) < got { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_file_from_the_bytes_read() {
+        let file =
+            Extents::from_extents([(100, 10), (0, 5), (50, 10)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        for (got, end) in [(0, 0), (3, 3), (5, 5), (6, 51), (15, 60), (24, 109)] {
+            assert_eq!(end_of(&file, got), end, "{got} bytes");
+        }
+        assert_eq!(end_of(&file, 25), u64::MAX);
+        assert_eq!(end_of(&Extents::empty(), 0), u64::MAX);
+    }
+}

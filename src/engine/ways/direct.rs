@@ -1,0 +1,56 @@
+//! What a rank writes and reads by itself.
+
+use crate::access::{BufferLayout, Extents, Sink, Source};
+use crate::engine::file::File;
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{direct, direct_read, guarded, size};
+use crate::error::Result;
+
+impl File {
+    /// Writes an access that needs no other rank. Local.
+    pub(in crate::engine) fn write_directly(
+        &mut self,
+        extents: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+    ) -> Outcome {
+        if extents.count() == 0 {
+            return Outcome::default();
+        }
+        match self.storage() {
+            Ok(storage) => direct::write(&*storage, (extents, layout, source), self.endpoint.rank(), &self.setup.path),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+
+    /// Reads an access that needs no other rank. Local.
+    pub(in crate::engine) fn read_directly(
+        &mut self,
+        extents: &Extents,
+        (layout, sink): (&BufferLayout, Sink<'_>),
+    ) -> Outcome {
+        if extents.count() == 0 {
+            return Outcome::default();
+        }
+        let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
+        let read = self.storage().and_then(|storage| {
+            guarded("read", 0, || direct_read::read(&*storage, extents, layout, sink, bridge))
+                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        });
+        read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
+    }
+
+    /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.
+    pub(in crate::engine) fn file_end(&mut self) -> Result<u64> {
+        let rank = self.endpoint.rank();
+        if self.setup.roles.aggregators.first() != Some(&rank) {
+            return Ok(u64::MAX);
+        }
+        self.own_file_end()
+    }
+
+    /// The end of the file, as the system reports it to this rank.
+    pub(in crate::engine) fn own_file_end(&mut self) -> Result<u64> {
+        size(&self.storage(), self.endpoint.rank(), &self.setup.path)
+    }
+}

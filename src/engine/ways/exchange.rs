@@ -1,0 +1,92 @@
+//! The two-phase exchange: each rank sends its bytes to aggregators, which write them, or the other way round.
+
+use std::sync::Arc;
+
+use crate::access::{BufferLayout, Extent, Extents, Sink};
+use crate::drivers::Storage;
+use crate::engine::agreement::Access;
+use crate::engine::data::reading::Reading;
+use crate::engine::data::writing::Writing;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::file::File;
+use crate::engine::lists::lending::Lender;
+use crate::engine::patience::Part;
+use crate::engine::plan::Plan;
+use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
+use crate::engine::record::report::{Clock, Lap};
+use crate::engine::record::totals::CallTotals;
+use crate::error::Result;
+
+impl File {
+    /// Writes by the two-phase exchange. Collective.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn exchange_write(
+        &mut self,
+        (extents, layout, source): Access<'_>,
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut CallTotals,
+    ) -> Result<()> {
+        self.patience.go_on(Part::Metadata);
+        let plan = self.plan(extents, layout, agreed, clock, done).await?;
+        let told = self.announce_writes(&plan, agreed);
+        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
+        // returns to the owner of the memory.
+        let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
+        let rounds = Writing::new(&plan, &plan.data, source).watched(&self.patience).timed(self.diary.is_some());
+        let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
+        clock.lap(Lap::Elsewhere);
+        let ran = ran.map(|counts| done.counts = counts);
+        // Also after an error: the worker writes what is lent.
+        self.settle(done).await;
+        if let Some((storage, range)) = told {
+            self.setup.driver.has_written(&*storage, range);
+        }
+        ran
+    }
+
+    /// Tells the file system what this rank is about to write as an aggregator, if the hints say so; what it was told, and through
+    /// which handle. Local.
+    fn announce_writes(&self, plan: &Plan, agreed: &Agreed) -> Option<(Arc<dyn Storage>, Extent)> {
+        if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
+            return None;
+        }
+        let aggregators = &self.setup.roles(plan.bytes).aggregators;
+        let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
+        // Of a plan that is used again, bytes are as far from its domains as the queue moves the windows.
+        let by = self.queue.as_ref()?.shift() as u64;
+        let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
+        let range = plan.domains.range(own, start, end);
+        let (storage, range) =
+            (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
+        self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
+    }
+
+    /// Reads by the two-phase exchange. Collective.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn exchange_read(
+        &mut self,
+        extents: &Extents,
+        (layout, mut sink): (&BufferLayout, Sink<'_>),
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut CallTotals,
+    ) -> Result<()> {
+        self.patience.go_on(Part::Metadata);
+        let plan = self.plan(extents, layout, agreed, clock, done).await?;
+        let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
+        clock.lap(Lap::Flatten);
+        let rounds =
+            Reading::new(&plan, &plan.data, sink.reborrow()).watched(&self.patience).timed(self.diary.is_some());
+        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
+        self.settle(done).await;
+        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
+        done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
+        Ok(())
+    }
+}

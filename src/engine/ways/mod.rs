@@ -1,0 +1,13 @@
+//! The ways of the bytes of a call, each a part of [`File`](crate::engine::file::File).
+//!
+//! | module | holds |
+//! |---|---|
+//! | `direct` | every rank by itself |
+//! | `write_windows`, `read_windows` | through windows in memory that all ranks share, or those of a host |
+//! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one, a new one, or that of a trial |
+
+mod call_plan;
+mod direct;
+mod exchange;
+mod read_windows;
+pub(in crate::engine) mod write_windows;

@@ -1,0 +1,74 @@
+//! A collective read of ranks that share memory: what follows the first meeting, if it goes through windows.
+
+use std::time::{Duration, Instant};
+
+use crate::access::{BufferLayout, Extents, Sink, Walk};
+use crate::engine::agreement::meeting::windows;
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::file::File;
+use crate::engine::policy::WANTED_PART;
+use crate::engine::policy::paths::Way;
+use crate::engine::shared::window_reader::WindowReader;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::Result;
+
+impl File {
+    /// Takes this rank's bytes out of the windows, which the ranks that share them read. Collective over these ranks; the outcome
+    /// is this rank's, and so is the time in copying and waiting.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn read_windows(
+        &mut self,
+        extents: &Extents,
+        (layout, sink): (&BufferLayout, Sink<'_>),
+        agreed: &Agreed,
+    ) -> Result<(Outcome, Duration)> {
+        let (begin, storage, arena) = (Instant::now(), self.storage(), self.arena()?);
+        let taking = WindowReader {
+            arena: &arena,
+            windows: windows(&self.setup, &agreed.left),
+            reads_ahead: agreed.left.bytes >= agreed.left.span() / WANTED_PART,
+            rank: self.endpoint.rank(),
+            path: &self.setup.path,
+            storage: &storage,
+            error: None.into(),
+            busy: Default::default(),
+        };
+        // Of a rank that has nothing left to read, no memory is looked at.
+        let layout = if extents.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        let bytes = taking.take(&mut self.endpoint, Walk::new(extents, layout), sink).await?;
+        let (error, busy) = (taking.error.take(), taking.busy.get());
+        Ok((Outcome { bytes, error, busy, ..Outcome::default() }, begin.elapsed().saturating_sub(busy)))
+    }
+
+    /// Reads what the ranks of this host want, where other hosts want other bytes. Collective over the ranks of the host; the
+    /// outcome is this rank's, which all ranks still have to agree on, and so is the time in copying and waiting.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn read_on_host(
+        &mut self,
+        extents: &Extents,
+        (layout, mut sink): (&BufferLayout, Sink<'_>),
+    ) -> Result<(Outcome, Duration)> {
+        if !self.has_arena() {
+            return Ok((self.read_directly(extents, (layout, sink)), Duration::ZERO));
+        }
+        let itself = self.setup.rules(Direction::Read).in_memory().reads_early(extents, false);
+        let mut early = itself.then(|| self.read_directly(extents, (layout, sink.reborrow())));
+        let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
+        let (agreed, error) = self.meet_to_read(extents, checked, early.as_ref()).await?;
+        let rest = if early.is_some() { &Extents::empty() } else { extents };
+        let way = self.setup.rules(Direction::Read).in_memory().choose(&agreed).0;
+        let (mut outcome, placement) = match way {
+            _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
+            Way::Windows => self.read_windows(rest, (layout, sink), &agreed).await?,
+            Way::Direct => (self.read_directly(rest, (layout, sink)), Duration::ZERO),
+            _ => Default::default(),
+        };
+        outcome.add(early);
+        Ok((outcome, placement))
+    }
+}

@@ -1,0 +1,220 @@
+//! A collective write of ranks that share memory: what follows the first meeting, if it goes through windows.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::access::{BufferLayout, Extent, Extents, Walk};
+use crate::collectives::broadcast_error;
+use crate::engine::agreement::Access;
+use crate::engine::agreement::cover::Cover;
+use crate::engine::agreement::held;
+use crate::engine::agreement::meeting::windows;
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::lanes::{get, lanes, put};
+use crate::engine::file::File;
+use crate::engine::lists::flatten::{in_order, overlap};
+use crate::engine::policy::COVER_GAP;
+use crate::engine::policy::paths::Way;
+use crate::engine::policy::reason::Reason;
+use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
+use crate::engine::shared::arena::{TURN, Windows};
+use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
+use crate::engine::shared::{ordered, placing};
+use crate::engine::storage::sieve::Sieve;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::Slots;
+use crate::topology::Rank;
+
+lanes! {
+    /// How a write through windows ends, on all ranks that share them.
+    #[derive(Debug, Clone, Copy)]
+    struct CallOutcome {
+        /// The rank whose error all ranks return.
+        failed: Option<Rank>,
+        /// Bytes written by all ranks.
+        transferred: u64,
+        /// Microseconds of writing.
+        busy: u64,
+        /// The most microseconds of placing, of agreeing and in total.
+        most: [u64; 3],
+        /// Whether the call must be repeated, rank after rank.
+        again: bool,
+        /// The current value of the signal of turns.
+        turn: u32,
+    }
+}
+
+impl File {
+    /// Writes what is left of an access that goes through windows. Collective.
+    ///
+    /// # Errors
+    /// The error of the lowest rank, on every rank; those of the fabric.
+    pub(in crate::engine) async fn write_windows(
+        &mut self,
+        access: Access<'_>,
+        agreed: &Agreed,
+        chosen: (Way, Reason),
+        clock: &Clock,
+    ) -> Result<CallReport> {
+        let (windows, left) = (windows(&self.setup, &agreed.left), &agreed.left);
+        let sieve = self.setup.sieve(self.setup.hints.ds_write);
+        let whole = [Extent { offset: left.start, len: left.span() }];
+        let runs = (left.bytes == left.span()).then_some(&whole[..]);
+        let (closing, error) = self.fill_windows(access, windows, (sieve, runs), clock).await?;
+        if let Some(failed) = closing.failed {
+            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
+        }
+        let [placement, agreement, total] = closing.most.map(|micros| micros as f64 / 1e6);
+        let io = closing.busy as f64 / 1e6;
+        Ok(CallReport {
+            aggregators: 1,
+            rounds: windows.count(),
+            seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
+            ..CallReport::of(Direction::Write, chosen, &agreed.all, closing.transferred)
+        })
+    }
+
+    /// Places this rank's bytes in the windows, and writes windows that are complete. `runs` is where there is data, if ranks may
+    /// tile it. Returns the outcome on all ranks that share the windows, and the error of this rank. Collective over these ranks.
+    async fn fill_windows(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        windows: Windows,
+        (sieve, runs): (Sieve, Option<&[Extent]>),
+        clock: &Clock,
+    ) -> Result<(CallOutcome, Option<Error>)> {
+        let (storage, arena) = (self.storage(), self.arena()?);
+        let mut writer = WindowWriter {
+            arena: &arena,
+            windows,
+            runs: runs.unwrap_or_default(),
+            known: runs.map_or(DataKnown::ByBits, |_| DataKnown::BySum(arena.tiling())),
+            storage: &storage,
+            sieve,
+            rank: self.endpoint.rank(),
+            path: &self.setup.path,
+            error: None.into(),
+        };
+        // Of a rank that has nothing left to write, no memory is looked at.
+        let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        let mut placed = Instant::now();
+        placing::place(&mut self.endpoint, &writer, Walk::new(file, layout), source).await?;
+        let mut spent = placed.elapsed();
+        let mut closing = close_windows(&mut self.endpoint, &writer, spent, clock).await?;
+        if closing.failed.is_none() && closing.again {
+            writer.known = DataKnown::ByBits;
+            placed = Instant::now();
+            ordered::place(&mut self.endpoint, &writer, Walk::new(file, layout), source, closing.turn).await?;
+            spent += placed.elapsed();
+            closing = close_windows(&mut self.endpoint, &writer, spent, clock).await?;
+        }
+        let error = writer.error.take();
+        self.spent(Seconds { placement: spent.as_secs_f64(), ..Seconds::default() });
+        Ok((closing, error))
+    }
+
+    /// Writes what the ranks of this host hold, where no other host holds any of it. Collective over the ranks of the host; the
+    /// outcome is this rank's, which all ranks still have to agree on.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn write_on_host(&mut self, access: Access<'_>, clock: &Clock) -> Result<Outcome> {
+        let (asked, layout, source) = access;
+        if !self.has_arena() {
+            return Ok(self.write_directly(asked, layout, source));
+        }
+        let (sorted, checked) = sorted(asked, layout);
+        let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
+        let access = (file, layout, source);
+        let cover = Cover::of(0, file, 1);
+        let (agreed, error) = self.meet_to_write(access, asked, checked, None, Some(&cover)).await?;
+        if agreed.failed.is_some() {
+            return Ok(Outcome { error, ..Outcome::default() });
+        }
+        let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
+            Way::Direct => return Ok(self.write_directly(file, layout, source)),
+            Way::Windows => {
+                let sieve = self.setup.sieve(self.setup.hints.ds_write).within(COVER_GAP);
+                let runs = held::filled(self.arena()?.team().met().verdict(), agreed.left.bytes);
+                let windows = windows(&self.setup, &agreed.left);
+                let (closing, error) = self.fill_windows(access, windows, (sieve, runs.as_deref()), clock).await?;
+                (closing.transferred, closing.busy, error)
+            }
+            _ => (agreed.transferred, agreed.micros, None),
+        };
+        // What is counted for all ranks of the host, its first rank reports.
+        let (bytes, micros) = if self.arena()?.team().place() == 0 { (bytes, micros) } else { (0, 0) };
+        Ok(Outcome { bytes, error, busy: Duration::from_micros(micros), ..Outcome::default() })
+    }
+}
+
+/// Ends the placing: the last rank to arrive writes the remaining windows. If the call must be repeated, it resets the state.
+/// Collective.
+async fn close_windows(
+    endpoint: &mut Endpoint,
+    writer: &WindowWriter<'_>,
+    placed: Duration,
+    clock: &Clock,
+) -> Result<CallOutcome> {
+    let arena = writer.arena;
+    let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
+    let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+        writer.try_write();
+        let failed = arena.failed().load(Ordering::Acquire);
+        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
+        let closing = CallOutcome {
+            failed: (failed != 0).then(|| failed as usize - 1),
+            transferred: arena.written().load(Ordering::Acquire),
+            busy: arena.busy().load(Ordering::Acquire),
+            most: times.fold([0; 3], |most, own| std::array::from_fn(|of| most[of].max(own[of]))),
+            again: arena.again().load(Ordering::SeqCst) != 0,
+            turn: arena.signal(TURN).get(),
+        };
+        if closing.again {
+            // The memory is reserved already, so this cannot fail.
+            let _ = arena.prepare(&writer.windows);
+        }
+        put(&closing, verdict);
+    };
+    endpoint.meet_in(arena.team(), |slot| put(&own, slot), decide).await?;
+    Ok(get(arena.team().met().verdict()))
+}
+
+/// The access in ascending order, if it is not; an error, if it cannot be.
+pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<(Extents, BufferLayout)>, Result<()>) {
+    match file.is_ascending() {
+        true => (None, Ok(())),
+        false => ascending(file, layout).map_or_else(|error| (None, Err(error)), |sorted| (Some(sorted), Ok(()))),
+    }
+}
+
+/// The access in ascending order, without bytes that an earlier extent has. 64 bytes a piece.
+fn ascending(file: &Extents, layout: &BufferLayout) -> Result<(Extents, BufferLayout)> {
+    let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
+    for piece in in_order(file, layout) {
+        let piece = piece.behind(overlap(&piece, covered));
+        if piece.len > 0 {
+            covered = covered.max(piece.offset + piece.len);
+            to.push(Extent { offset: piece.offset, len: piece.len });
+            from.push(Extent { offset: piece.memory, len: piece.len });
+        }
+    }
+    Ok((Extents::from_extents(to)?, BufferLayout::Extents(Extents::from_extents(from)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_that_does_not_ascend_is_sorted() {
+        let file = Extents::from_list([(20, 5), (0, 4), (2, 4)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let (to, from) = ascending(&file, &BufferLayout::Contiguous).unwrap();
+        assert_eq!(to.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(0, 6), (20, 5)]);
+        let BufferLayout::Extents(from) = from else { panic!("a list") };
+        assert_eq!(from.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(5, 4), (11, 2), (0, 5)]);
+    }
+}

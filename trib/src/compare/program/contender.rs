@@ -1,0 +1,95 @@
+//! A way to run a program that nobody can change: hints reach it by its environment.
+
+use std::path::Path;
+
+use super::super::variant::Variant;
+use crate::Failure;
+
+/// The variables by which ROMIO (a file of hints) and PnetCDF (a line of them) take hints beside those of the program.
+pub const FOR_HINTS: [&str; 2] = ["ROMIO_HINTS", "PNETCDF_HINTS"];
+
+/// A way to run the command, which is compared with others.
+#[derive(Debug)]
+pub struct Contender {
+    /// Its name in results.
+    pub name: String,
+    /// What differs from the MPI library's defaults.
+    pub setting: String,
+    /// Variables of the ranks.
+    pub variables: Vec<(String, String)>,
+    /// The command, if it is another one.
+    pub command: Option<Vec<String>>,
+}
+
+impl Contender {
+    /// The contender of this name, with the defaults.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_string(), setting: "defaults".to_string(), variables: Vec::new(), command: None }
+    }
+
+    /// Another library (`--peer`): a command of its own.
+    pub fn peer(name: &str, command: &str) -> Self {
+        let command = Some(command.split_whitespace().map(str::to_string).collect());
+        Self { setting: "as given".to_string(), command, ..Self::new(name) }
+    }
+
+    /// The same with a variable, which its setting tells.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.setting = format!("{name}={value}");
+        self.variables.push((name.to_string(), value.to_string()));
+        self
+    }
+
+    /// A variant's hints and the launcher's arguments as variables; ROMIO reads hints from a file, which is made in `folder`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn of(name: &str, variant: &Variant, number: usize, folder: &Path) -> Result<Self, Failure> {
+        let mut contender = Self { setting: variant.setting.clone(), ..Self::new(name) };
+        let mut hints: Vec<&str> = variant.hints.iter().flatten().map(String::as_str).collect();
+        hints.sort_unstable();
+        hints.dedup();
+        if !hints.is_empty() {
+            let lines: Vec<String> = hints.iter().map(|hint| hint.replacen('=', " ", 1) + "\n").collect();
+            let path = folder.join(format!("hints-{name}-{number}"));
+            std::fs::write(&path, lines.concat())?;
+            let values = [path.display().to_string(), hints.join(";")];
+            contender.variables.extend(FOR_HINTS.map(str::to_string).into_iter().zip(values));
+        }
+        // Triples of `--mca`, a parameter and its value.
+        for parameter in variant.launcher.chunks_exact(3) {
+            contender.variables.push((format!("OMPI_MCA_{}", parameter[1]), parameter[2].clone()));
+        }
+        Ok(contender)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::variant::Runner;
+    use super::*;
+
+    #[test]
+    fn hints_are_a_file_and_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = |text: &str| text.split(' ').map(str::to_string).collect::<Vec<_>>();
+        let variant = Variant {
+            setting: "io=romio321 cb_nodes=4".to_string(),
+            hints: [words("cb_nodes=4 romio_cb_write=enable"), words("cb_nodes=4 romio_cb_read=enable")],
+            launcher: words("--mca io romio321"),
+            runner: Runner::Plain,
+        };
+        let contender = Contender::of("best", &variant, 3, folder.path()).unwrap();
+        let file = folder.path().join("hints-best-3");
+        let due = [
+            ("ROMIO_HINTS", file.display().to_string()),
+            ("PNETCDF_HINTS", "cb_nodes=4;romio_cb_read=enable;romio_cb_write=enable".to_string()),
+            ("OMPI_MCA_io", "romio321".to_string()),
+        ];
+        assert_eq!(contender.variables, due.map(|(name, value)| (name.to_string(), value)));
+        let text = std::fs::read_to_string(file).unwrap();
+        assert_eq!(text, "cb_nodes 4\nromio_cb_read enable\nromio_cb_write enable\n");
+        assert_eq!(contender.setting, variant.setting);
+    }
+}
