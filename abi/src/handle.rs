@@ -154,7 +154,7 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
 
 /// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
-pub struct Row<H> {
+pub struct HandleArray<H> {
     words: Words,
     of: PhantomData<H>,
 }
@@ -176,7 +176,7 @@ macro_rules! on_words {
 }
 
 #[allow(private_bounds, reason = "the kinds are those of this crate")]
-impl<H: Handle> Row<H> {
+impl<H: Handle> HandleArray<H> {
     /// An empty array.
     pub fn new() -> Self {
         let words = match width() {
@@ -245,13 +245,13 @@ impl<H: Handle> Row<H> {
     }
 }
 
-impl<H: Handle> Default for Row<H> {
+impl<H: Handle> Default for HandleArray<H> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<H: Handle> FromIterator<H> for Row<H> {
+impl<H: Handle> FromIterator<H> for HandleArray<H> {
     fn from_iter<I: IntoIterator<Item = H>>(handles: I) -> Self {
         let mut row = Self::new();
         handles.into_iter().for_each(|handle| row.push(handle));
@@ -264,8 +264,8 @@ mod tests {
     use super::*;
 
     /// Arrays of both widths.
-    fn rows() -> [Row<MPI_Request>; 2] {
-        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| Row { words, of: PhantomData })
+    fn rows() -> [HandleArray<MPI_Request>; 2] {
+        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
     }
 
     #[test]

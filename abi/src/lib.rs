@@ -45,7 +45,7 @@ pub use constants::{Constants, Handles, constants, handles};
 pub use find::{Abi, Mpi, Refusal, Width, find, function};
 pub use fortran::communicator_of_fortran;
 pub use functions::*;
-pub use handle::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request, Row};
+pub use handle::{HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 pub use library::path_of;
 pub use load::{NotLoaded, load};
 pub use status::{MPI_Status, Statuses};

@@ -11,7 +11,7 @@ pub(crate) const ALIGN: u64 = 4;
 
 /// The position of a variable, as in the header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct VariablePlace {
     /// Bytes, of one record for a record variable, rounded up to 4; CDF-1 and CDF-2 state 2^32 - 1 for what 32 bits
     /// cannot hold.
     pub bytes: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 }
 
 /// The header of a file without records. Its length does not depend on `places`.
-pub(crate) fn encode(schema: &Schema, places: &[Place]) -> Vec<u8> {
+pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     let format = schema.format();
     let mut out = Out { format, bytes: vec![b'C', b'D', b'F', format.version()] };
     out.count(0);

@@ -5,7 +5,7 @@ use tributary::{Error, Extents, Result};
 
 use crate::alignment::Alignment;
 use crate::format::Format;
-use crate::header::{self, ALIGN, Place};
+use crate::header::{self, ALIGN, VariablePlace};
 use crate::schema::{Schema, UNLIMITED, Variable, VariableId};
 
 /// A variable as the layout needs it.
@@ -37,7 +37,7 @@ impl Layout {
     pub(crate) fn new(schema: &Schema, alignment: Alignment) -> Result<Self> {
         let mut slots = schema.variables().iter().map(|v| slot(schema, v)).collect::<Result<Vec<_>>>()?;
         check_sizes(schema.format(), &slots)?;
-        let header_bytes = header::encode(schema, &vec![Place::default(); slots.len()]).len() as u64;
+        let header_bytes = header::encode(schema, &vec![VariablePlace::default(); slots.len()]).len() as u64;
         let any_fixed = slots.iter().any(|slot| !slot.record);
         let mut at = alignment.begin_of_data(header_bytes, any_fixed)?;
         for slot in slots.iter_mut().filter(|slot| !slot.record) {
@@ -55,7 +55,7 @@ impl Layout {
             (Some(lone), None) => lone.bytes,
             _ => at - begin_of_records,
         };
-        let place = |slot: &Slot| Place { bytes: slot.bytes.next_multiple_of(ALIGN), begin: slot.begin };
+        let place = |slot: &Slot| VariablePlace { bytes: slot.bytes.next_multiple_of(ALIGN), begin: slot.begin };
         let header = header::encode(schema, &slots.iter().map(place).collect::<Vec<_>>());
         Ok(Self { format: schema.format(), header, slots, end_of_fixed, begin_of_records, record_size })
     }

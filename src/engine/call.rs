@@ -19,7 +19,7 @@ use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
-use crate::engine::patience::Part;
+use crate::engine::patience::CallStage;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
@@ -159,7 +159,7 @@ impl File {
             early => done.outcome.add(early),
         }
         call.moved = done.outcome.bytes;
-        self.patience.go_on(Part::End);
+        self.patience.go_on(CallStage::End);
         let keeping = (self.diary.as_deref_mut(), self.plans.current());
         let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await;
         self.patience.end();

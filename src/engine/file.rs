@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::drivers::{DirectWrites, Layout};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
-use crate::engine::patience::{Part, Patience};
+use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::cached::Plans;
 use crate::engine::record::diary::{Diary, DiaryWriter};
 use crate::engine::record::report::Seconds;
@@ -136,7 +136,7 @@ impl File {
     /// Ends an exchange: waits for the worker and adds up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
-            self.patience.go_on(Part::Settling);
+            self.patience.go_on(CallStage::Settling);
             done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {

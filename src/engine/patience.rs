@@ -26,7 +26,7 @@ const MOST_NAMED: usize = 8;
 
 /// What a rank waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum CallStage {
     /// The others have to come.
     Coming,
     /// The lists of what goes where.
@@ -41,7 +41,7 @@ pub enum Part {
     End,
 }
 
-impl Part {
+impl CallStage {
     /// Its kind and round, and its window.
     fn pack(self) -> (u64, u64) {
         let (kind, round, window) = match self {
@@ -82,7 +82,7 @@ pub struct Patience {
     /// What the last wait was in, and where this text is: most calls have the name of the one before.
     call: Mutex<&'static str>,
     named: AtomicUsize,
-    /// The [`Part`].
+    /// The [`CallStage`].
     part: [AtomicU64; 2],
     /// The thread's own.
     watched: Mutex<Watched>,
@@ -121,7 +121,7 @@ impl Patience {
     #[inline]
     pub fn begin(&self, call: &'static str) {
         self.name(call);
-        self.enter(Part::Coming);
+        self.enter(CallStage::Coming);
     }
 
     #[inline]
@@ -133,7 +133,7 @@ impl Patience {
     }
 
     #[inline]
-    fn enter(&self, part: Part) {
+    fn enter(&self, part: CallStage) {
         let (packed, window) = part.pack();
         self.part[0].store(packed, Ordering::Relaxed);
         self.part[1].store(window, Ordering::Relaxed);
@@ -145,12 +145,12 @@ impl Patience {
     pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
         self.name(call);
         if waiting.may_block() {
-            self.enter(Part::Coming);
+            self.enter(CallStage::Coming);
         }
     }
 
     /// The rank waits in another part of the call that [`Patience::begin_in`] has named, if that may block. Local.
-    pub fn go_on(&self, part: Part) {
+    pub fn go_on(&self, part: CallStage) {
         if self.waiting.as_ref().is_some_and(Waiting::may_block) {
             self.enter(part);
         }
@@ -198,7 +198,7 @@ impl Patience {
         let call = *lock(&self.call);
         let Some(voice) = Voice::of_host(&self.path, call) else { return };
         watched.turn_to_speak = Some(voice);
-        let part = Part::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
+        let part = CallStage::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
         let line = self.line(call, part, self.pending().0);
         // A rank that has come meanwhile is not accused.
         if self.turns.load(Ordering::Acquire) == turn {
@@ -206,20 +206,26 @@ impl Patience {
         }
     }
 
-    fn line(&self, call: &str, part: Part, pending: Option<Pending>) -> String {
+    fn line(&self, call: &str, part: CallStage, pending: Option<Pending>) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
         let (others, check) = match part {
-            Part::Coming => (
+            CallStage::Coming => (
                 self.coming(pending),
                 "all ranks make the call, that all of them have this library, and that the file system answers",
             ),
-            Part::Settling => ("for its file system, which has its last windows".to_string(), "it answers"),
-            Part::End => (format!("at its end, {}", message(pending)), "they run, and that the file system answers"),
-            Part::Metadata => (format!("in its metadata, {}", message(pending)), "it runs, and that the network works"),
-            Part::Round(round, window) => {
+            CallStage::Settling => ("for its file system, which has its last windows".to_string(), "it answers"),
+            CallStage::End => {
+                (format!("at its end, {}", message(pending)), "they run, and that the file system answers")
+            }
+            CallStage::Metadata => {
+                (format!("in its metadata, {}", message(pending)), "it runs, and that the network works")
+            }
+            CallStage::Round(round, window) => {
                 (format!("{}, {}", in_round(round, window), message(pending)), "it runs, and that the network works")
             }
-            Part::Storage(round, window) => (format!("{}, for its file system", in_round(round, window)), "it answers"),
+            CallStage::Storage(round, window) => {
+                (format!("{}, for its file system", in_round(round, window)), "it answers")
+            }
         };
         format!("rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that {check}")
     }
@@ -394,15 +400,15 @@ mod tests {
     fn parts_are_packed_whole() {
         let window = Some(u64::MAX - 1);
         for part in [
-            Part::Coming,
-            Part::Metadata,
-            Part::Settling,
-            Part::End,
-            Part::Round(1 << 60, window),
-            Part::Storage(0, Some(0)),
-            Part::Round(3, None),
+            CallStage::Coming,
+            CallStage::Metadata,
+            CallStage::Settling,
+            CallStage::End,
+            CallStage::Round(1 << 60, window),
+            CallStage::Storage(0, Some(0)),
+            CallStage::Round(3, None),
         ] {
-            assert_eq!(Part::unpack(part.pack()), part);
+            assert_eq!(CallStage::unpack(part.pack()), part);
         }
     }
 
@@ -435,15 +441,15 @@ mod tests {
     fn lines() {
         let patience = Patience::new(Path::new("/data/f"), 2, 0, (None, None));
         assert_eq!(
-            patience.line("MPI_File_write_all", Part::Coming, None),
+            patience.line("MPI_File_write_all", CallStage::Coming, None),
             "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, that \
              all of them have this library, and that the file system answers"
         );
         let pending = |is_sent, more| Some(Pending { peer: 5, is_sent, more });
-        let round = Part::Round(7, None);
+        let round = CallStage::Round(7, None);
         for (part, pending, expected) in [
             (
-                Part::Metadata,
+                CallStage::Metadata,
                 pending(true, 0),
                 "in its metadata, for rank 5, to take a message; check that it runs, and",
             ),
@@ -453,19 +459,27 @@ mod tests {
                 "in round 7 of its data, for a message of rank 5, and for 2 other messages; check",
             ),
             (
-                Part::Round(0, Some(4096)),
+                CallStage::Round(0, Some(4096)),
                 None,
                 "in round 0 of its data, with the window at byte 4096, for other ranks; check",
             ),
             (
-                Part::Storage(1, Some(0)),
+                CallStage::Storage(1, Some(0)),
                 None,
                 "in round 1 of its data, with the window at byte 0, for its file system; check",
             ),
-            (Part::Settling, None, "for its file system, which has its last windows; check that it answers"),
-            (Part::Coming, pending(false, 0), "for a message of rank 5; check that all ranks make the call"),
-            (Part::End, pending(true, 1), "at its end, for rank 5, to take a message, and for another message; check"),
-            (Part::End, None, "at its end, for other ranks; check that they run, and that the file system answers"),
+            (CallStage::Settling, None, "for its file system, which has its last windows; check that it answers"),
+            (CallStage::Coming, pending(false, 0), "for a message of rank 5; check that all ranks make the call"),
+            (
+                CallStage::End,
+                pending(true, 1),
+                "at its end, for rank 5, to take a message, and for another message; check",
+            ),
+            (
+                CallStage::End,
+                None,
+                "at its end, for other ranks; check that they run, and that the file system answers",
+            ),
         ] {
             let line = patience.line("a call", part, pending);
             assert!(line.contains(&format!("in a call of /data/f, {expected}")), "{line}");

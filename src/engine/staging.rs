@@ -52,7 +52,7 @@ impl File {
         }
         *bytes = self.room(len)?;
         let mut survey = Survey::default();
-        in_one(in_memory(layout, len), |Part { memory, at, len }| {
+        in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
             let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
             match self.copies(&mut survey, from)? {
                 None => to.copy_from_slice(source.piece(memory, len)),
@@ -92,9 +92,9 @@ impl File {
         }
     }
 
-    fn put(&self, parts: impl Iterator<Item = Part>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+    fn put(&self, parts: impl Iterator<Item = StagedPiece>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         let mut survey = Survey::default();
-        in_one(parts, |Part { memory, at, len }| {
+        in_one(parts, |StagedPiece { memory, at, len }| {
             let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
             match self.copies(&mut survey, to)? {
                 None => sink.piece(memory, len).copy_from_slice(from),
@@ -114,7 +114,7 @@ impl File {
     /// A piece in memory of a runtime whose copies are not supported.
     fn has_device_memory(&self, layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> Result<bool> {
         let (mut survey, mut any) = (Survey::default(), false);
-        for Part { memory, len, .. } in in_memory(layout, len) {
+        for StagedPiece { memory, len, .. } in in_memory(layout, len) {
             any |= self.copies(&mut survey, place(memory, len))?.is_some();
         }
         Ok(any)
@@ -153,7 +153,7 @@ impl File {
 }
 
 /// Bytes that are contiguous in memory and in the order of the call.
-struct Part {
+struct StagedPiece {
     /// Offset in the caller's memory.
     memory: u64,
     /// Offset among the bytes of the call.
@@ -162,24 +162,24 @@ struct Part {
 }
 
 /// The pieces of a layout of `len` bytes.
-fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = Part> {
+fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = StagedPiece> {
     let (whole, pieces) = match layout {
         BufferLayout::Contiguous => ((len > 0).then_some(Extent { offset: 0, len }), None),
         BufferLayout::Extents(extents) => (None, Some(extents.iter())),
     };
     let mut at = 0;
     whole.into_iter().chain(pieces.into_iter().flatten()).map(move |Extent { offset, len }| {
-        let part = Part { memory: offset, at, len };
+        let part = StagedPiece { memory: offset, at, len };
         at += len as usize;
         part
     })
 }
 
 /// The pieces of an access before the file's `end`.
-fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Part> + 'a {
+fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = StagedPiece> + 'a {
     let mut at = 0;
     let clipped = move |piece: Piece| {
-        let part = Part { memory: piece.memory, at, len: piece.len.min(end.saturating_sub(piece.offset)) };
+        let part = StagedPiece { memory: piece.memory, at, len: piece.len.min(end.saturating_sub(piece.offset)) };
         at += piece.len as usize;
         part
     };
@@ -187,8 +187,8 @@ fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Ite
 }
 
 /// Calls `each` for the parts; adjacent parts are joined.
-fn in_one(parts: impl Iterator<Item = Part>, mut each: impl FnMut(Part) -> Result<()>) -> Result<()> {
-    let mut open: Option<Part> = None;
+fn in_one(parts: impl Iterator<Item = StagedPiece>, mut each: impl FnMut(StagedPiece) -> Result<()>) -> Result<()> {
+    let mut open: Option<StagedPiece> = None;
     for part in parts {
         match &mut open {
             Some(last) if (last.memory + last.len, last.at + last.len as usize) == (part.memory, part.at) => {

@@ -94,7 +94,7 @@ const LONGEST_FILE: u64 = 16 << 20;
 
 /// A hint as text: its value, and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct HintRow {
     /// The key.
     pub key: &'static str,
     /// The value in force, as text that [`Hints::set`] takes.
@@ -191,9 +191,9 @@ impl Hints {
     }
 
     /// All hints with their values, in the order of the documentation.
-    pub fn table(&self) -> Vec<Row> {
+    pub fn table(&self) -> Vec<HintRow> {
         let default = Self::default();
-        let row = |row: &Key| Row {
+        let row = |row: &Key| HintRow {
             key: row.key,
             value: (row.get)(self),
             default: (row.get)(&default),

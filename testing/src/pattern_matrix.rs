@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tributary::hints::Switch;
 use tributary::{Endpoint, Extent, Extents, File, Mode, engine};
-use tributary_benchmarks::e3sm::{Case, Content, Generator, History};
+use tributary_benchmarks::e3sm::{Content, E3smCase, Generator, History};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::wrf::{Replay, Settings, Trace};
 use tributary_benchmarks::*;
@@ -46,7 +46,7 @@ pub fn all() -> Vec<Sized> {
         all.push((Box::new(S3d::new(RANKS, options).unwrap()), SMALL));
     }
     for (case, history) in
-        [(Case::F, History::H0), (Case::F, History::H1), (Case::G, History::H0), (Case::I, History::H0)]
+        [(E3smCase::F, History::H0), (E3smCase::F, History::H1), (E3smCase::G, History::H0), (E3smCase::I, History::H0)]
     {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 2, seed: 1 };
         let content = Content { case, history, records: 2, ..Content::default() };

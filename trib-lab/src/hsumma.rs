@@ -7,7 +7,7 @@ use trib::cli::replay::Fabric;
 use trib::{Failure, limits, listing, say};
 use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};
-use tributary_lab::hsumma::{Outcome, Shape, multiply};
+use tributary_lab::hsumma::{ProductOutcome, Shape, multiply};
 
 use crate::cli::hsumma::HsummaOptions;
 
@@ -18,7 +18,7 @@ const BYTES: u64 = 8 * 6;
 const RANKS: u64 = 16;
 
 /// The two products: name, shape and result of each.
-type Products = [(&'static str, Shape, Outcome); 2];
+type Products = [(&'static str, Shape, ProductOutcome); 2];
 
 /// Multiplies by both algorithms and compares.
 pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
@@ -95,7 +95,7 @@ fn finish(options: &HsummaOptions, fabric: &str, products: &Products) -> Result<
 }
 
 fn json(options: &HsummaOptions, fabric: &str, products: &Products) -> serde_json::Value {
-    let product = |(name, shape, outcome): &(&str, Shape, Outcome)| {
+    let product = |(name, shape, outcome): &(&str, Shape, ProductOutcome)| {
         let value = json!({
             "groups": shape.groups,
             "block": shape.block,

@@ -1,8 +1,8 @@
 //! `trib-lab tune kernels`: whether `auto` chooses well, in the simulator or measured here.
 
-mod case;
 mod measured;
 mod show;
+mod simulated_write;
 mod write;
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use trib::machines::machine;
 use trib::{Failure, progress, say, text};
 
-use self::case::Case;
+use self::simulated_write::SimulatedWrite;
 use self::write::Write;
 use crate::cli::kernels::KernelsOptions;
 
@@ -28,7 +28,7 @@ const PATTERNS: [&str; 6] =
 
 /// The times of one write.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Row {
+pub struct KernelTimes {
     /// The machine.
     pub machine: String,
     /// The pattern and its parameters.
@@ -47,7 +47,7 @@ pub struct Row {
     pub predicted: Vec<(f64, f64)>,
 }
 
-impl Row {
+impl KernelTimes {
     /// The fastest fixed choice.
     pub fn best(&self) -> Option<(&str, f64)> {
         let fixed = self.fixed.iter().map(|(name, seconds)| (name.as_str(), *seconds));
@@ -56,7 +56,7 @@ impl Row {
 
     /// Seconds of the default without `auto`.
     pub fn default(&self) -> Option<f64> {
-        self.fixed.get(case::DEFAULT).copied()
+        self.fixed.get(simulated_write::DEFAULT).copied()
     }
 
     fn is_of(&self, machine: &str, pattern: &str, nodes: usize) -> bool {
@@ -82,14 +82,14 @@ fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
     let writes = Write::all(&options.patterns, &options.captures, &PATTERNS)?;
     options.markdown.iter().try_for_each(|path| show::check(path, &writes))?;
     let machines = names.iter().map(|name| machine(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows: Vec<Row> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
+    let mut rows: Vec<KernelTimes> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
     let mut cases = Vec::new();
     for &nodes in &nodes {
         for machine in &machines {
             for write in &writes {
                 let is_known = rows.iter().any(|row| row.is_of(&machine.name, &write.name, nodes));
                 if !is_known && nodes.saturating_mul(machine.ranks_per_node) <= options.most {
-                    cases.push(Case::new(machine, write, nodes, options.sample)?);
+                    cases.push(SimulatedWrite::new(machine, write, nodes, options.sample)?);
                 }
             }
         }

@@ -14,7 +14,7 @@ use tributary_lab::advice::candidates::with;
 use tributary_lab::advice::search::WORTH;
 use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::storage::Storage;
@@ -188,7 +188,7 @@ impl Counts {
                 domains: file.domains.clone(),
                 range: *range,
                 sample: *sample,
-                lists: Lists::Packed,
+                lists: MetadataForm::Packed,
             };
             let bar = progress(pattern.ranks() as u64, "counting");
             let divisions = some.iter().map(division).collect();

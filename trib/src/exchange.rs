@@ -14,7 +14,7 @@ use crate::numbers::{grouped, sized};
 use crate::report::{facts, fan_in, kernel, name};
 
 /// The result of a replay; the same on all ranks.
-pub struct Outcome {
+pub struct ReplayOutcome {
     report: ReplayReport,
     nodes: usize,
 }
@@ -46,11 +46,11 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Those of the fabric, or a message that differs from what was sent.
-pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<Outcome, Failure> {
+pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<ReplayOutcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
     let settings = Settings::of(hints, &topology)?;
     let report = replay.run(&mut endpoint, &settings)?;
-    Ok(Outcome { report, nodes: topology.nodes() })
+    Ok(ReplayOutcome { report, nodes: topology.nodes() })
 }
 
 /// Which ranks share a node: as the options pretend, or as the fabric says.
@@ -88,7 +88,7 @@ pub struct Replayed<'a> {
     /// The fabric.
     pub fabric: Fabric,
     /// The results.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ReplayOutcome,
 }
 
 /// One JSON object, with the keys of a file's replay where they make sense. Every message is always checked.

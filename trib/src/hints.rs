@@ -1,7 +1,7 @@
 //! `trib hints`, and the hints of other commands: options override the environment.
 
 use tributary::Hints;
-use tributary::hints::{self, Environment, FileHints, Row};
+use tributary::hints::{self, Environment, FileHints, HintRow};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
@@ -57,7 +57,7 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
 /// The width from which all columns have a place.
 const WIDE: u16 = 110;
 
-fn in_columns(mut table: comfy_table::Table, rows: &[Row]) -> comfy_table::Table {
+fn in_columns(mut table: comfy_table::Table, rows: &[HintRow]) -> comfy_table::Table {
     for row in rows {
         table.add_row([row.key, &row.value, &row.default, row.unit, &allowed(row), &meaning(row)]);
     }
@@ -66,7 +66,7 @@ fn in_columns(mut table: comfy_table::Table, rows: &[Row]) -> comfy_table::Table
 }
 
 /// Two columns: on a narrow terminal six have no place for words.
-fn narrow(rows: &[Row]) -> comfy_table::Table {
+fn narrow(rows: &[HintRow]) -> comfy_table::Table {
     let mut table = listing::table(["hint", "meaning"]);
     for row in rows {
         let default = if row.value == row.default { String::new() } else { format!("\ndefault {}", row.default) };
@@ -78,24 +78,24 @@ fn narrow(rows: &[Row]) -> comfy_table::Table {
 }
 
 /// The value, a number with its unit.
-fn valued(row: &Row) -> String {
+fn valued(row: &HintRow) -> String {
     match row.value.starts_with(|c: char| c.is_ascii_digit()) && !row.unit.is_empty() {
         true => format!("{} {}", row.value, row.unit),
         false => row.value.clone(),
     }
 }
 
-fn meaning(row: &Row) -> String {
+fn meaning(row: &HintRow) -> String {
     row.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The blanks around each | let a list of words wrap.
-fn allowed(row: &Row) -> String {
+fn allowed(row: &HintRow) -> String {
     row.allowed.replace('|', " | ")
 }
 
 /// One hint, line by line.
-fn one(row: &Row) -> String {
+fn one(row: &HintRow) -> String {
     format!(
         "{key}={}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",
         valued(row),
@@ -117,7 +117,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         }
     }
     if options.json {
-        let row = |row: &Row| {
+        let row = |row: &HintRow| {
             serde_json::json!({
                 "key": row.key, "value": row.value, "default": row.default, "unit": row.unit,
                 "allowed": row.allowed, "meaning": row.meaning, "when": row.when,

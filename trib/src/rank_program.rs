@@ -42,7 +42,7 @@ pub enum Wished {
 }
 
 /// The result of a run; the same on all ranks.
-pub struct Outcome {
+pub struct RunOutcome {
     /// The collective calls.
     pub done: Done,
     /// Number of nodes, as found or pretended.
@@ -105,7 +105,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// Those of the engine, or the pattern's error on the lowest failing rank.
-    pub fn run(&self, mut endpoint: Endpoint) -> Result<(Outcome, Endpoint), Error> {
+    pub fn run(&self, mut endpoint: Endpoint) -> Result<(RunOutcome, Endpoint), Error> {
         if self.calls == Wished::Read {
             let first = self.first(&mut endpoint, Bytes::Read)?;
             let (read, shown, endpoint) = self.read(endpoint, first)?;
@@ -218,8 +218,8 @@ impl Shown {
         Self { nodes: file.topology().nodes(), driver: file.driver() }
     }
 
-    fn with(self, done: Done) -> Outcome {
-        Outcome { done, nodes: self.nodes, driver: self.driver }
+    fn with(self, done: Done) -> RunOutcome {
+        RunOutcome { done, nodes: self.nodes, driver: self.driver }
     }
 }
 

@@ -15,7 +15,7 @@ use tributary_benchmarks::wrf::Replay;
 use crate::agreement::agreed;
 use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
 use crate::output::Output;
-use crate::rank_program::{Outcome, Task, Wished};
+use crate::rank_program::{RunOutcome, Task, Wished};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
@@ -190,7 +190,7 @@ fn finish(
     pattern: &dyn Pattern,
     hints: &Hints,
     output: &Output,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
 ) -> Result<(), Failure> {
     // With --read-only, the ranks have compared their buffers already.
     let compared = (options.wanted.verify && outcome.done.wrote())

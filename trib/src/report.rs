@@ -11,7 +11,7 @@ use tributary_benchmarks::Pattern;
 use crate::calls::Calls;
 use crate::cli::replay::{Fabric, Format};
 use crate::numbers::{grouped, sized, speed};
-use crate::rank_program::{Done, Outcome};
+use crate::rank_program::{Done, RunOutcome};
 
 /// A replay and its results.
 pub struct Replayed<'a> {
@@ -20,7 +20,7 @@ pub struct Replayed<'a> {
     /// The hints.
     pub hints: &'a Hints,
     /// The results.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a RunOutcome,
     /// The fabric.
     pub fabric: Fabric,
     /// The format of the file.

@@ -8,12 +8,12 @@ use crate::error::PatternError;
 use crate::pattern::Totals;
 use crate::source::Source;
 
-use super::content::{Case, Content, ElementType, History};
+use super::content::{Content, E3smCase, ElementType, History};
 use super::decomposition::{Decompositions, share};
 use super::generator::{Generator, GeneratorOptions};
 use super::layout::{Layout, Owner, Variable};
 use super::map::DecompositionMap;
-use super::view::{Counts, Lists};
+use super::view::{Counts, RankLists};
 
 /// A map of 16 ranks with 20 columns each, made by the generator (see `examples/write_map.rs`).
 static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
@@ -63,12 +63,12 @@ impl E3sm {
         content.check()?;
         let source: Arc<dyn Decompositions> = match (map, content.case, ranks) {
             (Some(map), ..) => Arc::new(DecompositionMap::open(map)?),
-            (None, Case::F, Some(ranks)) if !fold && ranks != SMALL_RANKS => {
+            (None, E3smCase::F, Some(ranks)) if !fold && ranks != SMALL_RANKS => {
                 Arc::new(Generator::new(ranks, GeneratorOptions::default())?)
             }
-            (None, Case::F, _) => Arc::new(small_map()?),
+            (None, E3smCase::F, _) => Arc::new(small_map()?),
             (None, case, ranks) => {
-                let small = if case == Case::I { SMALL_LAND } else { SMALL };
+                let small = if case == E3smCase::I { SMALL_LAND } else { SMALL };
                 let ranks = ranks.filter(|_| !fold).unwrap_or(SMALL_RANKS);
                 Arc::new(Generator::of(case, ranks, small)?)
             }
@@ -158,7 +158,7 @@ impl E3sm {
     }
 
     /// What `rank` owns, if there are such a rank and step.
-    pub(super) fn lists(&self, rank: usize, step: usize) -> Result<Lists, PatternError> {
+    pub(super) fn lists(&self, rank: usize, step: usize) -> Result<RankLists, PatternError> {
         let records = self.layout.content.records;
         if step >= records {
             let allowed = if records == 1 { "0".to_string() } else { format!("0 to {}", records - 1) };
@@ -167,7 +167,7 @@ impl E3sm {
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
-        Ok(Lists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
+        Ok(RankLists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
     /// The case and the file's name, as text.
@@ -209,7 +209,7 @@ fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals 
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {
-        let one = Lists::of(source, share(source.ranks(), rank, ranks)).counts();
+        let one = RankLists::of(source, share(source.ranks(), rank, ranks)).counts();
         all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
     let last = layout.content.records - 1;

@@ -6,7 +6,7 @@ use crate::error::PatternError;
 
 /// A case of the benchmark: a component of the climate model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Case {
+pub enum E3smCase {
     /// The atmosphere: 3 decompositions.
     #[default]
     F,
@@ -16,7 +16,7 @@ pub enum Case {
     I,
 }
 
-impl Case {
+impl E3smCase {
     /// Number of decompositions.
     pub fn decompositions(self) -> usize {
         match self {
@@ -67,7 +67,7 @@ impl ElementType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
     /// The case. Default F.
-    pub case: Case,
+    pub case: E3smCase,
     /// The file. Default h0.
     pub history: History,
     /// The type of its fields. Default double; the G case has no other.
@@ -79,7 +79,7 @@ pub struct Content {
 
 impl Default for Content {
     fn default() -> Self {
-        Self { case: Case::F, history: History::H0, element: ElementType::Double, records: 1 }
+        Self { case: E3smCase::F, history: History::H0, element: ElementType::Double, records: 1 }
     }
 }
 
@@ -89,10 +89,10 @@ impl Content {
     /// # Errors
     /// h1 or floats of the G case, no records.
     pub(super) fn check(&self) -> Result<(), PatternError> {
-        if self.case == Case::G && self.history == History::H1 {
+        if self.case == E3smCase::G && self.history == History::H1 {
             return Err(PatternError::argument("history file of the G case", "h1", "h0, its only one"));
         }
-        if self.case == Case::G && self.element == ElementType::Float {
+        if self.case == E3smCase::G && self.element == ElementType::Float {
             return Err(PatternError::argument("type of the G case", "float", "double, its only one"));
         }
         if self.records == 0 {

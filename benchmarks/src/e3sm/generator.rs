@@ -14,7 +14,7 @@
 use crate::error::PatternError;
 use crate::value::splitmix64;
 
-use super::content::Case;
+use super::content::E3smCase;
 use super::decomposition::{Decompositions, Entry};
 
 /// Levels of the atmosphere in the F case.
@@ -72,14 +72,14 @@ impl Generator {
     /// # Errors
     /// No ranks or too many, no columns, or groups that are none or more than a rank's columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
-        Self::of(Case::F, ranks, options)
+        Self::of(E3smCase::F, ranks, options)
     }
 
     /// Decompositions of a case over `ranks` ranks.
     ///
     /// # Errors
     /// As [`Generator::new`].
-    pub fn of(case: Case, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
+    pub fn of(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
             return Err(PatternError::argument("ranks", ranks, "1 to 2^32 - 1"));
@@ -91,7 +91,7 @@ impl Generator {
             let allowed = format!("1 to the columns per rank, {columns_per_rank}");
             return Err(PatternError::argument("groups", groups, allowed));
         }
-        let is_grid = case == Case::I;
+        let is_grid = case == E3smCase::I;
         // A grid's last row is as long as the others, even if fewer of its columns have an owner; and no case has more than
         // 300 elements per column.
         let columns =
@@ -124,14 +124,14 @@ impl Generator {
 }
 
 /// The decompositions of a case over so many columns, and their dimensions.
-fn forms(case: Case, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
+fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
     let all = match case {
-        Case::F => vec![
+        E3smCase::F => vec![
             (Form::Block, vec![columns]),
             (Form::Runs(1), vec![columns]),
             (Form::Levels(LEVELS), vec![LEVELS, columns]),
         ],
-        Case::G => vec![
+        E3smCase::G => vec![
             (Form::Runs(1), vec![columns]),
             (Form::Runs(3), vec![3 * columns]),
             (Form::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
@@ -139,7 +139,7 @@ fn forms(case: Case, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
             (Form::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
             (Form::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
         ],
-        Case::I => {
+        E3smCase::I => {
             let (rows, row) = (groups, columns / groups);
             let levels = LAND_LEVELS.map(|levels| (Form::Levels(levels), vec![levels, rows, row]));
             std::iter::once((Form::Runs(1), vec![rows, row])).chain(levels).collect()

@@ -121,9 +121,9 @@ impl Layout {
 /// Checks that there are the dimensions that the table needs.
 fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(), PatternError> {
     let expected: &[usize] = match content.case {
-        super::Case::F => &[1, 1, 2],
-        super::Case::G => &[1, 1, 2, 2, 2, 2],
-        super::Case::I => &[2, 3, 3, 3, 3],
+        super::E3smCase::F => &[1, 1, 2],
+        super::E3smCase::G => &[1, 1, 2, 2, 2, 2],
+        super::E3smCase::I => &[2, 3, 3, 3, 3],
     };
     for (number, (dims, expected)) in dims.iter().zip(expected).enumerate() {
         if dims.len() != *expected {

@@ -21,19 +21,19 @@ pub struct DecompositionMap {
     name: String,
     ranks: usize,
     dims: Vec<Vec<u64>>,
-    parts: Vec<Part>,
+    parts: Vec<MapDecomposition>,
     /// (which, base) where `which` is `base` on every level.
     levels: Vec<(usize, usize)>,
 }
 
 /// One decomposition: where each rank's entries begin and how many are requests.
-struct Part {
+struct MapDecomposition {
     ranks: Vec<(usize, usize)>,
     offsets: Ints,
     lengths: Ints,
 }
 
-impl Part {
+impl MapDecomposition {
     fn entries(&self, rank: usize) -> impl Iterator<Item = (i32, i32)> + '_ {
         let (start, count) = self.ranks.get(rank).copied().unwrap_or((0, 0));
         self.offsets.range(start..start + count).zip(self.lengths.range(start..start + count))
@@ -159,13 +159,13 @@ fn shape(file: &File, label: u64) -> Result<Vec<u64>, PatternError> {
 }
 
 /// The entries of decomposition `label`, every one checked.
-fn part(file: &File, label: u64, ranks: u64, shape: &[u64]) -> Result<Part, PatternError> {
+fn part(file: &File, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, PatternError> {
     let name = |part: &str| format!("D{label}.{part}");
     let total = file.dimension(&name("total_nreqs"))?;
     let nreqs = file.ints(&name("nreqs"), ranks)?;
     let fills =
         if file.has_variable(&name("fill_starts")) { Some(file.ints(&name("fill_starts"), ranks)?) } else { None };
-    let part = Part {
+    let part = MapDecomposition {
         ranks: rank_ranges(file, label, total, &nreqs, fills.as_ref())?,
         offsets: file.ints(&name("offsets"), total)?,
         lengths: file.ints(&name("lengths"), total)?,

@@ -27,7 +27,7 @@ mod table;
 mod view;
 
 pub use case::{E3sm, E3smF, Options};
-pub use content::{Case, Content, ElementType, History};
+pub use content::{Content, E3smCase, ElementType, History};
 pub use decomposition::{Decompositions, Entry};
 pub use generator::{Generator, GeneratorOptions};
 pub use map::DecompositionMap;

@@ -11,16 +11,16 @@ use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::value::fill_elements;
 
 use super::case::{E3sm, sums};
-use super::content::Case;
+use super::content::E3smCase;
 use super::layout::{Owner, Variable};
 use super::{serial, view};
 
 impl Pattern for E3sm {
     fn name(&self) -> &str {
         match self.layout.content.case {
-            Case::F => "e3sm-f",
-            Case::G => "e3sm-g",
-            Case::I => "e3sm-i",
+            E3smCase::F => "e3sm-f",
+            E3smCase::G => "e3sm-g",
+            E3smCase::I => "e3sm-i",
         }
     }
 

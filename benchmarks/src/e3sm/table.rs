@@ -16,7 +16,7 @@ use tributary_netcdf::{Format, Schema, Type, UNLIMITED, Values, VariableId};
 
 use crate::error::PatternError;
 
-use super::content::{Case, ElementType, History};
+use super::content::{E3smCase, ElementType, History};
 
 const F_CASE: &str = include_str!("tables/f_case.tsv");
 const G_CASE: &str = include_str!("tables/g_case.tsv");
@@ -37,15 +37,15 @@ pub enum Owner {
 /// # Errors
 /// A dimension that the decompositions do not have or that the format cannot hold.
 pub(super) fn schema(
-    case: Case,
+    case: E3smCase,
     history: History,
     dims: &[Vec<u64>],
     element: ElementType,
 ) -> Result<(Schema, Vec<Owner>), PatternError> {
     let (name, table) = match case {
-        Case::F => ("f_case.tsv", F_CASE),
-        Case::G => ("g_case.tsv", G_CASE),
-        Case::I => ("i_case.tsv", I_CASE),
+        E3smCase::F => ("f_case.tsv", F_CASE),
+        E3smCase::G => ("g_case.tsv", G_CASE),
+        E3smCase::I => ("i_case.tsv", I_CASE),
     };
     let mut reader = Reader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
     for (line, number) in table.lines().zip(1..) {
@@ -194,11 +194,11 @@ mod tests {
     #[test]
     fn every_line_of_every_table_is_an_item() {
         let cases = [
-            (Case::F, History::H0, 414, 3),
-            (Case::F, History::H1, 51, 3),
-            (Case::G, History::H0, 52, 6),
-            (Case::I, History::H0, 560, 5),
-            (Case::I, History::H1, 552, 5),
+            (E3smCase::F, History::H0, 414, 3),
+            (E3smCase::F, History::H1, 51, 3),
+            (E3smCase::G, History::H0, 52, 6),
+            (E3smCase::I, History::H0, 560, 5),
+            (E3smCase::I, History::H1, 552, 5),
         ];
         for (case, history, variables, decompositions) in cases {
             let dims = vec![vec![7, 8]; decompositions];

@@ -12,31 +12,31 @@ use super::decomposition::{Decompositions, Entry, merged};
 use super::layout::{Owner, Variable};
 
 /// A rank's elements: a merged list for each decomposition, and its number of repetitions.
-pub(super) struct Lists {
+pub(super) struct RankLists {
     lists: Vec<Vec<Entry>>,
     /// By decomposition: which list, on how many levels, with how many elements a level.
-    parts: Vec<Part>,
+    parts: Vec<LeveledList>,
 }
 
 /// A decomposition as a list on levels.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct LeveledList {
     list: usize,
     levels: u64,
     row: u64,
 }
 
-impl Lists {
+impl RankLists {
     /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
     pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
             let base = (0..which).find(|&base| all.is_levels_of(which, base));
             if let (Some(base), [levels, plane @ ..]) = (base, &dims[..]) {
-                parts.push(Part { list: base, levels: *levels, row: plane.iter().product() });
+                parts.push(LeveledList { list: base, levels: *levels, row: plane.iter().product() });
                 lists.push(Vec::new());
             } else {
-                parts.push(Part { list: which, levels: 1, row: dims.iter().product() });
+                parts.push(LeveledList { list: which, levels: 1, row: dims.iter().product() });
                 lists.push(merged(all, which, ranks.clone()));
             }
         }
@@ -45,7 +45,7 @@ impl Lists {
 
     /// What one variable of each decomposition takes; nothing is expanded.
     pub fn counts(&self) -> Vec<Counts> {
-        let one = |part: &Part| {
+        let one = |part: &LeveledList| {
             let list = &self.lists[part.list];
             Counts {
                 requests: list.len() as u64 * part.levels,
@@ -96,7 +96,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(variable: &Variable, begin: u64, part: Part) -> Self {
+    fn of(variable: &Variable, begin: u64, part: LeveledList) -> Self {
         let stride = part.row * variable.size;
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
@@ -116,7 +116,7 @@ impl Rows {
 /// not decomposed.
 pub(super) fn extents<'a>(
     variables: impl Iterator<Item = (&'a Variable, u64)>,
-    lists: &Lists,
+    lists: &RankLists,
     root: bool,
 ) -> Result<Extents, PatternError> {
     let mut all = Extents::empty();
@@ -144,7 +144,12 @@ pub(super) fn extents<'a>(
 /// Lists as extents by (list, element size): packed once, shared wherever they repeat.
 type PackedLists = Vec<((usize, u64), Extents)>;
 
-fn push(all: &mut Extents, rows: Option<Rows>, lists: &Lists, packed: &mut PackedLists) -> Result<(), PatternError> {
+fn push(
+    all: &mut Extents,
+    rows: Option<Rows>,
+    lists: &RankLists,
+    packed: &mut PackedLists,
+) -> Result<(), PatternError> {
     let Some(rows) = rows else { return Ok(()) };
     let key = (rows.list, rows.size);
     let found = packed.iter().position(|(other, _)| *other == key);
@@ -171,7 +176,7 @@ mod tests {
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
-        let lists = Lists::of(&source, 0..1);
+        let lists = RankLists::of(&source, 0..1);
         let variable = |begin, owner, elements| Variable {
             number: 0,
             name: "v".to_string(),

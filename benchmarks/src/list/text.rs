@@ -10,20 +10,20 @@ use super::lists::{LARGEST, Section, extent};
 const SHOWN: usize = 40;
 
 /// A line that is not empty: its number from 1, the start of the next line, and its words.
-struct Line<'a> {
+struct WordsLine<'a> {
     number: u64,
     end: usize,
     words: &'a [u8],
 }
 
 /// The lines with anything but blanks and comments; `before` is the number of the line before the first.
-fn lines(bytes: &[u8], before: u64) -> impl Iterator<Item = Line<'_>> {
+fn lines(bytes: &[u8], before: u64) -> impl Iterator<Item = WordsLine<'_>> {
     let mut end = 0;
     bytes.split_inclusive(|&byte| byte == b'\n').zip(before + 1..).filter_map(move |(line, number)| {
         end += line.len();
         let comment = line.iter().position(|&byte| byte == b'#').unwrap_or(line.len());
         let words = line[..comment].trim_ascii();
-        (!words.is_empty()).then_some(Line { number, end, words })
+        (!words.is_empty()).then_some(WordsLine { number, end, words })
     })
 }
 

@@ -9,25 +9,25 @@ use tributary::{Endpoint, Hints};
 use tributary_benchmarks::e3sm::decomposition::merged;
 use tributary_benchmarks::e3sm::layout::Owner;
 use tributary_benchmarks::e3sm::{
-    Case, Content, DecompositionMap, Decompositions, Generator, History, Options, map_file,
+    Content, DecompositionMap, Decompositions, E3smCase, Generator, History, Options, map_file,
 };
 use tributary_benchmarks::{E3sm, ElementType, GeneratorOptions, Pattern, write_case};
 use tributary_netcdf::VariableId;
 use tributary_testing::netcdf_tools as tools;
 
-const FILES: [(Case, History); 5] = [
-    (Case::F, History::H0),
-    (Case::F, History::H1),
-    (Case::G, History::H0),
-    (Case::I, History::H0),
-    (Case::I, History::H1),
+const FILES: [(E3smCase, History); 5] = [
+    (E3smCase::F, History::H0),
+    (E3smCase::F, History::H1),
+    (E3smCase::G, History::H0),
+    (E3smCase::I, History::H0),
+    (E3smCase::I, History::H1),
 ];
 
-fn content(case: Case, history: History, records: usize) -> Content {
+fn content(case: E3smCase, history: History, records: usize) -> Content {
     Content { case, history, element: ElementType::Double, records }
 }
 
-fn small(case: Case, history: History, records: usize, ranks: usize) -> E3sm {
+fn small(case: E3smCase, history: History, records: usize, ranks: usize) -> E3sm {
     let options = GeneratorOptions { columns_per_rank: 5, groups: 2, seed: 3 };
     E3sm::with_content(Arc::new(Generator::of(case, ranks, options).unwrap()), content(case, history, records)).unwrap()
 }
@@ -50,15 +50,15 @@ fn counts(case: &E3sm) -> BTreeMap<usize, (usize, usize)> {
 #[test]
 fn every_file_has_the_benchmarks_variables() {
     let of = |case, history| counts(&small(case, history, 1, 2)).into_values().collect::<Vec<_>>();
-    assert_eq!(of(Case::F, History::H0), [(1, 0), (2, 321), (0, 63), (12, 15)]);
-    assert_eq!(of(Case::F, History::H1), [(1, 0), (2, 20), (0, 1), (12, 15)]);
-    let g = of(Case::G, History::H0);
+    assert_eq!(of(E3smCase::F, History::H0), [(1, 0), (2, 321), (0, 63), (12, 15)]);
+    assert_eq!(of(E3smCase::F, History::H1), [(1, 0), (2, 20), (0, 1), (12, 15)]);
+    let g = of(E3smCase::G, History::H0);
     assert_eq!((g.iter().map(|c| c.0).sum::<usize>(), g.iter().map(|c| c.1).sum::<usize>()), (11, 41));
     // "465 of D1, 75 of D2, 4 of D3, 1 of D4, 1 of D5, 14 of none"; of h1 the 8 fixed-size ones on levels are missing.
-    let i = of(Case::I, History::H0);
+    let i = of(E3smCase::I, History::H0);
     assert_eq!(i.iter().map(|c| c.0 + c.1).collect::<Vec<_>>(), [465, 75, 4, 1, 1, 14]);
     assert_eq!((i.iter().map(|c| c.0).sum::<usize>(), i.iter().map(|c| c.1).sum::<usize>()), (18, 542));
-    let i = of(Case::I, History::H1);
+    let i = of(E3smCase::I, History::H1);
     assert_eq!(i.iter().map(|c| c.0 + c.1).collect::<Vec<_>>(), [465, 69, 2, 1, 1, 14]);
 }
 
@@ -79,7 +79,7 @@ fn all_ranks_together_write_the_serial_file() {
         let once = small(case, history, 1, 3);
         check_bytes(&once);
         check_bytes(&once.with_ranks(2, true).unwrap());
-        if (case, history) != (Case::I, History::H1) {
+        if (case, history) != (E3smCase::I, History::H1) {
             check_bytes(&small(case, history, 3, 2));
         }
     }
@@ -179,14 +179,14 @@ fn the_real_maps_have_the_benchmarks_requests() {
     if let Some(map) = real_map() {
         let open = |content| E3sm::open(&Options { content, map: Some(&map), ..Options::default() }).unwrap();
         // The published number leaves out the 27 requests of rank 0 alone.
-        let h1 = open(content(Case::F, History::H1, 1));
+        let h1 = open(content(E3smCase::F, History::H1, 1));
         assert_eq!(sizes(&h1).0, 38_305 + 27);
-        check_bytes(&open(content(Case::F, History::H1, 2)));
+        check_bytes(&open(content(E3smCase::F, History::H1, 2)));
         assert_eq!(sizes(&open(Content::default())), (1_977_687, 33_673_696));
     }
     if let Some(map) = at_hand("TRIB_E3SM_G_MAP", "e3sm/map_g_case_16p.nc") {
         let open = |records| {
-            let content = content(Case::G, History::H0, records);
+            let content = content(E3smCase::G, History::H0, records);
             E3sm::open(&Options { content, map: Some(&map), ..Options::default() }).unwrap()
         };
         // Published are 12,387 without the 11 of rank 0 alone, and 9.0 MB: as if all elements were doubles.
@@ -199,7 +199,7 @@ fn the_real_maps_have_the_benchmarks_requests() {
     }
     if let Some(map) = at_hand("TRIB_E3SM_I_MAP", "e3sm/map_i_case_16p.nc") {
         let open = |element| {
-            let content = Content { element, ..content(Case::I, History::H0, 1) };
+            let content = Content { element, ..content(E3smCase::I, History::H0, 1) };
             E3sm::open(&Options { content, map: Some(&map), ..Options::default() }).unwrap()
         };
         // Published are 1,616,256 without the 14 of rank 0 alone, and 37.5 MB.
@@ -216,9 +216,9 @@ fn the_real_maps_have_the_benchmarks_requests() {
 fn the_tables_have_the_variables_of_the_models_own_files() {
     let Some(directory) = at_hand("TRIB_E3SM_HEADERS", "e3sm") else { return };
     for (file, case, history) in [
-        ("f_case_h0.txt", Case::F, History::H0),
-        ("f_case_h1.txt", Case::F, History::H1),
-        ("g_case_hist.txt", Case::G, History::H0),
+        ("f_case_h0.txt", E3smCase::F, History::H0),
+        ("f_case_h1.txt", E3smCase::F, History::H1),
+        ("g_case_hist.txt", E3smCase::G, History::H0),
     ] {
         let text = std::fs::read_to_string(directory.join(file)).unwrap();
         let variable = |line: &str| {
@@ -243,7 +243,7 @@ fn the_tables_have_the_variables_of_the_models_own_files() {
 
 #[test]
 fn generated_decompositions_have_no_element_twice() {
-    for case in [Case::F, Case::G, Case::I] {
+    for case in [E3smCase::F, E3smCase::G, E3smCase::I] {
         for (ranks, columns_per_rank, groups) in [(1, 1, 1), (3, 7, 3), (4, 6, 6), (5, 8, 3)] {
             let made = Generator::of(case, ranks, GeneratorOptions { columns_per_rank, groups, seed: 5 }).unwrap();
             // Reading a map checks ranges, rows and owners.
@@ -261,7 +261,7 @@ fn generated_decompositions_have_no_element_twice() {
 #[test]
 fn a_case_opens_with_and_without_a_map() {
     let directory = tempfile::tempdir().unwrap();
-    for case in [Case::F, Case::G, Case::I] {
+    for case in [E3smCase::F, E3smCase::G, E3smCase::I] {
         let content = content(case, History::H0, 1);
         let open = |ranks, fold| E3sm::open(&Options { content, ranks, fold, ..Options::default() });
         assert_eq!(open(None, false).unwrap().ranks(), 16);
@@ -279,7 +279,7 @@ fn a_case_opens_with_and_without_a_map() {
         assert_eq!(with_map(case, None, false).unwrap().ranks(), 3);
         assert_eq!(with_map(case, Some(2), true).unwrap().ranks(), 2);
         assert!(with_map(case, Some(2), false).err().unwrap().to_string().contains("is for 3 ranks, not 2"));
-        let other = if case == Case::G { Case::I } else { Case::G };
+        let other = if case == E3smCase::G { E3smCase::I } else { E3smCase::G };
         let said = with_map(other, None, false).err().unwrap().to_string();
         assert!(
             said.contains("dimension num_decomp: is") && said.contains(&format!("the {other:?} case has")),
@@ -292,10 +292,10 @@ fn a_case_opens_with_and_without_a_map() {
 fn content_that_no_file_has_is_refused_before_a_map_is_opened() {
     let map = Some(std::path::Path::new("none.nc"));
     let said = |content| E3sm::open(&Options { content, map, ..Options::default() }).err().unwrap().to_string();
-    let float = Content { element: ElementType::Float, ..content(Case::G, History::H0, 1) };
-    assert_eq!(said(content(Case::G, History::H1, 1)), "history file of the G case: h1; allowed: h0, its only one");
+    let float = Content { element: ElementType::Float, ..content(E3smCase::G, History::H0, 1) };
+    assert_eq!(said(content(E3smCase::G, History::H1, 1)), "history file of the G case: h1; allowed: h0, its only one");
     assert_eq!(said(float), "type of the G case: float; allowed: double, its only one");
-    assert_eq!(said(content(Case::F, History::H0, 0)), "records: 0; allowed: 1 or more");
+    assert_eq!(said(content(E3smCase::F, History::H0, 0)), "records: 0; allowed: 1 or more");
     let many = Content { records: usize::MAX, ..Content::default() };
     let said = E3sm::open(&Options { content: many, ..Options::default() }).err().unwrap().to_string();
     assert_eq!(said, format!("records: {}; allowed: a file below 2^63 bytes", usize::MAX));

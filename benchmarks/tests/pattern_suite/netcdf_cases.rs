@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
-use tributary_benchmarks::e3sm::{Case, Content, E3sm, Generator, History};
+use tributary_benchmarks::e3sm::{Content, E3sm, E3smCase, Generator, History};
 use tributary_benchmarks::{
     Btio, BtioOptions, ElementType, Flash, FlashFile, FlashOptions, GeneratorOptions, NetcdfCase, Pattern, write_case,
     write_case_serially,
@@ -91,8 +91,8 @@ fn the_cases_of_e3sm() {
     for (ranks, content) in [
         (3, Content { records: 2, element: ElementType::Float, ..Content::default() }),
         (5, Content { history: History::H1, ..Content::default() }),
-        (2, Content { case: Case::G, records: 2, ..Content::default() }),
-        (2, Content { case: Case::I, element: ElementType::Float, ..Content::default() }),
+        (2, Content { case: E3smCase::G, records: 2, ..Content::default() }),
+        (2, Content { case: E3smCase::I, element: ElementType::Float, ..Content::default() }),
     ] {
         let source = Arc::new(Generator::of(content.case, ranks, options).unwrap());
         check(E3sm::with_content(source, content).unwrap().netcdf().unwrap());

@@ -4,7 +4,7 @@
 //! exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
 
 use crate::abi::word::Word;
-use crate::calls::collective::{Counts::*, Ending::*, Form, Place::*, run};
+use crate::calls::collective::{Counts::*, Ending::*, Form, Position::*, run};
 use crate::calls::{atomicity, close, get_info, open, passing, set_info, set_view, split, sync};
 use crate::entry::{Answer, enter};
 use crate::next::Function;

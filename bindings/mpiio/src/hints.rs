@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use tributary::drivers::{Layout, Mode, OpenStorage, SystemFiles, driver_on};
-use tributary::hints::{DriverName, Environment, FileHints, Row};
+use tributary::hints::{DriverName, Environment, FileHints, HintRow};
 use tributary::{Error, File, Hints};
 use tributary_bindings::hints::{give, in_force};
 use tributary_bindings::info::entries;
@@ -50,7 +50,7 @@ pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)
 pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
     let is_hinted = hints.striping_unit.is_some() || hints.striping_factor.is_some();
     let layout = is_hinted.then(|| layout(hints, path)).flatten();
-    let value = |row: Row| match (row.key, layout) {
+    let value = |row: HintRow| match (row.key, layout) {
         ("striping_unit", Some(Layout { unit, .. })) => unit.to_string(),
         ("striping_factor", Some(Layout { factor, .. })) if factor > 0 => factor.to_string(),
         _ => row.value,

@@ -1,7 +1,7 @@
 //! Repeated all-to-many exchanges: the program whose measurements on Cori are published.
 
 use super::kernel_orders::KernelOrders;
-use crate::sim::{self, Chains, Part, Side, Workload};
+use crate::sim::{self, Chains, Side, WorkPart, Workload};
 use tributary::error::{Error, Result};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
@@ -225,16 +225,16 @@ impl AllToMany {
 }
 
 impl Workload for AllToMany {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         if part >= self.options.iterations {
             return None;
         }
         let receives = self.receiver(rank).is_some();
         if self.orders.is_none() || self.placed.is_some() || (self.kernel.coupled && receives) {
-            return Some(Part::Schedule(self.schedule(rank)));
+            return Some(WorkPart::Schedule(self.schedule(rank)));
         }
         let (ranks, receivers) = (self.options.topology.ranks() as u32, self.receivers.len() as u32);
-        Some(Part::Chains(Chains {
+        Some(WorkPart::Chains(Chains {
             own: receives.then(|| self.bytes(rank)),
             receives: if receives { ranks - 1 } else { 0 },
             sends: receivers - u32::from(receives),

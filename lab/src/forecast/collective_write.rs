@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
 use super::matrix::{Cell, Matrix};
-use super::message_counts::{Lists, MessageCounts};
+use super::message_counts::{MessageCounts, MetadataForm};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
-use crate::sim::{self, Machine, Message, Part, Phases, Side, Step, Striping, Time, Workload};
+use crate::sim::{self, Machine, Message, Phases, Side, Step, Striping, Time, WorkPart, Workload};
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
@@ -108,8 +108,8 @@ impl CollectiveWrite {
         let metadata = PhaseKernel::of(hints.kernel_meta, hints.throttle_meta(), &options);
         let data = PhaseKernel::of(hints.kernel_data, hints.throttle_data(), &options);
         let lists = match counts.division.lists {
-            Lists::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
-            Lists::Packed => heads_and_tails(&counts.lists, domains)
+            MetadataForm::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
+            MetadataForm::Packed => heads_and_tails(&counts.lists, domains)
                 .iter()
                 .map(|messages| ExchangeMessages::new(messages, &metadata, &parties))
                 .collect(),
@@ -118,7 +118,7 @@ impl CollectiveWrite {
             counts.rounds.iter().map(|round| ExchangeMessages::new(&round.data, &data, &parties)).collect();
         let mut stages = vec![Stage::Flatten];
         stages.extend((0..lists.len()).map(Stage::Lists));
-        if counts.division.lists == Lists::Pairs || counts.sampled() < counts.rounds() {
+        if counts.division.lists == MetadataForm::Pairs || counts.sampled() < counts.rounds() {
             stages.push(Stage::Agree);
         }
         if data.local.is_some() {
@@ -210,8 +210,8 @@ impl CollectiveWrite {
     fn placing(&self, round: usize, index: usize) -> Time {
         let held = &self.counts.rounds[round].windows[index];
         let request = match self.counts.division.lists {
-            Lists::Pairs => levels(self.rounds[round].fan_in(index) as u64) * self.requests.merge,
-            Lists::Packed => self.requests.visit,
+            MetadataForm::Pairs => levels(self.rounds[round].fan_in(index) as u64) * self.requests.merge,
+            MetadataForm::Packed => self.requests.visit,
         };
         ticks(held.requests as f64 * request + held.bytes as f64 * self.copy_byte)
     }
@@ -273,12 +273,12 @@ pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2]
 }
 
 impl Workload for CollectiveWrite {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let stage = *self.stages.get(part as usize)?;
         Some(match self.messages_of(part) {
             Some((travel, way)) => travel.part(rank, way, &self.parties),
-            None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => Part::Schedule(self.agreement(rank)),
-            None => Part::Step(self.step(rank, stage)),
+            None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => WorkPart::Schedule(self.agreement(rank)),
+            None => WorkPart::Step(self.step(rank, stage)),
         })
     }
 

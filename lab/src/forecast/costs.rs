@@ -9,7 +9,7 @@ use tributary::topology::Topology;
 
 use super::message_counts::MessageCounts;
 use crate::sim::Machine;
-use crate::sim::machine::{Host, Line, Node, Path, Requests, Walk};
+use crate::sim::machine::{CostLine, Host, Node, Path, Requests, Walk};
 
 /// Picoseconds of a second.
 const SECOND: f64 = 1e12;
@@ -44,7 +44,7 @@ pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
     let rest = seconds(known.eager - receive) / 2.0;
     let latency = (seconds(known.round_trip) - 2.0 * rest).max(0.0) / 2.0;
     let path = |byte| {
-        let line = Line { latency, byte };
+        let line = CostLine { latency, byte };
         Path { short: line, eager: line, rendezvous: line, short_limit: 0 }
     };
     let copy_byte = seconds(known.copy_byte);

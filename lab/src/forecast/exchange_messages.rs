@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::collective_write::CollectiveWriteOptions;
 use super::matrix::{Cell, Matrix};
-use crate::sim::{self, Chains, Part, Side};
+use crate::sim::{self, Chains, Side, WorkPart};
 use tributary::error::Result;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
@@ -130,19 +130,19 @@ impl ExchangeMessages {
     }
 
     /// The part of `rank` in the exchange.
-    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> Part {
+    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = &way.local {
-            return Part::Schedule(self.two_layer(rank, index, local, way, parties));
+            return WorkPart::Schedule(self.two_layer(rank, index, local, way, parties));
         }
         if way.blocks {
             return self.in_blocks(rank, index, way, parties);
         }
         let receives = index.map_or(0, |index| self.receives.row(index).len());
         if way.placed.is_some() || (way.kernel.coupled && receives > 0) {
-            return Part::Schedule(self.whole(rank, index, way, parties));
+            return WorkPart::Schedule(self.whole(rank, index, way, parties));
         }
-        Part::Chains(Chains {
+        WorkPart::Chains(Chains {
             own: None,
             receives: receives as u32,
             sends: self.sends.row(rank).len() as u32,
@@ -150,7 +150,7 @@ impl ExchangeMessages {
         })
     }
 
-    /// A message of [`Part::Chains`].
+    /// A message of [`WorkPart::Chains`].
     #[inline]
     pub(super) fn message(
         &self,
@@ -175,7 +175,7 @@ impl ExchangeMessages {
     }
 
     /// The part of `rank` in blocks of steps, each of which is completed before the next. The throttle gives the steps.
-    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> Part {
+    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
         let view = parties.exchange(rank, &[], &[]);
         let block =
@@ -185,7 +185,7 @@ impl ExchangeMessages {
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
         if receives.is_empty() && alone {
             let sends = self.sends.row(rank).len() as u32;
-            return Part::Chains(Chains { own: None, receives: 0, sends, throttle: Throttle::batch(1) });
+            return WorkPart::Chains(Chains { own: None, receives: 0, sends, throttle: Throttle::batch(1) });
         }
         let mut receives = receives.iter().map(|cell| (block(cell.peer as usize, index.unwrap_or(0)), cell)).peekable();
         let (mut sends, mut builder, mut before) = (sends.peekable(), Builder::default(), Vec::new());
@@ -200,7 +200,7 @@ impl ExchangeMessages {
             }
             before = vec![builder.join(&all)];
         }
-        Part::Schedule(builder.finish())
+        WorkPart::Schedule(builder.finish())
     }
 
     fn whole(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> Schedule {

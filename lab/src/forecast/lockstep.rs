@@ -16,9 +16,9 @@
 use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
 use super::exchange_messages::{Parties, PhaseKernel};
 use super::matrix::Matrix;
-use super::message_counts::Lists;
+use super::message_counts::MetadataForm;
 use super::written::Written;
-use crate::sim::machine::Line;
+use crate::sim::machine::CostLine;
 use crate::sim::phases::PHASES;
 use crate::sim::{Machine, Step, Time};
 use tributary::access::Extent;
@@ -151,7 +151,7 @@ impl<'a> Clocks<'a> {
         step < self.reach || self.now.len() - step < self.reach
     }
 
-    fn line(&self, from: Rank, to: Rank, bytes: u64) -> Line {
+    fn line(&self, from: Rank, to: Rank, bytes: u64) -> CostLine {
         let (from, to) = (self.places[from], self.places[to]);
         let way = if from.0 != to.0 { 2 } else { usize::from(from.1 != to.1) };
         *self.machine.paths[way].line(bytes, self.machine.eager_limit)
@@ -230,8 +230,8 @@ impl CollectiveWrite {
         let mut clocks = Clocks::new(machine, &self.parties);
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
         let lists = match self.counts.division.lists {
-            Lists::Pairs => vec![self.counts.lists.clone()],
-            Lists::Packed => heads_and_tails(&self.counts.lists, self.options.aggregators.len()).to_vec(),
+            MetadataForm::Pairs => vec![self.counts.lists.clone()],
+            MetadataForm::Packed => heads_and_tails(&self.counts.lists, self.options.aggregators.len()).to_vec(),
         };
         for messages in &lists {
             clocks.exchange(METADATA, messages);

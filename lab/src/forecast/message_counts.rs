@@ -13,7 +13,7 @@ use tributary::topology::Rank;
 
 /// The form of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lists {
+pub enum MetadataForm {
     /// Offset and length of every request, 16 bytes, sent only to aggregators with requests, as in ROMIO.
     Pairs,
     /// Packed lists, whose first bytes (the head) are sent to every aggregator, as in this library.
@@ -30,7 +30,7 @@ pub struct Division {
     /// Number of rounds to count, evenly spread over all; 0 for all.
     pub sample: usize,
     /// The form of metadata.
-    pub lists: Lists,
+    pub lists: MetadataForm,
 }
 
 /// The counts of a collective write.
@@ -191,7 +191,7 @@ impl MessageCounts {
         if ranks == 0 || ranks > counted {
             return Err(Error::argument("ranks", ranks, format!("1 to {counted}")));
         }
-        if self.division.lists == Lists::Packed {
+        if self.division.lists == MetadataForm::Packed {
             return Err(Error::argument("lists", "packed", "pairs, whose sizes can be added"));
         }
         let (each, more) = (counted / ranks, counted % ranks);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn ranks_that_stand_for_others_have_their_counts() {
         let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
-        let division = Division { domains, range: (0, 1600), sample: 0, lists: Lists::Packed };
+        let division = Division { domains, range: (0, 1600), sample: 0, lists: MetadataForm::Packed };
         let access = |rank: Rank| {
             let first = (rank / 2 * 7) as u64;
             Extents::from_list((0..20).map(|at| Extent { offset: first + at * 75, len: 5 }))
@@ -355,7 +355,7 @@ mod tests {
 
             let file = SharedFile::of(&topology, &hints, range).unwrap();
             prop_assert_eq!(&file.aggregators, planner.aggregators());
-            let division = Division { domains: file.domains, range, sample: 0, lists: Lists::Packed };
+            let division = Division { domains: file.domains, range, sample: 0, lists: MetadataForm::Packed };
             let access = |rank: Rank| Ok::<_, Error>(accesses[rank].clone());
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);

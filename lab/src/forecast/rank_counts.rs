@@ -1,7 +1,7 @@
 //! One rank's counts against a division of the file: those of what the engine would send.
 
 use super::matrix::Cell;
-use super::message_counts::{Division, Held, Lists};
+use super::message_counts::{Division, Held, MetadataForm};
 use tributary::access::Extents;
 use tributary::engine::planning::lists;
 use tributary::engine::touched::Touched;
@@ -57,8 +57,8 @@ impl RankCounts {
             counts.lists.push(cell(
                 aggregator,
                 match division.lists {
-                    Lists::Pairs => extents * PAIR,
-                    Lists::Packed => list.message_bytes as u64,
+                    MetadataForm::Pairs => extents * PAIR,
+                    MetadataForm::Packed => list.message_bytes as u64,
                 },
             )?);
             for window in list.windows(domains) {

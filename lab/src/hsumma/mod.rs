@@ -17,5 +17,5 @@ pub mod matrix;
 pub mod program;
 pub mod shape;
 
-pub use program::{Outcome, multiply};
+pub use program::{ProductOutcome, multiply};
 pub use shape::Shape;

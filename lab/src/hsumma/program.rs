@@ -13,7 +13,7 @@ use super::shape::{Axis, Shape};
 
 /// The cost and correctness of a product; the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub struct ProductOutcome {
     /// Seconds in broadcasts, the maximum over ranks.
     pub communication: f64,
     /// Seconds in local products, the maximum over ranks.
@@ -39,7 +39,7 @@ pub async fn multiply(
     shape: &Shape,
     broadcast: &'static InPlace,
     segment: u64,
-) -> Result<Outcome, Error> {
+) -> Result<ProductOutcome, Error> {
     let rank = endpoint.rank();
     let [rows, columns] = shape.local();
     let (row, column) = (rank / shape.grid[1] * rows, rank % shape.grid[1] * columns);
@@ -72,7 +72,7 @@ pub async fn multiply(
     let [communication, computation, total, messages, bytes, wrong] = lanes;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let (communication, computation, total) = (seconds(communication), seconds(computation), seconds(total));
-    Ok(Outcome { communication, computation, total, messages, bytes, wrong })
+    Ok(ProductOutcome { communication, computation, total, messages, bytes, wrong })
 }
 
 /// The broadcasts of one rank.

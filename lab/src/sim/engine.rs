@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::matching::{Key, Search};
 use super::message::{Kind, Leg, Marks, Message};
 use super::network::{Distance, Network, ticks};
-use super::outcome::Outcome;
+use super::outcome::SimOutcome;
 use super::phases::Phases;
 use super::program::{Handle, Program, Work};
 use super::storage::Servers;
@@ -54,7 +54,7 @@ pub fn run<W: Workload>(
     workload: &W,
     seed: u64,
     mut watch: impl FnMut(u64),
-) -> Result<Outcome> {
+) -> Result<SimOutcome> {
     if let Some(links) = machine.held_links() {
         let places = links.count().map_or(0, |_| links.nodes());
         if places < topology.nodes() {
@@ -78,7 +78,7 @@ pub fn run<W: Workload>(
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
     let phases = engine.phases;
-    Ok(Outcome { phases, ..Outcome::of(&engine.hosts, &engine.count) })
+    Ok(SimOutcome { phases, ..SimOutcome::of(&engine.hosts, &engine.count) })
 }
 
 /// Counts of messages.

@@ -8,7 +8,7 @@
 use std::io::{Result as Written, Write};
 
 use super::storage::Step;
-use super::workload::{Part, Workload};
+use super::workload::{WorkPart, Workload};
 use tributary::error::{Error, Result};
 use tributary::schedule::{Action, OpId, Schedule};
 use tributary::topology::Rank;
@@ -53,14 +53,14 @@ impl Program {
             let mut operations = Vec::new();
             for number in 0.. {
                 match workload.part(rank, number) {
-                    Some(Part::Schedule(schedule)) => append(&mut operations, &schedule),
-                    Some(Part::Chains(chains)) => append(&mut operations, &chains.schedule(workload, rank, number)),
-                    Some(Part::Step(Step::Compute(time))) => {
+                    Some(WorkPart::Schedule(schedule)) => append(&mut operations, &schedule),
+                    Some(WorkPart::Chains(chains)) => append(&mut operations, &chains.schedule(workload, rank, number)),
+                    Some(WorkPart::Step(Step::Compute(time))) => {
                         let requires = operations.len().checked_sub(1).map(|last| last as u32).into_iter().collect();
                         let (of, size) = (Type::Calculation, time / 1000);
                         operations.push(Operation { of, peer: 0, size, tag: 0, requires });
                     }
-                    Some(Part::Step(Step::Write(..) | Step::Settle(_))) => {
+                    Some(WorkPart::Step(Step::Write(..) | Step::Settle(_))) => {
                         return Err(Error::argument("GOAL", "a workload that writes a file", "messages and computing"));
                     }
                     None => break,

@@ -105,11 +105,11 @@ impl Walk {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Path {
     /// Up to [`Path::short_limit`] bytes.
-    pub short: Line,
+    pub short: CostLine,
     /// Up to the eager limit.
-    pub eager: Line,
+    pub eager: CostLine,
     /// Above it.
-    pub rendezvous: Line,
+    pub rendezvous: CostLine,
     /// The largest short message, in bytes.
     pub short_limit: u64,
 }
@@ -117,7 +117,7 @@ pub struct Path {
 impl Path {
     /// The line for a message of `bytes` bytes.
     #[inline]
-    pub fn line(&self, bytes: u64, eager_limit: u64) -> &Line {
+    pub fn line(&self, bytes: u64, eager_limit: u64) -> &CostLine {
         if bytes <= self.short_limit {
             &self.short
         } else if bytes <= eager_limit {
@@ -130,7 +130,7 @@ impl Path {
 
 /// Latency and the time of a byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Line {
+pub struct CostLine {
     /// alpha, without the work of the hosts.
     pub latency: f64,
     /// beta.
@@ -282,7 +282,7 @@ fn host(figures: &mut Figures<'_>) -> Result<Host> {
 
 fn path(figures: &mut Figures<'_>, at: &str) -> Result<Path> {
     let mut line = |protocol: &str| {
-        Ok::<_, Error>(Line {
+        Ok::<_, Error>(CostLine {
             latency: figures.time(&format!("{at}.{protocol}.latency"))?,
             byte: figures.byte(&format!("{at}.{protocol}.byte"))?,
         })

@@ -45,10 +45,10 @@ pub use engine::run;
 pub use host::Spent;
 pub use links::Links;
 pub use machine::Machine;
-pub use outcome::{Outcome, Seconds};
+pub use outcome::{Seconds, SimOutcome};
 pub use phases::Phases;
 pub use storage::{Step, Striping};
-pub use workload::{Chains, Message, Part, Schedules, Side, Workload};
+pub use workload::{Chains, Message, Schedules, Side, WorkPart, Workload};
 
 /// Simulated time, in picoseconds.
 pub type Time = u64;

@@ -7,7 +7,7 @@ use super::phases::Phases;
 
 /// The outcome of a simulation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct SimOutcome {
     /// The time of every rank by activity.
     pub ranks: Vec<Spent>,
     /// Messages matched.
@@ -41,7 +41,7 @@ pub struct Seconds {
     pub waiting: f64,
 }
 
-impl Outcome {
+impl SimOutcome {
     pub(super) fn of(hosts: &[Host], count: &Count) -> Self {
         let queues = || hosts.iter().filter_map(|host| host.queues.as_deref());
         Self {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::Time;
 use super::host::Spent;
 use super::storage::Step;
-use super::workload::{Chains, Message, Part, Side, Workload};
+use super::workload::{Chains, Message, Side, WorkPart, Workload};
 use tributary::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use tributary::topology::Rank;
 
@@ -56,15 +56,15 @@ pub(super) struct RunningStep {
 }
 
 impl Program {
-    pub(super) fn of(part: Part, now: Time, posted: Time) -> Self {
+    pub(super) fn of(part: WorkPart, now: Time, posted: Time) -> Self {
         match part {
-            Part::Chains(chains) => Self::Chains(RunningChains::new(&chains)),
-            Part::Schedule(schedule) => {
+            WorkPart::Chains(chains) => Self::Chains(RunningChains::new(&chains)),
+            WorkPart::Schedule(schedule) => {
                 let inner = schedule.ops().iter().filter(|op| op.stage > 0 && op.action != Action::Join).count();
                 let progress = Progress::new(schedule);
                 Self::Schedule(Box::new(RunningSchedule { progress, inner, began: now, posted }))
             }
-            Part::Step(step) => Self::Step(Box::new(RunningStep { step, started: false, done: false })),
+            WorkPart::Step(step) => Self::Step(Box::new(RunningStep { step, started: false, done: false })),
         }
     }
 

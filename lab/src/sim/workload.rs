@@ -9,9 +9,9 @@ use tributary::topology::Rank;
 /// The work of all ranks, in parts. A rank begins its next part when it has finished the one before.
 pub trait Workload {
     /// Part number `part` of `rank`; `None` after its last. Called once for each part, in order.
-    fn part(&self, rank: Rank, part: u32) -> Option<Part>;
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart>;
 
-    /// Message number `index` of one side of a part that is [`Part::Chains`].
+    /// Message number `index` of one side of a part that is [`WorkPart::Chains`].
     fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message;
 
     /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
@@ -22,7 +22,7 @@ pub trait Workload {
 
 /// One part of a rank's work.
 #[derive(Debug)]
-pub enum Part {
+pub enum WorkPart {
     /// Any schedule. Its memory is held while the rank runs it.
     Schedule(Schedule),
     /// The schedule [`Chains::schedule`] without its memory: messages are asked for when they are due.
@@ -101,9 +101,9 @@ impl Schedules {
 }
 
 impl Workload for Schedules {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let schedule = if part == 0 { self.0.get(rank)?.lock().ok()?.take() } else { None };
-        schedule.map(Part::Schedule)
+        schedule.map(WorkPart::Schedule)
     }
 
     fn message(&self, _: Rank, _: u32, _: Side, _: u32) -> Message {

@@ -16,13 +16,13 @@ const STRIDE: u64 = 48;
 pub const LISTS: u64 = 16;
 
 /// The bytes and lists, made once.
-pub struct Lists {
+pub struct MergedLists {
     from: Vec<u8>,
     window: Vec<u8>,
     lists: Vec<Packed>,
 }
 
-impl Default for Lists {
+impl Default for MergedLists {
     fn default() -> Self {
         let list = |first: u64| {
             let extents = (0..EXTENTS / LISTS).map(|at| Extent { offset: (at * LISTS + first) * STRIDE, len: PIECE });
@@ -32,7 +32,7 @@ impl Default for Lists {
     }
 }
 
-impl Lists {
+impl MergedLists {
     /// Copies [`COPIED`] bytes.
     pub fn copy(&mut self) -> Duration {
         let begin = Instant::now();

@@ -15,7 +15,7 @@
 //! is built in, or is 0 if it is a small part of another.
 
 use super::exchanges::{EARLY, Exchanges, Ways, timed};
-use super::lists::{COPIED, EXTENTS, LISTS, Lists};
+use super::lists::{COPIED, EXTENTS, LISTS, MergedLists};
 use super::stopping::{Rule, Sample, half_width};
 use tributary::collectives::{agree, allgather};
 use tributary::error::{Error, Result};
@@ -297,15 +297,15 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         Ok(Mean { value: sample.mean, half_width, repetitions: sample.count })
     }
 
-    async fn once(&mut self, time: Time, lists: &mut Option<Lists>) -> Result<f64> {
+    async fn once(&mut self, time: Time, lists: &mut Option<MergedLists>) -> Result<f64> {
         let Self { endpoint, exchanges, .. } = self;
         let local = match time {
             Time::Stream(ways, count, bytes) => return exchanges.stream(endpoint, ways, count, bytes).await,
             Time::PingPong => return exchanges.ping_pong(endpoint, TRIPS).await,
             Time::Early { reversed } => return exchanges.early(endpoint, reversed).await,
-            Time::Copy => Lists::copy,
-            Time::Visit => Lists::visit,
-            Time::Merge => Lists::merge,
+            Time::Copy => MergedLists::copy,
+            Time::Visit => MergedLists::visit,
+            Time::Merge => MergedLists::merge,
         };
         let measures = endpoint.rank() == exchanges.receiver;
         let lists = measures.then(|| lists.get_or_insert_default());

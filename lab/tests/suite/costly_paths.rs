@@ -1,10 +1,10 @@
 //! Paths of a machine on which every kind of message, on every way, costs something else.
 
-use tributary_lab::sim::machine::{Line, Path};
+use tributary_lab::sim::machine::{CostLine, Path};
 
 /// Inside a socket, between sockets, between nodes; picoseconds.
 pub fn costly_paths() -> [Path; 3] {
-    let line = |latency, byte| Line { latency, byte };
+    let line = |latency, byte| CostLine { latency, byte };
     let path = |x: f64| Path {
         short: line(x * 1e5, 10.0),
         eager: line(x * 1.5e5, 20.0),

@@ -5,7 +5,7 @@ use tributary::Rank;
 use tributary::fabric::Buffers;
 use tributary::schedule::{Action, Buffer, Schedule};
 use tributary_lab::collectives::gatherv::construct::Construction;
-use tributary_lab::collectives::gatherv::part::Part;
+use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::gatherv::tree::{Rule, joins};
 
 /// The six distributions of section 5, of block size `b`.
@@ -74,14 +74,14 @@ impl World {
     }
 
     /// Takes all steps: the parts of the tree, and the schedules run.
-    pub fn finish(mut self) -> (Vec<Part>, Vec<Vec<Schedule>>) {
+    pub fn finish(mut self) -> (Vec<GatherPart>, Vec<Vec<Schedule>>) {
         while self.step() {}
         (self.all.into_iter().map(Construction::finish).collect(), self.steps)
     }
 }
 
 /// All ranks' parts of the tree over sizes that all know.
-pub fn parts(sizes: &[u64], root: Rank, rule: Rule) -> Vec<Part> {
+pub fn parts(sizes: &[u64], root: Rank, rule: Rule) -> Vec<GatherPart> {
     let joins = joins(sizes, root, rule);
-    sizes.iter().enumerate().map(|(rank, &bytes)| Part::of(rank, root, bytes, &joins)).collect()
+    sizes.iter().enumerate().map(|(rank, &bytes)| GatherPart::of(rank, root, bytes, &joins)).collect()
 }

@@ -9,7 +9,7 @@ use tributary::fabric::{Buffers, threads};
 use tributary::schedule::{Buffer, ReduceOp, Schedule};
 use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::gatherv::construct::{Construction, build};
-use tributary_lab::collectives::gatherv::part::Part;
+use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::gatherv::tree::{Rule, Run, joins};
 use tributary_lab::collectives::{Operation, Problem, algorithm, gatherv, scatterv};
 use tributary_testing::watchdog::Watchdog;
@@ -141,13 +141,13 @@ fn theorem_1_at_most_3_log_p_steps_and_linear_transfer_time() {
             let built = construction_steps(&steps, ranks);
             let first = built.iter().max().copied().unwrap();
             assert!(first <= (2 * rounds).saturating_sub(1), "{ranks} ranks: {first} steps of construction");
-            let gathers: Vec<_> = parts.iter().map(Part::gather).collect();
+            let gathers: Vec<_> = parts.iter().map(GatherPart::gather).collect();
             let startups = ends(gathers.clone(), &built, Cost { t_s: 1, t_w: 0 });
             assert!(startups.iter().all(|&end| end <= 3 * rounds), "{ranks} ranks: steps in all");
 
             let sum: u64 = sizes.iter().sum::<u64>() - sizes[root];
             let largest = parts[root].received.iter().map(|run| run.bytes).max().unwrap_or(0);
-            for schedules in [gathers, parts.iter().map(Part::scatter).collect()] {
+            for schedules in [gathers, parts.iter().map(GatherPart::scatter).collect()] {
                 let transfer = ends(schedules, &vec![0; ranks], Cost { t_s: 0, t_w: 1 });
                 let transfer = transfer.into_iter().max().unwrap();
                 assert!(transfer >= sum, "no rank's port is faster than that");
@@ -164,7 +164,7 @@ fn a_root_without_data_waits_for_its_largest_subtree() {
     for ranks in [4, 8, 64] {
         let sizes: Vec<u64> = (0..ranks).map(|rank| if rank < ranks / 2 { 0 } else { 7 }).collect();
         let sum: u64 = sizes.iter().sum();
-        let gathers = parts(&sizes, 0, BY_SIZE).iter().map(Part::gather).collect();
+        let gathers = parts(&sizes, 0, BY_SIZE).iter().map(GatherPart::gather).collect();
         let transfer = ends(gathers, &vec![0; ranks], Cost { t_s: 0, t_w: 1 });
         assert_eq!(transfer[0], 2 * sum - 7);
     }

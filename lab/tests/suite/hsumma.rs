@@ -5,13 +5,13 @@ use std::pin::pin;
 use tributary::Endpoint;
 use tributary::fabric::threads;
 use tributary_lab::collectives::{IN_PLACE, InPlace, Operation};
-use tributary_lab::hsumma::{Outcome, Shape, multiply};
+use tributary_lab::hsumma::{ProductOutcome, Shape, multiply};
 
 fn broadcasts() -> Vec<&'static InPlace> {
     IN_PLACE.iter().copied().filter(|it| it.algorithm.operation == Operation::Broadcast).collect()
 }
 
-fn run(shape: &Shape, broadcast: &'static InPlace) -> Outcome {
+fn run(shape: &Shape, broadcast: &'static InPlace) -> ProductOutcome {
     let ranks = shape.grid[0] * shape.grid[1];
     shape.check(ranks).unwrap();
     let all = threads::run(ranks, |transport| {

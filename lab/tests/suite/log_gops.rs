@@ -1,13 +1,13 @@
 //! The machine of LogGOPS (Hoefler, Schneider, Lumsdaine 2010), with that simulator's default figures.
 
-use tributary_lab::sim::machine::{Line, Machine, Path};
+use tributary_lab::sim::machine::{CostLine, Machine, Path};
 
 /// A nanosecond in the simulator's units.
 pub const NS: f64 = 1000.0;
 
 /// All paths alike: latency and the time of a byte, in the simulator's units.
 pub fn lines(latency: f64, byte: f64) -> [Path; 3] {
-    let line = Line { latency, byte };
+    let line = CostLine { latency, byte };
     [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3]
 }
 

@@ -8,7 +8,7 @@ use tributary::exchange::{ASCENDING_ISEND, ASCENDING_ISSEND, BALANCED, KERNELS};
 use tributary::schedule::Throttle;
 use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::{Connection, Machine, Noise, Walk};
-use tributary_lab::sim::{Outcome, Part, Side, Workload, run};
+use tributary_lab::sim::{Side, SimOutcome, WorkPart, Workload, run};
 
 /// A machine on which everything costs something.
 fn machine() -> Machine {
@@ -37,7 +37,7 @@ fn exchange(
     AllToMany::new(AllToManyOptions { topology, receivers, way, throttle, iterations, bytes: (32, 256) }).unwrap()
 }
 
-fn simulate(machine: &Machine, ranks: usize, workload: &impl Workload, seed: u64) -> Outcome {
+fn simulate(machine: &Machine, ranks: usize, workload: &impl Workload, seed: u64) -> SimOutcome {
     run(machine, &Topology::blocks(ranks, 6).unwrap(), workload, seed, |_| ()).unwrap()
 }
 
@@ -45,10 +45,10 @@ fn simulate(machine: &Machine, ranks: usize, workload: &impl Workload, seed: u64
 struct Written<'a>(&'a AllToMany, Mutex<u64>);
 
 impl Workload for Written<'_> {
-    fn part(&self, rank: usize, part: u32) -> Option<Part> {
+    fn part(&self, rank: usize, part: u32) -> Option<WorkPart> {
         self.0.part(rank, part)?;
         *self.1.lock().unwrap() += 1;
-        Some(Part::Schedule(self.0.schedule(rank)))
+        Some(WorkPart::Schedule(self.0.schedule(rank)))
     }
 
     fn message(&self, _: usize, _: u32, _: Side, _: u32) -> tributary_lab::sim::Message {

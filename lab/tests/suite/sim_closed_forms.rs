@@ -6,7 +6,7 @@ use tributary::{Rank, Topology};
 use tributary_lab::collectives::Rates;
 use tributary_lab::collectives::{Operation, Problem, algorithm};
 use tributary_lab::sim::machine::{Connection, Machine, Walk};
-use tributary_lab::sim::{Outcome, Schedules, Spent, run};
+use tributary_lab::sim::{Schedules, SimOutcome, Spent, run};
 use tributary_lab::timing::one_port;
 
 fn span(bytes: u64) -> Span {
@@ -29,7 +29,7 @@ fn receive(from: Rank) -> Action {
 }
 
 /// Every rank is a node.
-fn simulate(machine: &Machine, schedules: Vec<Schedule>) -> Outcome {
+fn simulate(machine: &Machine, schedules: Vec<Schedule>) -> SimOutcome {
     let topology = Topology::blocks(schedules.len(), 1).unwrap();
     run(machine, &topology, &Schedules::new(schedules), 0, |_| ()).unwrap()
 }

@@ -10,11 +10,11 @@ use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Span, Throttle};
 use tributary::{Error, Hints, Topology};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, SharedFile, Written,
 };
 use tributary_lab::sim::machine::{Connection, Machine, Requests};
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{Message, Outcome, Part, Schedules, Side, Workload, run};
+use tributary_lab::sim::{Message, Schedules, Side, SimOutcome, WorkPart, Workload, run};
 
 const RANKS: usize = 24;
 /// Bytes of a request.
@@ -51,7 +51,7 @@ fn machine() -> Machine {
 
 struct Case {
     hints: String,
-    lists: Lists,
+    lists: MetadataForm,
     sample: usize,
     io: bool,
     write_behind: bool,
@@ -62,7 +62,15 @@ struct Case {
 impl Case {
     fn of(hints: &str) -> Self {
         let hints = format!("{LUSTRE}; {hints}");
-        Self { hints, lists: Lists::Pairs, sample: 0, io: true, write_behind: false, blocks: false, empty_steps: false }
+        Self {
+            hints,
+            lists: MetadataForm::Pairs,
+            sample: 0,
+            io: true,
+            write_behind: false,
+            blocks: false,
+            empty_steps: false,
+        }
     }
 
     fn workload(&self, machine: &Machine) -> CollectiveWrite {
@@ -86,7 +94,7 @@ impl Case {
     }
 }
 
-fn simulate(machine: &Machine, workload: &impl Workload) -> Outcome {
+fn simulate(machine: &Machine, workload: &impl Workload) -> SimOutcome {
     run(machine, &topology(), workload, 0, |_| ()).unwrap()
 }
 
@@ -94,9 +102,9 @@ fn simulate(machine: &Machine, workload: &impl Workload) -> Outcome {
 struct AsSchedules<'a>(&'a CollectiveWrite);
 
 impl Workload for AsSchedules<'_> {
-    fn part(&self, rank: usize, part: u32) -> Option<Part> {
+    fn part(&self, rank: usize, part: u32) -> Option<WorkPart> {
         Some(match self.0.part(rank, part)? {
-            Part::Chains(chains) => Part::Schedule(chains.schedule(self.0, rank, part)),
+            WorkPart::Chains(chains) => WorkPart::Schedule(chains.schedule(self.0, rank, part)),
             other => other,
         })
     }
@@ -113,7 +121,7 @@ impl Workload for AsSchedules<'_> {
 #[test]
 fn chains_are_schedules_in_every_kernel() {
     for kernel in KERNELS {
-        for lists in [Lists::Pairs, Lists::Packed] {
+        for lists in [MetadataForm::Pairs, MetadataForm::Packed] {
             for write_behind in [false, true] {
                 let hints = format!("trib_kernel_meta={0}; trib_kernel_data={0}", kernel.name);
                 let case = Case { lists, write_behind, ..Case::of(&hints) };
@@ -169,7 +177,7 @@ fn computing_is_what_requests_and_bytes_take() {
     let flatten = 64.0 * visit;
     let pairs = flatten + 8.0 * (48.0 * 5.0 * merge + 2400.0 * copy);
     let packed = flatten + 8.0 * (48.0 * visit + 2400.0 * copy);
-    for (lists, expected) in [(Lists::Pairs, pairs), (Lists::Packed, packed)] {
+    for (lists, expected) in [(MetadataForm::Pairs, pairs), (MetadataForm::Packed, packed)] {
         let written = Case { lists, ..Case::of("") }.written(&machine);
         assert!((written.last.other - expected).abs() < 1e-11, "{lists:?}: {written:?}, {expected}");
     }
@@ -184,14 +192,14 @@ fn write_behind_is_never_slower_and_hides_the_shorter() {
 
 #[test]
 fn a_sample_of_equal_rounds_is_all_of_them() {
-    let all = Case { lists: Lists::Pairs, ..Case::of("") }.written(&machine()).last;
+    let all = Case { lists: MetadataForm::Pairs, ..Case::of("") }.written(&machine()).last;
     let some = Case { sample: 3, ..Case::of("") }.written(&machine()).last;
     assert!((some.total / all.total - 1.0).abs() < 0.02, "{some:?} {all:?}");
 }
 
 /// Requests outstanding at a time, sends and receives, of a batch of operations.
-fn largest_batch(part: Part) -> (usize, usize) {
-    let Part::Schedule(schedule) = part else { panic!("a schedule") };
+fn largest_batch(part: WorkPart) -> (usize, usize) {
+    let WorkPart::Schedule(schedule) = part else { panic!("a schedule") };
     let mut most = (0, 0);
     let mut batch = (0, 0);
     for op in schedule.ops() {
@@ -216,7 +224,9 @@ fn a_throttle_of_blocks_counts_steps() {
         let (sent, received) = largest_batch(workload.part(6, 1).unwrap());
         assert!(sent <= sends && (limit - 1..=limit).contains(&received), "{limit}: {sent}, {received}");
         match workload.part(7, 1).unwrap() {
-            Part::Chains(chains) => assert!(sends == 1 && chains.sends == 4 && chains.throttle == Throttle::batch(1)),
+            WorkPart::Chains(chains) => {
+                assert!(sends == 1 && chains.sends == 4 && chains.throttle == Throttle::batch(1))
+            }
             part => assert_eq!(largest_batch(part), (sends, 0)),
         }
         let outcome = simulate(&machine(), &workload);
@@ -281,7 +291,7 @@ fn lockstep_is_near_the_messages() {
 fn a_folded_census_is_that_of_the_folded_ranks() {
     let hints = Hints::parse(LUSTRE).unwrap();
     let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
-    let division = Division { domains: file.domains, range: (0, BYTES), sample: 3, lists: Lists::Pairs };
+    let division = Division { domains: file.domains, range: (0, BYTES), sample: 3, lists: MetadataForm::Pairs };
     let fine = MessageCounts::gather(RANKS, division.clone(), strided, || ()).unwrap();
     // 10 ranks: the first four take three each. Their requests adjoin in the file; apart, they stay requests.
     let folded = fine.folded(10).unwrap();

@@ -6,20 +6,20 @@ use tributary::access::Extent;
 use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Builder, SendMode, Span};
 use tributary::{Rank, Topology};
-use tributary_lab::sim::machine::{Line, Machine, Path};
+use tributary_lab::sim::machine::{CostLine, Machine, Path};
 use tributary_lab::sim::phases::PHASES;
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{Message, Part, Side, Step, Striping, Workload, run};
+use tributary_lab::sim::{Message, Side, Step, Striping, WorkPart, Workload, run};
 
 const NS: f64 = 1000.0;
 const UNIT: u64 = 1000;
 const ALL: Striping = Striping { unit: UNIT, servers: u32::MAX };
 
 /// Parts of every rank, in order; the first parts are a phase each.
-struct Program(Vec<Mutex<Vec<Option<Part>>>>);
+struct Program(Vec<Mutex<Vec<Option<WorkPart>>>>);
 
 impl Workload for Program {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         self.0[rank].lock().unwrap().get_mut(part as usize)?.take()
     }
 
@@ -40,11 +40,11 @@ fn machine(servers: u32) -> Machine {
 
 /// The ends of all ranks, and the time of each of their parts, in nanoseconds.
 fn simulate(machine: &Machine, ranks: Vec<Vec<Step>>) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let parts = ranks.into_iter().map(|steps| steps.into_iter().map(Part::Step).collect()).collect();
+    let parts = ranks.into_iter().map(|steps| steps.into_iter().map(WorkPart::Step).collect()).collect();
     simulate_parts(machine, parts)
 }
 
-fn simulate_parts(machine: &Machine, ranks: Vec<Vec<Part>>) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn simulate_parts(machine: &Machine, ranks: Vec<Vec<WorkPart>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     let topology = Topology::blocks(ranks.len(), 1).unwrap();
     let program = Program(ranks.into_iter().map(|parts| Mutex::new(parts.into_iter().map(Some).collect())).collect());
     let outcome = run(machine, &topology, &program, 0, |_| ()).unwrap();
@@ -118,15 +118,16 @@ fn time_is_counted_by_phases() {
 #[test]
 fn messages_wait_for_a_rank_that_waits_for_the_file() {
     let mut machine = machine(1);
-    let line = Line { latency: 100.0 * NS, byte: 0.0 };
+    let line = CostLine { latency: 100.0 * NS, byte: 0.0 };
     machine.paths = [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3];
     let span = Span::new(Buffer::Send, 0, 8);
     let mut send = Builder::default();
     send.op(Action::Send { to: 1, mode: SendMode::Synchronous }, span, &[]);
     let mut receive = Builder::default();
     receive.op(Action::Receive { from: 0 }, span, &[]);
-    let sender = vec![Part::Schedule(send.finish())];
-    let receiver = vec![Part::Step(write(0, UNIT)), Part::Step(Step::Settle(0)), Part::Schedule(receive.finish())];
+    let sender = vec![WorkPart::Schedule(send.finish())];
+    let receiver =
+        vec![WorkPart::Step(write(0, UNIT)), WorkPart::Step(Step::Settle(0)), WorkPart::Schedule(receive.finish())];
     // The acknowledgement leaves when the window is in the file.
     assert_eq!(simulate_parts(&machine, vec![sender, receiver]).0, [2300.0 + 100.0, 2300.0]);
 }

@@ -23,7 +23,7 @@ const FAILED: u64 = 2;
 
 /// Where the extents of a call are: a list, none for no extents, and its lowest offset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ListPlace {
     /// The number of the list.
     pub list: Option<usize>,
     /// What the offsets of the list count from, in bytes.
@@ -82,7 +82,7 @@ impl Encoder {
         &mut self,
         direction: Direction,
         failed: bool,
-        (file, memory): (Place, Option<Place>),
+        (file, memory): (ListPlace, Option<ListPlace>),
         start: Duration,
         took: Duration,
     ) {
@@ -284,7 +284,7 @@ mod tests {
             let mut start = 0;
             for (extents, read, time) in &calls {
                 encoder.add_list(extents);
-                let place = Place { list: Some(encoder.lists() - 1), start: extents.span().map_or(0, |(start, _)| start) };
+                let place = ListPlace { list: Some(encoder.lists() - 1), start: extents.span().map_or(0, |(start, _)| start) };
                 let direction = if *read { Direction::Read } else { Direction::Write };
                 start += time;
                 let (start, took) = (Duration::from_nanos(start), Duration::from_nanos(*time));
@@ -331,7 +331,7 @@ mod tests {
     fn an_unknown_record_is_skipped() {
         let mut encoder = Encoder::default();
         encoder.record(77, b"a later version wrote this");
-        encoder.add_call(Direction::Read, false, (Place::default(), None), Duration::ZERO, Duration::ZERO);
+        encoder.add_call(Direction::Read, false, (ListPlace::default(), None), Duration::ZERO, Duration::ZERO);
         assert_eq!(decode(&encoder.finish().into()).unwrap().len(), 1);
     }
 
@@ -341,7 +341,7 @@ mod tests {
         encoder.add_call(
             Direction::Read,
             false,
-            (Place { list: Some(3), start: 0 }, None),
+            (ListPlace { list: Some(3), start: 0 }, None),
             Duration::ZERO,
             Duration::ZERO,
         );

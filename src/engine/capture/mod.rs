@@ -23,5 +23,5 @@ mod writer;
 
 pub use block::Call;
 pub use layout::{Asked, Header};
-pub use reader::{Capture, Outcome};
+pub use reader::{CallOutcome, Capture};
 pub use writer::write;

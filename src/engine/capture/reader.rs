@@ -34,7 +34,7 @@ pub struct Capture {
 
 /// What came of one call, as rank 0 learned it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct CallOutcome {
     /// The number of the call, from 0 on.
     pub call: u64,
     /// `write` or `read`.
@@ -135,9 +135,9 @@ impl Capture {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Argument`] for damaged reports.
-    pub fn outcomes(&self) -> Result<Vec<Outcome>> {
+    pub fn outcomes(&self) -> Result<Vec<CallOutcome>> {
         let reports = self.part(&self.reports, "the reports")?;
-        let lines = serde_json::Deserializer::from_slice(&reports).into_iter::<Outcome>();
+        let lines = serde_json::Deserializer::from_slice(&reports).into_iter::<CallOutcome>();
         let outcomes: std::result::Result<Vec<_>, _> = lines.take(self.calls() as usize).collect();
         outcomes.map_err(|cause| no_capture(&self.path, &format!("damaged reports: {cause}")))
     }

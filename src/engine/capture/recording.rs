@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::block::{Encoder, Place, diary_body};
+use super::block::{Encoder, ListPlace, diary_body};
 use super::layout::Asked;
 use super::target::Target;
 use crate::access::{BufferLayout, Extents};
@@ -44,8 +44,8 @@ pub struct Recording {
 struct Recorded {
     direction: Direction,
     failed: bool,
-    file: Place,
-    memory: Option<Place>,
+    file: ListPlace,
+    memory: Option<ListPlace>,
     start: Duration,
     took: Duration,
 }
@@ -99,9 +99,9 @@ impl Recording {
     }
 
     /// The list, as one that is kept and how far it lies behind it.
-    fn place(&mut self, list: &Extents) -> Place {
+    fn place(&mut self, list: &Extents) -> ListPlace {
         let Some((start, _)) = list.span() else {
-            return Place::default();
+            return ListPlace::default();
         };
         let first = self.encoder.lists();
         let lately = self.held.iter().enumerate().rev().take(COMPARED);
@@ -112,7 +112,7 @@ impl Recording {
             self.held.push(list.clone());
             self.held.len() - 1
         });
-        let place = Place { list: Some(first + index), start };
+        let place = ListPlace { list: Some(first + index), start };
         if self.held_bytes > MOST_HELD {
             self.encode();
         }

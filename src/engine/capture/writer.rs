@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::block::{Call, Encoder, Place};
+use super::block::{Call, Encoder, ListPlace};
 use super::layout::{Entry, Header, front, front_len};
-use super::reader::Outcome;
+use super::reader::CallOutcome;
 use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
@@ -21,7 +21,7 @@ const COMPARED: usize = 8;
 pub fn write(
     path: &Path,
     header: &Header,
-    outcomes: &[Outcome],
+    outcomes: &[CallOutcome],
     calls: &mut dyn FnMut(Rank) -> Result<Vec<Call>>,
 ) -> Result<()> {
     let mut reports = Vec::new();
@@ -58,7 +58,7 @@ pub fn write(
 
 /// The block of a rank's calls.
 fn encode(calls: &[Call]) -> Vec<u8> {
-    let mut lists = Lists::default();
+    let mut lists = ListEncoder::default();
     for call in calls {
         let file = lists.place(&call.file);
         let memory = match &call.memory {
@@ -71,15 +71,15 @@ fn encode(calls: &[Call]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Lists {
+struct ListEncoder {
     encoder: Encoder,
     lately: Vec<(usize, Extents)>,
 }
 
-impl Lists {
-    fn place(&mut self, list: &Extents) -> Place {
+impl ListEncoder {
+    fn place(&mut self, list: &Extents) -> ListPlace {
         let Some((start, _)) = list.span() else {
-            return Place::default();
+            return ListPlace::default();
         };
         let found = self.lately.iter().find(|(_, before)| list.shift_from(before).is_some()).map(|(number, _)| *number);
         let number = found.unwrap_or_else(|| {
@@ -90,6 +90,6 @@ impl Lists {
             }
             self.encoder.lists() - 1
         });
-        Place { list: Some(number), start }
+        ListPlace { list: Some(number), start }
     }
 }

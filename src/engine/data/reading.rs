@@ -12,7 +12,7 @@ use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
 use crate::engine::metadata::phase::Phase;
-use crate::engine::patience::{Part, Patience};
+use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::storage::buffer::WindowBuffer;
@@ -74,9 +74,9 @@ impl<'a> Reading<'a> {
     }
 
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
-        self.at.go_on(Part::Storage(round, None));
+        self.at.go_on(CallStage::Storage(round, None));
         let (opened, window) = self.take_window(round, queue).await;
-        self.at.go_on(Part::Round(round, opened.as_ref().map(|opened| opened.window.start)));
+        self.at.go_on(CallStage::Round(round, opened.as_ref().map(|opened| opened.window.start)));
         let begin = Instant::now();
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);

@@ -10,7 +10,7 @@ use crate::engine::data::windows::Windows;
 use crate::engine::direction::Direction;
 use crate::engine::lists::flow::{Agenda, Outflow};
 use crate::engine::metadata::phase::Phase;
-use crate::engine::patience::{Part, Patience};
+use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
@@ -70,7 +70,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The rank waits from now on in this part of the call.
-    pub fn go_on(&self, part: Part) {
+    pub fn go_on(&self, part: CallStage) {
         if let Some(patience) = self.patience {
             patience.go_on(part);
         }

@@ -10,7 +10,7 @@ use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
 use crate::engine::lists::lending::Lender;
 use crate::engine::metadata::phase::Phase;
-use crate::engine::patience::{Part, Patience};
+use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::storage::buffer::WindowBuffer;
@@ -79,9 +79,9 @@ impl<'a> Writing<'a> {
         let lender = self.lender.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let start = window.map(|window| window.start);
-        self.at.go_on(Part::Storage(round, start));
+        self.at.go_on(CallStage::Storage(round, start));
         let (mut buffer, receives) = self.make_room(opened, lender.is_none(), queue).await;
-        self.at.go_on(Part::Round(round, start));
+        self.at.go_on(CallStage::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
         let local_round = self

@@ -63,7 +63,7 @@ impl Merged {
 
 /// A step of the recorded order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum MergeStep {
     /// The next `len` bytes of `member`. They are left out if the same bytes of a higher member, which come directly before,
     /// stay.
     Bytes {
@@ -80,12 +80,12 @@ pub enum Part {
 
 impl Merged {
     /// The recorded order, step by step.
-    pub fn parts(&self) -> impl Iterator<Item = Part> {
+    pub fn parts(&self) -> impl Iterator<Item = MergeStep> {
         let mut cursor = PairCursor::default();
         std::iter::from_fn(move || {
             let (code, len) = cursor.next(&self.order)?;
-            let bytes = Part::Bytes { member: (code / 2) as usize, len, left_out: code % 2 == 1 };
-            Some(if code == END { Part::End } else { bytes })
+            let bytes = MergeStep::Bytes { member: (code / 2) as usize, len, left_out: code % 2 == 1 };
+            Some(if code == END { MergeStep::End } else { bytes })
         })
     }
 }

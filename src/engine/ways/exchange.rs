@@ -10,7 +10,7 @@ use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
 use crate::engine::lists::lending::Lender;
-use crate::engine::patience::Part;
+use crate::engine::patience::CallStage;
 use crate::engine::plan::Plan;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::record::report::{Clock, Lap};
@@ -29,7 +29,7 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.patience.go_on(Part::Metadata);
+        self.patience.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
@@ -76,7 +76,7 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.patience.go_on(Part::Metadata);
+        self.patience.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);

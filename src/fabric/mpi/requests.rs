@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::c_int;
 
-use tributary_abi::{self as ffi, MPI_Status, Row, Statuses, constants, handles};
+use tributary_abi::{self as ffi, HandleArray, MPI_Status, Statuses, constants, handles};
 
 use super::raw::{Request, check, status_ignore};
 use super::sleeping;
@@ -32,7 +32,7 @@ impl Finished {
 /// All requests in flight, without gaps, as MPI_Testsome needs them.
 #[derive(Default)]
 pub(super) struct Requests {
-    requests: Row<Request>,
+    requests: HandleArray<Request>,
     tickets: Vec<Ticket>,
     indices: Vec<c_int>,
     statuses: Statuses,

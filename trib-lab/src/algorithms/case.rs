@@ -10,7 +10,7 @@ use super::exchange;
 use super::notes::{self, Aggregators, Example};
 
 /// The case on which an algorithm is counted and drawn.
-pub struct Case {
+pub struct AlgorithmCase {
     /// Ranks and nodes.
     pub topology: Topology,
     /// The largest number of ranks of a node.
@@ -41,7 +41,7 @@ pub struct Contents {
     pub shown: Vec<Option<(u64, u64)>>,
 }
 
-impl Case {
+impl AlgorithmCase {
     /// Blocks of `unit` bytes on every rank.
     ///
     /// # Errors

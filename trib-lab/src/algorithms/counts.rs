@@ -5,7 +5,7 @@ use tributary::schedule::Action;
 use tributary_lab::collectives::Rates;
 use tributary_lab::timing::one_port;
 
-use super::case::Case;
+use super::case::AlgorithmCase;
 use super::catalogue::Entry;
 
 /// Rates at which every message takes one round, whatever its size, and copies and combinations take no time.
@@ -36,7 +36,7 @@ impl Counts {
     ///
     /// # Errors
     /// Schedules that do not end (a fault of the algorithm).
-    pub fn of(entry: &Entry, case: &Case) -> Result<Self, Failure> {
+    pub fn of(entry: &Entry, case: &AlgorithmCase) -> Result<Self, Failure> {
         let rounds = time(entry, case, &ROUNDS)? as u64;
         let (mut all, mut between) = (Traffic::default(), Traffic::default());
         for (rank, schedule) in case.schedules(entry).iter().enumerate() {
@@ -57,7 +57,7 @@ impl Counts {
 ///
 /// # Errors
 /// Schedules that do not end (a fault of the algorithm).
-pub fn time(entry: &Entry, case: &Case, rates: &Rates) -> Result<f64, Failure> {
+pub fn time(entry: &Entry, case: &AlgorithmCase, rates: &Rates) -> Result<f64, Failure> {
     one_port(case.schedules(entry), rates).ok_or_else(|| endless(entry))
 }
 

@@ -9,15 +9,15 @@ use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{BALANCED, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
-use super::case::{Case, Contents};
+use super::case::{AlgorithmCase, Contents};
 
 /// Block number `index` of `buffer`.
-fn block(case: &Case, buffer: Buffer, index: usize) -> Span {
+fn block(case: &AlgorithmCase, buffer: Buffer, index: usize) -> Span {
     Span::new(buffer, index as u64 * case.unit, case.unit)
 }
 
 /// The receives of `rank` if it is a receiver: from each (sender, number of blocks).
-fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer<Rank>> {
+fn receives(case: &AlgorithmCase, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer<Rank>> {
     let mut at = 0;
     let mut message = |&(peer, blocks): &(Rank, usize)| {
         let first = block(case, Buffer::Receive, at);
@@ -28,7 +28,7 @@ fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer<Ran
 }
 
 /// The schedule of `rank` by a flat kernel.
-pub fn flat(case: &Case, kernel: &Kernel, rank: Rank) -> Schedule {
+pub fn flat(case: &AlgorithmCase, kernel: &Kernel, rank: Rank) -> Schedule {
     let all: Vec<_> = (0..case.ranks()).map(|from| (from, 1)).collect();
     let send = |index| Transfer { peer: ReceiverIndex(index), span: block(case, Buffer::Send, index) };
     let sends: Vec<_> = (0..case.receivers.len()).map(send).collect();
@@ -44,7 +44,7 @@ pub fn flat(case: &Case, kernel: &Kernel, rank: Rank) -> Schedule {
 }
 
 /// The schedule of `rank` with one local aggregator per node, over the balanced kernel.
-pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
+pub fn two_layer(case: &AlgorithmCase, rank: Rank) -> Schedule {
     let local = LocalAggregators::per_node(&case.topology, 1);
     let own: Vec<_> =
         (0..case.receivers.len()).map(|index| Share { aggregator: ReceiverIndex(index), len: case.unit }).collect();
@@ -64,7 +64,7 @@ pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
 }
 
 /// One part per receiver, with a block of every rank. A receiver's bar shows its own part.
-pub fn contents(case: &Case) -> Contents {
+pub fn contents(case: &AlgorithmCase) -> Contents {
     let (ranks, unit) = (case.ranks() as u64, case.unit);
     let start = |receiver: usize, rank: Rank| (receiver as u64 * ranks + rank as u64) * unit;
     let blocks = |rank| {

@@ -26,7 +26,7 @@ use trib::numbers::grouped;
 use trib::{Failure, limits, listing, say};
 
 use crate::cli::algorithms::{AlgorithmsCommand, AlgorithmsOptions};
-use case::Case;
+use case::AlgorithmCase;
 use catalogue::Entry;
 use counts::Counts;
 
@@ -52,7 +52,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     }
     let mut rows = Vec::new();
     for entry in catalogue::all() {
-        let case = Case::even(&entry, ranks, ranks_per_node, bytes)?;
+        let case = AlgorithmCase::even(&entry, ranks, ranks_per_node, bytes)?;
         let counts = Counts::of(&entry, &case)?;
         rows.push((entry, case, counts));
     }
@@ -75,7 +75,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     ))
 }
 
-fn object(entry: &Entry, case: &Case, counts: &Counts) -> Value {
+fn object(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> Value {
     let (paper, equation) = entry.paper();
     json!({
         "operation": entry.operation,

@@ -7,7 +7,7 @@ use trib::numbers::counted;
 use trib::picture::messages::multiple;
 use tributary_lab::collectives::Rates;
 
-use super::case::Case;
+use super::case::AlgorithmCase;
 use super::catalogue::{self, EXCHANGE, Entry};
 use super::counts::{Counts, time};
 use super::{notes, show};
@@ -107,7 +107,7 @@ fn anchor(entry: &Entry) -> String {
 
 /// One row of a table of an operation.
 fn comparison(page: &mut String, entry: &Entry) {
-    let case = Case::even(entry, RANKS, PER_NODE, UNIT).unwrap();
+    let case = AlgorithmCase::even(entry, RANKS, PER_NODE, UNIT).unwrap();
     let Counts { rounds, all, between } = Counts::of(entry, &case).unwrap();
     let (bytes, apart) = (multiple(all.bytes, UNIT), multiple(between.bytes, UNIT));
     let [short, long] = [0.01, 100.0].map(|byte| {
@@ -128,7 +128,7 @@ fn comparison(page: &mut String, entry: &Entry) {
 fn section(page: &mut String, entry: &Entry) {
     let Entry { operation, name, about, source, cost, .. } = entry;
     let file = anchor(entry);
-    let case = Case::even(entry, RANKS, PER_NODE, UNIT).unwrap();
+    let case = AlgorithmCase::even(entry, RANKS, PER_NODE, UNIT).unwrap();
     let Counts { rounds, all, between } = Counts::of(entry, &case).unwrap();
     let counts = format!(
         "{}, {}, {} in all; between nodes {}, {}",

@@ -5,7 +5,7 @@ use trib::picture::messages::{self, Diagram, Message};
 use trib::picture::write_or_say;
 use tributary_lab::timing::{Step, one_port_steps};
 
-use super::case::Case;
+use super::case::AlgorithmCase;
 use super::catalogue::{self, Entry, What};
 use super::counts::{Counts, ROUNDS, Traffic, endless};
 use super::holdings;
@@ -43,7 +43,7 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
         return Err(Failure::new(format!("ranks: {}; allowed: 1 to {MOST_RANKS} in a picture", example.ranks)));
     }
     // Divisible by the number of ranks, by lanes of 8 bytes and by segments.
-    let case = Case::of(entry, example, 32 * example.ranks as u64)?;
+    let case = AlgorithmCase::of(entry, example, 32 * example.ranks as u64)?;
     let counts = Counts::of(entry, &case)?;
     let rounds = counts.rounds as usize;
     if rounds > MOST_ROUNDS {
@@ -83,7 +83,7 @@ pub fn capital(text: &str) -> String {
 }
 
 /// The case that is drawn, and its counts.
-fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
+fn summary(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> String {
     let Traffic { messages, bytes } = counts.all;
     let nodes = trib::numbers::counted(case.topology.nodes() as u64, "node");
     let even = case.sizes.iter().all(|&size| size == case.unit);

@@ -50,7 +50,7 @@ impl Seconds {
 
 /// One run.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct RunRow {
     /// Number of nodes.
     pub nodes: u64,
     /// Number of ranks.
@@ -73,14 +73,14 @@ pub struct Results {
     /// Name of the machine.
     pub machine: String,
     /// The rows, in the order of the files.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RunRow>,
     /// What was left out and why, one line each.
     pub notes: Vec<String>,
 }
 
 /// A line of the file. Unknown keys are ignored.
 #[derive(Deserialize)]
-struct Line {
+struct FileLine {
     row: String,
     machine: String,
     nodes: u64,
@@ -90,13 +90,13 @@ struct Line {
     // Otherwise a missing key would be accepted as null.
     #[serde(deserialize_with = "Option::deserialize")]
     throttle: Option<u64>,
-    result: Outcome,
+    result: Replayed,
 }
 
 /// The output of a row's command: `trib replay`, or the program on plain MPI-IO.
 #[derive(Deserialize)]
 #[serde(try_from = "Printed")]
-struct Outcome {
+struct Replayed {
     seconds: Seconds,
     sha256: Option<String>,
 }
@@ -121,7 +121,7 @@ struct Most {
     wall: Vec<f64>,
 }
 
-impl TryFrom<Printed> for Outcome {
+impl TryFrom<Printed> for Replayed {
     type Error = &'static str;
 
     fn try_from(Printed { seconds, max, sha256 }: Printed) -> Result<Self, Self::Error> {
@@ -166,7 +166,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 #[derive(Default)]
 struct Reading {
-    rows: Vec<Row>,
+    rows: Vec<RunRow>,
     notes: Vec<String>,
     /// The machine, and where it was read first.
     machine: Option<(String, String)>,
@@ -190,7 +190,7 @@ impl Reading {
     fn line(&mut self, place: String, text: &str) -> Result<(), Failure> {
         let value: Value =
             serde_json::from_str(text).map_err(|cause| Failure::new(format!("{place}: not JSON: {cause}")))?;
-        let line = Line::deserialize(value).map_err(|cause| Failure::new(format!("{place}: {cause}")))?;
+        let line = FileLine::deserialize(value).map_err(|cause| Failure::new(format!("{place}: {cause}")))?;
         match &self.machine {
             Some((machine, first)) if *machine != line.machine => {
                 let two = format!("machine {} at {place}, {machine} at {first}", line.machine);
@@ -203,16 +203,16 @@ impl Reading {
             return Err(Failure::new(format!("{place}: row \"{}\" is a duplicate of {first}; remove one", line.row)));
         }
         self.seen.insert(line.row, place);
-        let Line { nodes, ranks, code, column, throttle, result, .. } = line;
-        let Outcome { seconds, sha256: digest } = result;
-        self.rows.push(Row { nodes, ranks, code, column, throttle, seconds, digest });
+        let FileLine { nodes, ranks, code, column, throttle, result, .. } = line;
+        let Replayed { seconds, sha256: digest } = result;
+        self.rows.push(RunRow { nodes, ranks, code, column, throttle, seconds, digest });
         Ok(())
     }
 }
 
 /// Notes rows whose files differ, although a pattern writes the same bytes on the same ranks with every kernel.
-fn different_files(rows: &[Row]) -> Vec<String> {
-    let mut first: HashMap<(&str, u64), &Row> = HashMap::new();
+fn different_files(rows: &[RunRow]) -> Vec<String> {
+    let mut first: HashMap<(&str, u64), &RunRow> = HashMap::new();
     let mut notes = Vec::new();
     for row in rows.iter().filter(|row| row.digest.is_some()) {
         let other = first.entry((&row.code, row.ranks)).or_insert(row);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tributary::hints::KernelHint;
 
-use super::rows::{Row, Seconds};
+use super::rows::{RunRow, Seconds};
 
 /// Columns: the MPI library's own I/O, the preload library, the kernels in the order of the registry; others follow by name.
 fn columns() -> Vec<String> {
@@ -37,8 +37,8 @@ pub struct Median {
 }
 
 /// The medians, in the order of the figures.
-pub fn medians(rows: &[Row]) -> Vec<Median> {
-    let mut groups: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+pub fn medians(rows: &[RunRow]) -> Vec<Median> {
+    let mut groups: BTreeMap<_, Vec<&RunRow>> = BTreeMap::new();
     let columns = columns();
     for row in rows {
         let code = (place(&CODES, &row.code), &row.code);
@@ -52,7 +52,7 @@ fn place<Name: AsRef<str>>(names: &[Name], name: &str) -> usize {
     names.iter().position(|known| known.as_ref() == name).unwrap_or(names.len())
 }
 
-fn median(mut runs: Vec<&Row>) -> Option<Median> {
+fn median(mut runs: Vec<&RunRow>) -> Option<Median> {
     runs.sort_by(|a, b| a.seconds.total().total_cmp(&b.seconds.total()));
     let (least, most) = (runs.first()?, runs.last()?);
     let row = runs[(runs.len() - 1) / 2];
@@ -73,12 +73,12 @@ pub mod tests {
     use super::*;
 
     /// A row of 2 nodes whose phases take a quarter, a half and a quarter of the total.
-    pub fn row(code: &str, column: &str, throttle: Option<u64>, total: f64) -> Row {
+    pub fn row(code: &str, column: &str, throttle: Option<u64>, total: f64) -> RunRow {
         let seconds = match column {
             "mpi" => Seconds::Whole(total),
             _ => Seconds::Phases { metadata: total / 4.0, data: total / 2.0, total },
         };
-        Row { nodes: 2, ranks: 16, code: code.into(), column: column.into(), throttle, seconds, digest: None }
+        RunRow { nodes: 2, ranks: 16, code: code.into(), column: column.into(), throttle, seconds, digest: None }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tributary::fabric::mpi::{Native, World};
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Error};
 use tributary_lab::collectives::gatherv::construct::build;
-use tributary_lab::collectives::gatherv::part::Part;
+use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::{gatherv, scatterv};
 
 use super::judge::{Implementation, Times};
@@ -34,7 +34,7 @@ struct Inputs<'a> {
     problem: &'a Problem,
     root: usize,
     /// The tree of the problem.
-    part: Part,
+    part: GatherPart,
     /// This rank's input: for a gather its block, for a scatter all blocks at the root.
     given: Vec<u8>,
     /// The same, padded.

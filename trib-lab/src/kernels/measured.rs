@@ -16,8 +16,8 @@ use tributary::collectives::broadcast;
 use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Hints};
 
-use self::cases::Case;
-use self::row::{Manner, Row};
+use self::cases::PretendedWrite;
+use self::row::{Manner, MeasuredTimes};
 use self::turns::Turns;
 use super::{keep, known};
 use crate::cli::kernels::KernelsOptions;
@@ -51,12 +51,12 @@ fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
 
 /// What is to be measured.
 struct Plan {
-    cases: Vec<Case>,
+    cases: Vec<PretendedWrite>,
     /// What is not measured, with the reason.
     left_out: Vec<String>,
     hints: Hints,
     /// Rows of earlier runs, on rank 0.
-    rows: Vec<Row>,
+    rows: Vec<MeasuredTimes>,
     /// The file, on rank 0.
     file: Option<tempfile::TempPath>,
 }
@@ -79,11 +79,11 @@ impl Plan {
 }
 
 /// The rows of an earlier run, which must have been measured in the same manner.
-fn alike(path: &Path, manner: &Manner) -> Result<Vec<Row>, Failure> {
-    let rows: Vec<Row> = known(path)?;
+fn alike(path: &Path, manner: &Manner) -> Result<Vec<MeasuredTimes>, Failure> {
+    let rows: Vec<MeasuredTimes> = known(path)?;
     match rows.iter().find(|row| row.manner != *manner) {
         None => Ok(rows),
-        Some(Row { manner: other, .. }) => {
+        Some(MeasuredTimes { manner: other, .. }) => {
             let path = path.display();
             Err(Failure::new(format!(
                 "resume: {path}: has rows with {other}; allowed: rows like those of this run ({manner})"
@@ -111,7 +111,7 @@ fn file(given: Option<&Path>) -> Result<tempfile::TempPath, Failure> {
 
 /// What was measured, with what was known before.
 struct Found {
-    rows: Vec<Row>,
+    rows: Vec<MeasuredTimes>,
     left_out: Vec<String>,
 }
 
@@ -131,10 +131,10 @@ fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> R
     let plan = Plan::new(options, ranks, rank == 0);
     let Plan { cases, left_out, hints, mut rows, file } = agreed(&mut endpoint, plan)?;
     let path = PathBuf::from(told(&mut endpoint, file.as_ref().map_or("", |file| file.to_str().unwrap_or_default()))?);
-    let is_new = |case: &Case| !rows.iter().any(|row| row.is_of(library, case, ranks));
+    let is_new = |case: &PretendedWrite| !rows.iter().any(|row| row.is_of(library, case, ranks));
     let flags: String = cases.iter().map(|case| if is_new(case) { '+' } else { '-' }).collect();
     let flags = told(&mut endpoint, &flags)?;
-    let due: Vec<&Case> =
+    let due: Vec<&PretendedWrite> =
         cases.iter().zip(flags.chars()).filter_map(|(case, flag)| (flag == '+').then_some(case)).collect();
     let bar = if rank == 0 { progress(due.len() as u64, "cases") } else { indicatif::ProgressBar::hidden() };
     for case in due {
@@ -145,7 +145,7 @@ fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> R
         let kept = match rank {
             0 => {
                 let manner = Manner::of(&options.measured, &hints);
-                rows.push(Row::new(manner, library, case, ranks, times));
+                rows.push(MeasuredTimes::new(manner, library, case, ranks, times));
                 options.resume.iter().zip(rows.last()).try_for_each(|(path, row)| keep(path, row))
             }
             _ => Ok(()),

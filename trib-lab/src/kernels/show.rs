@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trib::document::{self, Table};
 use trib::{Failure, listing};
 
-use super::Row;
+use super::KernelTimes;
 use super::write::{CAPTURE, Write};
 
 /// The comments around the two tables of a document: of patterns, and of captures.
@@ -27,7 +27,7 @@ struct Sum {
     right: usize,
 }
 
-fn sum<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sum {
+fn sum<'a>(rows: impl IntoIterator<Item = &'a KernelTimes>) -> Sum {
     let (mut sum, mut logs) = (Sum { cases: 0, near: 0, worst: 0.0, gain: 1.0, pairs: 0, right: 0 }, 0.0);
     for row in rows {
         let (Some((_, best)), Some(default)) = (row.best(), row.default()) else { continue };
@@ -46,7 +46,7 @@ fn sum<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sum {
     sum
 }
 
-fn sentence<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
+fn sentence<'a>(rows: impl IntoIterator<Item = &'a KernelTimes>) -> String {
     let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
     format!(
         "In {near} of {cases} writes auto takes at most {:.0} % more than the best fixed choice; at worst {worst:.2} times as \
@@ -69,7 +69,7 @@ const HEAD: [&str; 9] = [
     "auto / balanced",
 ];
 
-fn cells(row: &Row) -> [String; 9] {
+fn cells(row: &KernelTimes) -> [String; 9] {
     let (name, best) = row.best().unwrap_or(("-", row.auto));
     let default = row.default().unwrap_or(row.auto);
     [
@@ -86,7 +86,7 @@ fn cells(row: &Row) -> [String; 9] {
 }
 
 /// As a table for a terminal.
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[KernelTimes]) -> String {
     let mut table = listing::table(HEAD);
     rows.iter().for_each(|row| {
         table.add_row(cells(row));
@@ -95,7 +95,7 @@ pub fn text(rows: &[Row]) -> String {
 }
 
 /// As JSON.
-pub fn object(rows: &[Row]) -> Value {
+pub fn object(rows: &[KernelTimes]) -> Value {
     let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
     json!({
         "rows": rows,
@@ -122,7 +122,7 @@ pub fn check(path: &Path, writes: &[Write]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`check`], or those of the operating system.
-pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+pub fn write(path: &Path, rows: &[KernelTimes]) -> Result<(), Failure> {
     let (captures, patterns): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.pattern.starts_with(CAPTURE));
     let both = [(PATTERNS, patterns), (CAPTURES, captures)];
     let tables: Vec<_> =
@@ -130,7 +130,7 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     if tables.is_empty() { Ok(()) } else { document::write(path, &tables) }
 }
 
-fn table(place: (&'static str, &'static str), rows: &[&Row]) -> Table {
+fn table(place: (&'static str, &'static str), rows: &[&KernelTimes]) -> Table {
     let alignment = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:"];
     Table::of(place, &sentence(rows.iter().copied()), [&HEAD, &alignment], rows.iter().copied().map(cells))
 }

@@ -10,7 +10,7 @@ use tributary::hints::KernelHint;
 use tributary::schedule::{SendMode, Throttle};
 use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::Noise;
-use tributary_lab::sim::{self, Machine, Outcome, Workload, goal};
+use tributary_lab::sim::{self, Machine, SimOutcome, Workload, goal};
 
 use crate::cli::sim::AllToManyArguments;
 
@@ -68,7 +68,12 @@ pub fn check(ranks: usize, receivers: usize, iterations: u32) -> Result<(), Fail
 }
 
 /// Runs a workload, with a progress bar on a terminal.
-pub fn simulate(machine: &Machine, topology: &Topology, workload: &AllToMany, seed: u64) -> Result<Outcome, Failure> {
+pub fn simulate(
+    machine: &Machine,
+    topology: &Topology,
+    workload: &AllToMany,
+    seed: u64,
+) -> Result<SimOutcome, Failure> {
     run_with_bar(machine, topology, workload, workload.messages(), seed)
 }
 
@@ -79,7 +84,7 @@ pub fn run_with_bar(
     workload: &impl Workload,
     messages: u64,
     seed: u64,
-) -> Result<Outcome, Failure> {
+) -> Result<SimOutcome, Failure> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new(messages) } else { ProgressBar::hidden() };
     bar.set_style(trib::rest::style("{wide_bar} {human_pos}/{human_len} messages, {left}"));
     let outcome = sim::run(machine, topology, workload, seed, |matched| bar.set_position(matched));
@@ -144,7 +149,7 @@ fn object(
     arguments: &AllToManyArguments,
     topology: &Topology,
     workload: &AllToMany,
-    outcome: &Outcome,
+    outcome: &SimOutcome,
 ) -> serde_json::Value {
     serde_json::json!({
         "machine": arguments.machine,

@@ -11,8 +11,8 @@ use tributary::{Hints, Rank, Topology};
 use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
 use tributary_benchmarks::{Btio, BtioOptions, Pattern, PatternError};
 use tributary_lab::forecast::{
-    AllToMany, AllToManyKernel, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, Lists,
-    MessageCounts, SharedFile,
+    AllToMany, AllToManyKernel, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts,
+    MetadataForm, SharedFile,
 };
 use tributary_lab::sim::{self, Machine};
 
@@ -78,7 +78,7 @@ enum Work {
 }
 
 /// An exchange on a machine.
-struct Case {
+struct ThrottledExchange {
     name: &'static str,
     machine: &'static str,
     nodes: usize,
@@ -88,7 +88,7 @@ struct Case {
 const SMALL: (u64, u64) = (32, 256);
 const LARGE: (u64, u64) = (64 << 10, 64 << 10);
 
-const CASES: [Case; 10] = [
+const CASES: [ThrottledExchange; 10] = [
     case("32 to 256 B to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: SMALL }),
     case("64 KiB to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: LARGE }),
     case("64 KiB to 168", "summit", 42, Work::AllToMany { receivers: 168, bytes: LARGE }),
@@ -101,8 +101,8 @@ const CASES: [Case; 10] = [
     case("BTIO, 256 aggregators", "cori-knl", 64, Work::Btio { aggregators: 4 }),
 ];
 
-const fn case(name: &'static str, machine: &'static str, nodes: usize, work: Work) -> Case {
-    Case { name, machine, nodes, work }
+const fn case(name: &'static str, machine: &'static str, nodes: usize, work: Work) -> ThrottledExchange {
+    ThrottledExchange { name, machine, nodes, work }
 }
 
 /// Seconds of communication of every row.
@@ -122,7 +122,7 @@ pub fn run(options: &ThrottlesOptions) -> Result<(), Failure> {
     say(table(&columns))
 }
 
-impl Case {
+impl ThrottledExchange {
     fn simulate(&self, done: impl Fn()) -> Result<Column, Failure> {
         let mut machine = machine(self.machine)?;
         machine.hold_links = true;
@@ -161,7 +161,7 @@ impl Case {
         let hints = Hints::parse(&hints)?;
         let range = (0, pattern.totals().file_size);
         let file = SharedFile::of(topology, &hints, range)?;
-        let division = Division { domains: file.domains.clone(), range, sample: 2, lists: Lists::Packed };
+        let division = Division { domains: file.domains.clone(), range, sample: 2, lists: MetadataForm::Packed };
         let access = |rank| pattern.rank_access(rank, 0).map(|access| access.file);
         let counts = Arc::new(MessageCounts::gather::<PatternError>(ranks, division, access, || ())?);
         Ok(Exchanged::Write(Box::new((hints, file, counts))))

@@ -11,7 +11,7 @@ use tributary::exchange::PAIRWISE;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::sim::Machine;
 
@@ -33,7 +33,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let Prepared { machine, topology, hints, pattern } = &prepared;
     let range = range(&**pattern, how.call)?;
     let file = SharedFile::of(topology, hints, range)?;
-    let lists = if how.list_form == ListForm::Pairs { Lists::Pairs } else { Lists::Packed };
+    let lists = if how.list_form == ListForm::Pairs { MetadataForm::Pairs } else { MetadataForm::Packed };
     let division = Division { domains: file.domains, range, sample: how.sample, lists };
     let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tributary::engine::Capture;
-use tributary::engine::capture::{Call, Header, Outcome};
+use tributary::engine::capture::{Call, CallOutcome, Header};
 
 use crate::cli::capture::InfoOptions;
 use crate::listing::table;
@@ -19,7 +19,7 @@ struct Sum {
 }
 
 /// Calls that follow one another and are alike.
-struct Row {
+struct AlikeCalls {
     first: usize,
     count: usize,
     direction: &'static str,
@@ -39,7 +39,7 @@ pub fn run(options: &InfoOptions) -> Result<(), Failure> {
     say(as_text(&capture, &rows, encoded))
 }
 
-fn rows(capture: &Capture) -> Result<(Vec<Row>, u64), Failure> {
+fn rows(capture: &Capture) -> Result<(Vec<AlikeCalls>, u64), Failure> {
     let outcomes = capture.outcomes()?;
     let mut sums = vec![Sum::default(); outcomes.len()];
     let (mut first, mut encoded) = (Vec::new(), 0);
@@ -51,9 +51,9 @@ fn rows(capture: &Capture) -> Result<(Vec<Row>, u64), Failure> {
             first = calls;
         }
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<AlikeCalls> = Vec::new();
     for (number, ((call, outcome), sum)) in first.iter().zip(&outcomes).zip(sums).enumerate() {
-        let row = Row::of(number, call, outcome, sum);
+        let row = AlikeCalls::of(number, call, outcome, sum);
         match rows.last_mut() {
             Some(last) if last.is_like(&row) => {
                 last.count += 1;
@@ -77,8 +77,8 @@ impl Sum {
     }
 }
 
-impl Row {
-    fn of(first: usize, call: &Call, outcome: &Outcome, sum: Sum) -> Self {
+impl AlikeCalls {
+    fn of(first: usize, call: &Call, outcome: &CallOutcome, sum: Sum) -> Self {
         let (path, why, seconds) = match &outcome.report {
             Some(report) => (report.path.to_string(), report.why().to_string(), report.seconds.total),
             None => ("failed".to_string(), outcome.error.clone().unwrap_or_default(), call.took.as_secs_f64()),
@@ -98,7 +98,7 @@ impl Row {
     }
 }
 
-fn as_text(capture: &Capture, rows: &[Row], encoded: u64) -> String {
+fn as_text(capture: &Capture, rows: &[AlikeCalls], encoded: u64) -> String {
     let Header { file, program, mode, ranks, nodes, driver, unit, factor, aggregators, seconds, library, .. } =
         capture.header();
     let hosts = nodes.iter().map(|(node, _)| node).max().map_or(0, |node| node + 1);
@@ -135,7 +135,7 @@ fn as_text(capture: &Capture, rows: &[Row], encoded: u64) -> String {
     )
 }
 
-fn as_json(capture: &Capture, rows: &[Row], encoded: u64) -> Value {
+fn as_json(capture: &Capture, rows: &[AlikeCalls], encoded: u64) -> Value {
     let rows: Vec<Value> = rows
         .iter()
         .map(|row| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tributary::engine::Capture;
-use tributary::engine::capture::{Call, Header, Outcome, write};
+use tributary::engine::capture::{Call, CallOutcome, Header, write};
 
 use crate::cli::capture::MergeOptions;
 use crate::{Failure, say};
@@ -23,10 +23,12 @@ pub fn run(options: &MergeOptions) -> Result<(), Failure> {
     let order = order(&captures)?;
     let header = header(&captures, first);
     let outcomes = captures.iter().map(Capture::outcomes).collect::<Result<Vec<_>, _>>()?;
-    let outcomes: Vec<Outcome> = order
+    let outcomes: Vec<CallOutcome> = order
         .iter()
         .zip(0..)
-        .filter_map(|(&(capture, call), number)| Some(Outcome { call: number, ..outcomes[capture].get(call)?.clone() }))
+        .filter_map(|(&(capture, call), number)| {
+            Some(CallOutcome { call: number, ..outcomes[capture].get(call)?.clone() })
+        })
         .collect();
     let mut calls = |rank| -> tributary::Result<Vec<Call>> {
         let all = captures.iter().map(|capture| capture.rank(rank)).collect::<Result<Vec<_>, _>>()?;

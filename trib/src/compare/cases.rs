@@ -6,7 +6,7 @@ use crate::Failure;
 pub type Sizes = Vec<u64>;
 
 /// A pattern that is measured.
-pub struct Case {
+pub struct PatternCase {
     /// Its name. The name of its read has `-read` added.
     pub name: &'static str,
     /// A description in one line.
@@ -57,7 +57,7 @@ impl Room {
     }
 }
 
-impl Case {
+impl PatternCase {
     /// The sizes on `ranks` ranks of a machine with `cores`.
     ///
     /// # Errors
@@ -82,8 +82,8 @@ const fn case(
     program: &'static str,
     about: &'static str,
     sizes: fn(&Room) -> Result<Sizes, Failure>,
-) -> Case {
-    Case { name, about, program, reads: true, lists: true, hints: &[], sizes }
+) -> PatternCase {
+    PatternCase { name, about, program, reads: true, lists: true, hints: &[], sizes }
 }
 
 /// A pattern that other libraries (`--peer`) do not run, because lists do not describe it fully.
@@ -92,31 +92,31 @@ const fn alone(
     program: &'static str,
     about: &'static str,
     sizes: fn(&Room) -> Result<Sizes, Failure>,
-) -> Case {
-    Case { lists: false, ..case(name, program, about, sizes) }
+) -> PatternCase {
+    PatternCase { lists: false, ..case(name, program, about, sizes) }
 }
 
 /// A pattern of E3SM-IO's program, with its hint.
-const fn e3sm(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
-    Case { hints: &["romio_cb_write=enable"], ..case(name, "netcdf", about, sizes) }
+const fn e3sm(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
+    PatternCase { hints: &["romio_cb_write=enable"], ..case(name, "netcdf", about, sizes) }
 }
 
 /// A pattern of FLASH-IO's program, with its hints.
-const fn flash(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
-    Case { hints: &["romio_no_indep_rw=true", "romio_ds_write=disable"], ..case(name, "netcdf", about, sizes) }
+const fn flash(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
+    PatternCase { hints: &["romio_no_indep_rw=true", "romio_ds_write=disable"], ..case(name, "netcdf", about, sizes) }
 }
 
 /// A pattern of calls without data.
-const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
-    Case { reads: false, lists: false, ..case(name, name, about, sizes) }
+const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
+    PatternCase { reads: false, lists: false, ..case(name, name, about, sizes) }
 }
 
 /// All of them, in the order in which they are listed.
-pub const CASES: &[Case] = &[
+pub const CASES: &[PatternCase] = &[
     e3sm("e3sm-f", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![0, 0, 1])),
     e3sm("e3sm-g", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![0, 0, 1])),
     e3sm("e3sm-i", "E3SM-IO, I case: maps of the land with holes in 560 variables, one call", |_| Ok(vec![0, 0, 1])),
-    Case {
+    PatternCase {
         lists: false,
         ..e3sm("e3sm-f-over", "the same as e3sm-f, over a file that is there", |_| Ok(vec![0, 1, 1]))
     },
@@ -125,7 +125,7 @@ pub const CASES: &[Case] = &[
         "FLASH's checkpoint: 30 variables in one call, 80 to 82 blocks a rank; with open and close",
         |room| Ok(vec![1, 0, 0, room.part(80), 8]),
     ),
-    Case {
+    PatternCase {
         lists: false,
         ..flash("flash-over", "the same as flash, over a file that is there", |room| {
             Ok(vec![1, 1, 0, room.part(80), 8])
@@ -192,11 +192,11 @@ pub const CASES: &[Case] = &[
     }),
     alone("tiny-same", "tiny-same", "8 bytes a rank, always at the same offsets", Room::many_calls),
     case("tiny-moving", "tiny-moving", "8 bytes a rank, each call after the one before in the file", Room::many_calls),
-    Case {
+    PatternCase {
         lists: false,
         ..case("first-write", "first-write", "open, write 8 bytes a rank, close", |room| room.calls(60))
     },
-    Case {
+    PatternCase {
         lists: false,
         ..case("first-move", "first-move", "the first write of 8 bytes a rank after opening", |room| room.calls(600))
     },

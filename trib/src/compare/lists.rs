@@ -5,11 +5,11 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use tributary::{BufferLayout, Error, Extent, Extents};
-use tributary_benchmarks::e3sm::{Case as E3smCase, Content, ElementType, History, Options};
+use tributary_benchmarks::e3sm::{Content, E3smCase, ElementType, History, Options};
 use tributary_benchmarks::list::write_binary;
 use tributary_benchmarks::{E3sm, Flash, FlashOptions, Pattern, PatternError, RankAccess, S3d, S3dOptions};
 
-use super::cases::{Case, Sizes};
+use super::cases::{PatternCase, Sizes};
 use crate::Failure;
 use crate::cli::compare::MeasureOptions;
 
@@ -26,18 +26,23 @@ const S3D_ARRAYS: [u64; 4] = [11, 3, 1, 1];
 const S3D_GAP: u64 = 64;
 
 /// The accesses of every rank in every step.
-pub struct Lists {
+pub struct StepLists {
     ranks: u64,
     steps: u64,
     access: Box<dyn Fn(u64, u64) -> Result<RankAccess, PatternError>>,
 }
 
-impl Lists {
+impl StepLists {
     /// The lists of a pattern with its sizes; none for a pattern without data.
     ///
     /// # Errors
     /// A map that cannot be used.
-    pub fn of(case: &Case, sizes: &Sizes, ranks: u64, measure: &MeasureOptions) -> Result<Option<Self>, Failure> {
+    pub fn of(
+        case: &PatternCase,
+        sizes: &Sizes,
+        ranks: u64,
+        measure: &MeasureOptions,
+    ) -> Result<Option<Self>, Failure> {
         if !case.lists && !case.is_listed() {
             return Ok(None);
         }

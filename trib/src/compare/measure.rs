@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::part::Part;
+use super::part::MeasuredPart;
 use super::row::{Key, Measured, Peer, Row};
 use super::run::{Extra, Job};
 use super::statistics::{Ratio, median};
@@ -39,7 +39,7 @@ const FLOORS: [&str; 2] = ["floor-write", "floor-read"];
 struct Turn {
     variant: Variant,
     roles: Vec<(usize, String)>,
-    runs: Vec<Vec<Part>>,
+    runs: Vec<Vec<MeasuredPart>>,
     equal: bool,
     calls: Result<[f64; 2], String>,
 }
@@ -138,7 +138,7 @@ fn best(times: &[[f64; 2]], operation: usize) -> usize {
 }
 
 /// Keeps the minimum time of every candidate.
-fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], parts: &[Part]) {
+fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], parts: &[MeasuredPart]) {
     for part in parts {
         let candidate = candidates.iter().position(|candidate| turns.get(part.set) == Some(&candidate));
         let operation = OPERATIONS.iter().position(|operation| *operation == part.part);
@@ -189,12 +189,12 @@ fn row(
     system: &System,
     report: &str,
 ) -> Result<Row, Failure> {
-    let of = |name: &str| -> Result<(&Turn, Vec<&Part>), Failure> {
+    let of = |name: &str| -> Result<(&Turn, Vec<&MeasuredPart>), Failure> {
         let turn = turns.iter().find(|turn| turn.has(operation, name));
         let turn = turn.ok_or_else(|| Failure::new(format!("{}: {name} was not run", key.pattern)))?;
         let who = format!("{}: {name}", key.pattern);
         let parts: Result<_, _> =
-            turn.runs.iter().map(|parts| Part::find(parts, OPERATIONS[operation], &who)).collect();
+            turn.runs.iter().map(|parts| MeasuredPart::find(parts, OPERATIONS[operation], &who)).collect();
         Ok((turn, parts?))
     };
     let measured = |name: &str| -> Result<(Measured, &Turn), Failure> {
@@ -222,8 +222,9 @@ fn row(
     no_worse_than_default(&mut peers);
     let first = of("ours")?.1[0];
     let floors = turns.iter().filter(|turn| turn.has(operation, "default")).flat_map(|turn| &turn.runs);
-    let floors =
-        floors.filter_map(|parts| Part::find(parts, FLOORS[operation], "").ok()).filter(|part| part.is_measured());
+    let floors = floors
+        .filter_map(|parts| MeasuredPart::find(parts, FLOORS[operation], "").ok())
+        .filter(|part| part.is_measured());
     let floor_seconds = median(&floors.map(|part| part.max("wall")).collect::<Vec<_>>());
     let mut traffic = traffic::of(report, &plan.job.file.display().to_string(), OPERATIONS[operation]);
     traffic.aggregator_peak_bytes = Some(ours.aggregator_peak_bytes);
@@ -254,16 +255,16 @@ fn no_worse_than_default(peers: &mut BTreeMap<String, Peer>) {
     }
 }
 
-fn cpu(parts: &[&Part]) -> Vec<f64> {
+fn cpu(parts: &[&MeasuredPart]) -> Vec<f64> {
     parts.iter().map(|part| part.sum("cpu")).collect()
 }
 
 /// Medians over runs.
-fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
-    let over = |value: &dyn Fn(&Part) -> f64| {
+fn together(parts: &[&MeasuredPart], calls: Result<f64, &String>) -> Measured {
+    let over = |value: &dyn Fn(&MeasuredPart) -> f64| {
         median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()
     };
-    let told = |value: &dyn Fn(&Part) -> Option<f64>| {
+    let told = |value: &dyn Fn(&MeasuredPart) -> Option<f64>| {
         parts.iter().map(|part| value(part)).collect::<Option<Vec<_>>>().and_then(|all| median(&all))
     };
     Measured {

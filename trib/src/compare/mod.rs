@@ -53,7 +53,7 @@ mod variant;
 use std::time::{Duration, Instant};
 
 use crate::cli::compare::CompareOptions;
-use crate::hosts::Place;
+use crate::hosts::RunPlace;
 use crate::{Failure, listing, progress, say};
 pub use build::inside;
 use cases::CASES;
@@ -80,7 +80,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.measure.hosts.is_some() {
         mpi.check_launcher()?;
     }
-    mpi.place = Place::of(&options.measure)?;
+    mpi.place = RunPlace::of(&options.measure)?;
     let directories = task::directories(&options.measure, &mpi.place)?;
     let tasks = task::tasks(options, &wanted, &directories)?;
     let mut rows = Rows::open(options.resume.as_deref())?;
@@ -95,7 +95,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
 
 /// The result of all tasks.
 #[derive(Default)]
-struct Outcome {
+struct TasksOutcome {
     found: Vec<Row>,
     failed: usize,
     left: usize,
@@ -107,8 +107,8 @@ fn measure_all(
     setup: &Setup<'_>,
     tasks: &[Task],
     rows: &mut Rows,
-) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+) -> Result<TasksOutcome, Failure> {
+    let mut outcome = TasksOutcome::default();
     let limit = Duration::try_from_secs_f64(60.0 * options.measure.minutes).unwrap_or(Duration::MAX);
     let (start, bar) = (Instant::now(), progress(tasks.len() as u64, ""));
     bar.enable_steady_tick(Duration::from_millis(500));
@@ -143,8 +143,8 @@ fn measure_all(
 }
 
 /// Prints the results. Differing files, and patterns that could not be measured, are an error.
-fn finish(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(), Failure> {
-    let Outcome { found, failed, left } = outcome;
+fn finish(options: &CompareOptions, outcome: &TasksOutcome, tasks: usize) -> Result<(), Failure> {
+    let TasksOutcome { found, failed, left } = outcome;
     if let Some(row) = found.iter().find(|row| !row.bytes_equal) {
         let (pattern, ranks) = (&row.key.pattern, row.key.ranks);
         return Err(Failure::new(format!(
@@ -165,8 +165,7 @@ fn finish(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(
 
 fn list(json: bool) -> Result<(), Failure> {
     if json {
-        let row =
-            |case: &cases::Case| serde_json::json!({ "pattern": case.name, "read": case.reads, "about": case.about });
+        let row = |case: &cases::PatternCase| serde_json::json!({ "pattern": case.name, "read": case.reads, "about": case.about });
         return CASES.iter().try_for_each(|case| say(row(case)));
     }
     let mut table = listing::table(["pattern", "read", "what it does"]);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Failure;
 use crate::cli::compare::{MpiName, Tools};
-use crate::hosts::Place;
+use crate::hosts::RunPlace;
 use crate::launcher::{self, Launcher};
 
 pub use crate::launcher::Family;
@@ -19,7 +19,7 @@ pub struct Mpi {
     /// The launcher.
     pub mpiexec: String,
     /// Where ranks run.
-    pub place: Place,
+    pub place: RunPlace,
 }
 
 impl Mpi {
@@ -43,7 +43,7 @@ impl Mpi {
                 "mpiexec: {mpiexec} belongs to {of}, but {mpicc} to {not}; allowed: both of one MPI library"
             )));
         }
-        Ok(Self { family, mpicc, mpiexec, place: Place::Here })
+        Ok(Self { family, mpicc, mpiexec, place: RunPlace::Here })
     }
 
     /// A command that starts, itself or by a shell, a launcher of this MPI library for `ranks` ranks.

@@ -10,7 +10,7 @@ use crate::Failure;
 
 /// A write, a read, or the floor of one.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Part {
+pub struct MeasuredPart {
     /// Its name.
     pub part: String,
     /// The number of the set of hints.
@@ -40,7 +40,7 @@ pub struct Part {
     sum: BTreeMap<String, Vec<f64>>,
 }
 
-impl Part {
+impl MeasuredPart {
     /// All parts, among other lines of output.
     pub fn all(text: &str) -> Vec<Self> {
         text.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
@@ -97,12 +97,12 @@ mod tests {
     fn parts_are_found_between_other_lines() {
         let text = "warning: {\n{\"part\": \"write\", \"calls\": 2, \"max\": {\"wall\": [3, 1, 2]}, \"sum\": {\"cpu\": [4]}}\n\
                     {\"part\": \"read\", \"verified\": false}\n";
-        let parts = Part::all(text);
-        let write = Part::find(&parts, "write", "x").unwrap();
+        let parts = MeasuredPart::all(text);
+        let write = MeasuredPart::find(&parts, "write", "x").unwrap();
         assert_eq!((write.calls, write.max("wall"), write.sum("cpu"), write.max("cpu")), (2, 2.0, 4.0, 0.0));
         assert_eq!((write.told_sum("cpu"), write.told_sum("pss")), (Some(4.0), None));
         assert!(write.is_measured());
-        let said = |name| Part::find(&parts, name, "gio").unwrap_err().to_string();
+        let said = |name| MeasuredPart::find(&parts, name, "gio").unwrap_err().to_string();
         assert!(said("read").starts_with("gio: read: other bytes"));
         assert!(said("floor-write").starts_with("gio: floor-write: no line of JSON"));
     }

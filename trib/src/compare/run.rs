@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::mpi::Mpi;
-use super::part::Part;
+use super::part::MeasuredPart;
 use super::process::{self, Output};
 use super::variant::{Runner, Variant};
 use crate::Failure;
@@ -67,8 +67,8 @@ impl Job<'_> {
     ///
     /// # Errors
     /// The run fails.
-    pub fn parts(&self, variant: &Variant, parts: &str) -> Result<Vec<Part>, Failure> {
-        Ok(Part::all(&self.run(variant, parts, Extra::default())?.stdout))
+    pub fn parts(&self, variant: &Variant, parts: &str) -> Result<Vec<MeasuredPart>, Failure> {
+        Ok(MeasuredPart::all(&self.run(variant, parts, Extra::default())?.stdout))
     }
 
     fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Result<Command, Failure> {
@@ -103,13 +103,13 @@ impl Job<'_> {
     ///
     /// # Errors
     /// The run fails.
-    pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<Part>, Failure> {
+    pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<MeasuredPart>, Failure> {
         let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
         let mut command = self.launch(first, false, parts, Extra::default())?;
         for other in others {
             command.args(["--set", &other.setting]).args(self.hints(other));
         }
-        Ok(Part::all(&process::run(&mut command, self.limit)?.stdout))
+        Ok(MeasuredPart::all(&process::run(&mut command, self.limit)?.stdout))
     }
 
     /// Options of the program.

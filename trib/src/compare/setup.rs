@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::lists::Lists;
+use super::lists::StepLists;
 use super::measure::{self, Plan, System};
 use super::mpi::Mpi;
-use super::part::Part;
+use super::part::MeasuredPart;
 use super::row::{EMULATED, HOSTS_OF, Key, Row};
 use super::rows::Rows;
 use super::run::{Extra, Job, LIMIT};
@@ -63,8 +63,8 @@ impl<'a> Setup<'a> {
         let job = Job { limit, ..self.job("pieces", vec![100, 64], ranks, folder.path(), None) };
         let first = Extra { report: true, strace: None };
         let output = job.run(&Variant::ours(), "about,write", first).map_err(|failure| self.on_hosts(failure))?;
-        let parts = Part::all(&output.stdout);
-        let about = Part::find(&parts, "about", &self.mpi.mpiexec)?;
+        let parts = MeasuredPart::all(&output.stdout);
+        let about = MeasuredPart::find(&parts, "about", &self.mpi.mpiexec)?;
         self.check_hosts(about)?;
         if about.ranks != ranks {
             let (mpiexec, mpicc) = (&self.mpi.mpiexec, &self.mpi.mpicc);
@@ -96,7 +96,7 @@ impl<'a> Setup<'a> {
     }
 
     /// An MPI library that takes several emulated hosts for one would exchange through memory what belongs on the network.
-    fn check_hosts(&self, about: &Part) -> Result<(), Failure> {
+    fn check_hosts(&self, about: &MeasuredPart) -> Result<(), Failure> {
         match self.mpi.place.emulated() {
             Some(hosts) if about.hosts != hosts.count() => Err(Failure::new(format!(
                 "hosts: {} sees {} and not {}; allowed: an MPI library that tells hosts by their names, or --ranks-per-host",
@@ -151,9 +151,9 @@ impl<'a> Setup<'a> {
         }
         let folder = folder_in(&task.directory)?;
         let held = folder_in(&task.directory)?;
-        let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
+        let lists = StepLists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
         let needs_them = task.case.is_listed() || !self.peers.is_empty();
-        let written = || lists.as_ref().map_or(Ok(Vec::new()), Lists::written);
+        let written = || lists.as_ref().map_or(Ok(Vec::new()), StepLists::written);
         let lists = lists.as_ref().filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
         // Without lists, a library that takes lists cannot run.
         let peers = if task.case.lists { &self.peers[..] } else { &[] };

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::cases::{CASES, Case, Sizes, names};
+use super::cases::{CASES, PatternCase, Sizes, names};
 use crate::Failure;
 use crate::cli::compare::{CompareOptions, MeasureOptions};
-use crate::hosts::{self, Place};
+use crate::hosts::{self, RunPlace};
 use crate::sweep::processors;
 
 /// Refuses numbers with which nothing can be measured.
@@ -30,13 +30,14 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
 }
 
 /// The patterns with their operations: write (0), read (1).
-pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>)>, Failure> {
+pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static PatternCase, Vec<usize>)>, Failure> {
     let names = names();
     if let Some(unknown) = options.patterns.iter().find(|name| !names.contains(name)) {
         return Err(Failure::new(format!("pattern: {unknown}; allowed: {}", names.join(", "))));
     }
     let asks = |name: &str| options.all || options.patterns.iter().any(|wanted| wanted == name);
-    let operations = |case: &Case| [asks(case.name).then_some(0), (case.reads && asks(&case.read_name())).then_some(1)];
+    let operations =
+        |case: &PatternCase| [asks(case.name).then_some(0), (case.reads && asks(&case.read_name())).then_some(1)];
     let wanted: Vec<_> =
         CASES.iter().map(|case| (case, operations(case).into_iter().flatten().collect::<Vec<_>>())).collect();
     hosts::check(&options.measure)?;
@@ -50,7 +51,7 @@ pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>
 }
 
 /// The directories for files. Without any, they are on what emulated hosts share, or in memory.
-pub fn directories(measure: &MeasureOptions, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+pub fn directories(measure: &MeasureOptions, place: &RunPlace) -> Result<Vec<PathBuf>, Failure> {
     let memory = PathBuf::from("/dev/shm");
     let default = || match place.emulated() {
         Some(hosts) => hosts.directory(),
@@ -69,7 +70,7 @@ pub fn directories(measure: &MeasureOptions, place: &Place) -> Result<Vec<PathBu
 /// A pattern, on a number of ranks, in a directory.
 pub struct Task {
     /// The pattern.
-    pub case: &'static Case,
+    pub case: &'static PatternCase,
     /// The operations: write (0), read (1).
     pub operations: Vec<usize>,
     /// The pattern's sizes.
@@ -90,7 +91,7 @@ impl Task {
 /// All tasks. A pattern that does not support a number of ranks is left out with --all, and refused if it is named.
 pub fn tasks(
     options: &CompareOptions,
-    wanted: &[(&'static Case, Vec<usize>)],
+    wanted: &[(&'static PatternCase, Vec<usize>)],
     directories: &[PathBuf],
 ) -> Result<Vec<Task>, Failure> {
     let mut tasks = Vec::new();

@@ -174,10 +174,10 @@ fn romio_of(mpi: &Mpi) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::Place;
+    use crate::hosts::RunPlace;
 
     fn mpich() -> Mpi {
-        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: Place::Here }
+        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: RunPlace::Here }
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn ranks_write_by_themselves_on_several_hosts_only() {
-        let on = |hosts| beside(&Mpi { place: Place::PretendedHosts(hosts), ..mpich() }, 4);
+        let on = |hosts| beside(&Mpi { place: RunPlace::PretendedHosts(hosts), ..mpich() }, 4);
         assert_eq!(on(1), None);
         assert_eq!(on(2).unwrap().1.hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
     }

@@ -23,7 +23,7 @@ use crate::cli::doctor::DoctorOptions;
 use crate::launcher::{self, Family, Launcher, library, preload, program as words};
 use crate::{Failure, say};
 use mpi::Mpi;
-use place::Place;
+use place::FilePlace;
 use program::Program;
 use settings::Settings;
 
@@ -38,7 +38,7 @@ struct Findings {
     program: Option<Program>,
     /// The MPI library: the program's; without a program, the one that a program would load here.
     mpi: Option<Mpi>,
-    place: Place,
+    place: FilePlace,
     #[serde(flatten)]
     settings: Settings,
     /// What stands in the way, the worst first.
@@ -96,7 +96,7 @@ impl Findings {
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
         let settings = Settings::of(&options.path, &options.hints, of, &mut problems);
-        let place = Place::of(&options.path);
+        let place = FilePlace::of(&options.path);
         let next = next(options, &problems, (&place, program.as_ref()));
         let word = options.command.first().cloned();
         let launcher = launcher.zip(word).map(|(launcher, command)| Found { command, name: launcher.name });
@@ -118,7 +118,7 @@ fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
 }
 
 /// The line at the end.
-fn next(options: &DoctorOptions, problems: &[String], (place, program): (&Place, Option<&Program>)) -> String {
+fn next(options: &DoctorOptions, problems: &[String], (place, program): (&FilePlace, Option<&Program>)) -> String {
     let line = options.command.join(" ");
     match problems.first() {
         Some(_) if options.command.is_empty() => "repair the first problem, then trib doctor again".to_string(),

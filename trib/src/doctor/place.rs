@@ -10,7 +10,7 @@ use crate::compare::machine;
 
 /// A place for files.
 #[derive(Debug, Serialize)]
-pub struct Place {
+pub struct FilePlace {
     pub path: PathBuf,
     /// Its name, or the number of an unknown one.
     pub file_system: String,
@@ -30,7 +30,7 @@ pub struct Stripes {
     pub factor: u32,
 }
 
-impl Place {
+impl FilePlace {
     /// That of a file or a directory; of a file that is not there, of its directory.
     pub fn of(path: &Path) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());

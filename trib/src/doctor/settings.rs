@@ -26,12 +26,12 @@ pub struct Settings {
 pub struct Site {
     pub file: PathBuf,
     /// Where the line about a job goes.
-    pub log: Vec<Place>,
+    pub log: Vec<LogPlace>,
 }
 
 /// A place of the site's log.
 #[derive(Debug, Serialize)]
-pub struct Place {
+pub struct LogPlace {
     pub path: PathBuf,
     /// Why it cannot be written by this user.
     pub problem: Option<String>,
@@ -94,7 +94,7 @@ impl Site {
                 hints::Log::Path(path) => path.clone(),
             };
             let problem = access(&path, AccessFlags::W_OK).err().map(|cause| cause.desc().to_string());
-            Place { path, problem }
+            LogPlace { path, problem }
         });
         Some(Self { file: site.file()?.to_path_buf(), log: log.collect() })
     }

@@ -325,7 +325,7 @@ fn changed(hints: &Hints, asked: Option<&Asked>) -> Vec<Changed> {
     let changed = hints.table().into_iter().filter(|row| row.value != row.default || given(row.key));
     let source =
         |key: &str| asked.map(|asked| asked.sources.get(key).map_or("found, or chosen", String::as_str).to_string());
-    let row = |row: tributary::hints::Row| Changed {
+    let row = |row: tributary::hints::HintRow| Changed {
         key: row.key,
         value: row.value,
         source: source(row.key),

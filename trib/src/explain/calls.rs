@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tributary::engine::CallReport;
-use tributary::engine::capture::{Call, Outcome};
+use tributary::engine::capture::{Call, CallOutcome};
 use tributary::{BufferLayout, Rank};
 
 /// One collective call. Times are in seconds, from the end of the open on each rank.
@@ -71,7 +71,7 @@ impl Visit {
 
 impl CallAccount {
     /// A call that no rank has been added to.
-    pub fn new(outcome: &Outcome, call: &Call, number: usize) -> Self {
+    pub fn new(outcome: &CallOutcome, call: &Call, number: usize) -> Self {
         let (report, error) = (outcome.report.clone(), outcome.error.clone());
         Self {
             call: number,
@@ -167,7 +167,7 @@ mod tests {
             start: std::time::Duration::ZERO,
             took: std::time::Duration::ZERO,
         };
-        let outcome = Outcome { call: 0, direction: "write".to_string(), report: None, error: None };
+        let outcome = CallOutcome { call: 0, direction: "write".to_string(), report: None, error: None };
         CallAccount::new(&outcome, &call, 0)
     }
 

@@ -40,7 +40,7 @@ const VARIABLES: [(&str, &str); 6] = [
 
 /// Where the ranks of a run are.
 #[derive(Debug, Clone, Default)]
-pub enum Place {
+pub enum RunPlace {
     /// On this machine, as the launcher does it.
     #[default]
     Here,
@@ -52,7 +52,7 @@ pub enum Place {
     Emulated(Arc<Hosts>),
 }
 
-impl Place {
+impl RunPlace {
     /// The place that the options ask for. Hosts are made. Where that is not possible, it is said and host names are pretended.
     ///
     /// # Errors

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 use clap::Parser;
 
 use super::plan::Plan;
-use super::{Place, check, check_shape};
+use super::{RunPlace, check, check_shape};
 use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::launcher::Family;
 
@@ -71,9 +71,9 @@ fn the_agent_knows_the_hosts_and_no_others() {
 
 #[test]
 fn places_tell_how_many_hosts_they_are() {
-    let hosts = |place: &Place| (place.hosts(16), place.pretended(16));
-    assert_eq!(hosts(&Place::Here), (1, None));
-    assert_eq!(hosts(&Place::Pretended(4)), (4, Some(4)));
-    assert_eq!(hosts(&Place::Pretended(5)), (4, Some(5)));
-    assert_eq!(hosts(&Place::PretendedHosts(2)), (2, Some(8)));
+    let hosts = |place: &RunPlace| (place.hosts(16), place.pretended(16));
+    assert_eq!(hosts(&RunPlace::Here), (1, None));
+    assert_eq!(hosts(&RunPlace::Pretended(4)), (4, Some(4)));
+    assert_eq!(hosts(&RunPlace::Pretended(5)), (4, Some(5)));
+    assert_eq!(hosts(&RunPlace::PretendedHosts(2)), (2, Some(8)));
 }

@@ -13,7 +13,7 @@ const LINES: usize = 64;
 
 /// A row: one receiver or several.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ReceiverRow {
     /// First and last of its receivers.
     pub receivers: (usize, usize),
     /// The largest fan-in of any of them.
@@ -30,7 +30,7 @@ pub struct Matrix {
     /// The senders of each column.
     pub columns: Vec<Range<usize>>,
     /// The rows, by ascending receiver.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReceiverRow>,
     /// Number of messages, including those of ranks to themselves.
     pub messages: u64,
 }
@@ -61,7 +61,8 @@ impl Matrix {
         let (mut rows, mut messages) = (Vec::new(), 0);
         for line in lines(receivers.len()) {
             let line = &receivers[line];
-            let mut row = Row { receivers: (line[0], line[line.len() - 1]), fan_in: 0, bytes: vec![0; columns.len()] };
+            let mut row =
+                ReceiverRow { receivers: (line[0], line[line.len() - 1]), fan_in: 0, bytes: vec![0; columns.len()] };
             for &receiver in line {
                 let received = trace.receives(round, receiver);
                 row.fan_in = row.fan_in.max(received.len());

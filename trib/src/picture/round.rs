@@ -3,7 +3,7 @@
 use tributary_benchmarks::wrf::Trace;
 
 use super::ink::{DARK, GREY, NOBODY, block, words};
-use super::matrix::{Matrix, Row};
+use super::matrix::{Matrix, ReceiverRow};
 use super::sheet::{LEFT, RIGHT, Sheet};
 use crate::exchange::describe;
 use crate::numbers::grouped;
@@ -40,7 +40,7 @@ pub fn card(trace: &Trace, matrix: &Matrix) -> String {
 }
 
 /// A row of the matrix, and its fan-in.
-fn line(sheet: &mut Sheet, matrix: &Matrix, row: &Row, height: f64, most: usize) {
+fn line(sheet: &mut Sheet, matrix: &Matrix, row: &ReceiverRow, height: f64, most: usize) {
     let (y, middle) = (sheet.y, sheet.y + height / 2.0 + 3.5);
     sheet.add(words(LEFT - 8.0, middle, 10, "end", DARK, ranks(row.receivers)));
     sheet.add(block(LEFT, y, EDGE - LEFT, height, NOBODY, 1.0));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tributary_benchmarks::E3sm;
-use tributary_benchmarks::e3sm::{Case, Content, ElementType, History, Options};
+use tributary_benchmarks::e3sm::{Content, E3smCase, ElementType, History, Options};
 
 use super::{Parameters, Subject};
 use crate::Failure;
@@ -45,7 +45,7 @@ struct Decomposed {
 impl Decomposed {
     fn subject(
         &self,
-        case: Case,
+        case: E3smCase,
         history: HistoryFile,
         element: Element,
         ranks: Option<usize>,
@@ -121,7 +121,7 @@ collective call a record takes millions of requests, a few elements each: all-to
     const PICTURE: &'static str = "--from 111160 --bytes 5120 --row 640 --stripe 1280";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
-        self.decomposed.subject(Case::F, self.history, self.element, ranks)
+        self.decomposed.subject(E3smCase::F, self.history, self.element, ranks)
     }
 }
 
@@ -142,7 +142,7 @@ ranks.";
     const PICTURE: &'static str = "--from 178896 --bytes 115200 --row 12800 --stripe 25600";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
-        self.decomposed.subject(Case::G, HistoryFile::H0, Element::Double, ranks)
+        self.decomposed.subject(E3smCase::G, HistoryFile::H0, Element::Double, ranks)
     }
 }
 
@@ -163,6 +163,6 @@ netcdf, as its writer leaves it. A map is given by its user.";
     const PICTURE: &'static str = "--from 310608 --bytes 2304 --row 384 --stripe 768";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
-        self.decomposed.subject(Case::I, self.history, self.element, ranks)
+        self.decomposed.subject(E3smCase::I, self.history, self.element, ranks)
     }
 }

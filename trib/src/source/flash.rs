@@ -9,7 +9,7 @@ use crate::cli::values::{lengths, size};
 
 /// One of the three files.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Part {
+pub enum FlashPart {
     /// 24 unknowns, doubles.
     Checkpoint,
     /// 4 unknowns at the cells' centres, floats.
@@ -23,7 +23,7 @@ pub enum Part {
 pub struct Mesh {
     /// Which file: the checkpoint (24 unknowns, doubles) or one of the two plot files (4 unknowns, floats).
     #[arg(long, value_enum, value_name = "FILE", default_value = "checkpoint")]
-    part: Part,
+    part: FlashPart,
     /// Blocks of a rank; ranks 1, 4, 7, ... have one more and ranks 2, 5, 8, ... two (see --even).
     #[arg(long, value_name = "N", default_value_t = 80)]
     blocks: u64,
@@ -70,9 +70,9 @@ each of 24 (plot files: 4) unknowns, and of 6 small variables that describe the 
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let file = match self.part {
-            Part::Checkpoint => FlashFile::Checkpoint,
-            Part::PlotCenter => FlashFile::PlotCenter,
-            Part::PlotCorner => FlashFile::PlotCorner,
+            FlashPart::Checkpoint => FlashFile::Checkpoint,
+            FlashPart::PlotCenter => FlashFile::PlotCenter,
+            FlashPart::PlotCorner => FlashFile::PlotCorner,
         };
         let Self { blocks, block_size: cells, even, alignment, .. } = *self;
         let options = FlashOptions { file, cells, blocks, uneven: !even, alignment };

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use tributary::engine::capture::{Asked, Call, Header, Outcome, write};
+use tributary::engine::capture::{Asked, Call, CallOutcome, Header, write};
 use tributary::engine::{CallReport, Capture, Direction};
 use tributary::hints::Unused;
 use tributary::{BufferLayout, Extent, Extents};
@@ -133,8 +133,8 @@ fn made(path: &Path, calls: u64, start: impl Fn(usize, u64) -> Option<u64>) {
     let (nodes, driver) = (vec![(0, 2), (1, 2)], "posix".to_string());
     let header = Header { file, program, ranks: 4, nodes, driver, aggregators: vec![0, 2], seconds: 1.0, ..real };
     let outcome =
-        |call| Outcome { call, direction: "write".to_string(), report: Some(CallReport::default()), error: None };
-    let outcomes: Vec<Outcome> = (0..calls).map(outcome).collect();
+        |call| CallOutcome { call, direction: "write".to_string(), report: Some(CallReport::default()), error: None };
+    let outcomes: Vec<CallOutcome> = (0..calls).map(outcome).collect();
     let mut of_rank = |rank: usize| {
         let piece = |call: u64, index: u64| Extent { offset: (call * 4096 + index) * 64 + rank as u64 * 16, len: 16 };
         let one = |call: u64| {

@@ -34,7 +34,7 @@ use crate::view::View;
 
 /// Which file position a call uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Position {
     /// The rank's individual file pointer, which the call advances.
     Pointer,
     /// An explicit offset.
@@ -67,7 +67,7 @@ pub struct Form {
     /// Write or read.
     pub direction: Direction,
     /// Which file position.
-    pub place: Place,
+    pub place: Position,
     /// How it completes.
     pub ending: Ending,
     /// The type of its counts.
@@ -131,7 +131,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
-            let moves_on = form.place == Place::Pointer && asked > 0;
+            let moves_on = form.place == Position::Pointer && asked > 0;
             let moved_on = if moves_on { seek(handle, offset, asked, etype) } else { Ok(()) };
             // The other ranks return from the call in any case.
             match alone(moved_on) {
@@ -208,7 +208,7 @@ fn start(
     }
     let (access, offset) = call.access(&file.view);
     let for_mpi = alone(call.for_mpi(form, access.is_ok().then_some(offset)))?;
-    if form.place == Place::Pointer {
+    if form.place == Position::Pointer {
         alone(call.move_on(for_mpi.offset, file.view.etype()))?;
     }
     let ticket = Ticket::new(call.file, function, file.backend.is_first);
@@ -232,7 +232,7 @@ impl Call {
         unsafe {
             Some(Self {
                 file: *arguments.first()?,
-                offset: if form.place == Place::Offset { Some(from_word(rest.next()?)) } else { None },
+                offset: if form.place == Position::Offset { Some(from_word(rest.next()?)) } else { None },
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
                     Counts::Int => i64::from(from_word::<c_int>(rest.next()?)),

@@ -11,7 +11,7 @@ use tributary::Error;
 use tributary::engine::alone;
 use tributary_abi::{MPI_Request, MPI_Status, constants};
 
-use super::get_status::{self, Row, look};
+use super::get_status::{self, RequestArray, look};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
@@ -181,7 +181,7 @@ fn one(code: Word) -> Answer {
 
 /// The requests of one call as they were before it, and the program's statuses.
 struct Taken {
-    requests: Row,
+    requests: RequestArray,
     statuses: Word,
 }
 
@@ -190,7 +190,7 @@ impl Taken {
     /// `count` is an int, and `requests` the address of as many requests.
     unsafe fn of(count: Word, requests: Word, statuses: Word) -> Self {
         // SAFETY: the caller's promise.
-        Self { requests: unsafe { Row::of(count, requests) }, statuses }
+        Self { requests: unsafe { RequestArray::of(count, requests) }, statuses }
     }
 
     /// The calls in flight of these requests, if all of them belong to such calls.

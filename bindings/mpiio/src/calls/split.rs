@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tributary::engine::Direction;
 
-use super::collective::{Form, Place};
+use super::collective::{Form, Position};
 use crate::abi::word::Word;
 use crate::abi::{SUCCESS, status};
 use crate::entry::{Answer, outside};
@@ -16,7 +16,7 @@ use crate::pending::{self, Ticket};
 /// A split collective that was begun.
 pub struct Split {
     direction: Direction,
-    place: Place,
+    place: Position,
     ticket: Arc<Ticket>,
 }
 
@@ -28,7 +28,7 @@ impl Split {
 }
 
 /// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error.
-pub fn end(direction: Direction, place: Place, function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn end(direction: Direction, place: Position, function: &'static Function, arguments: &[Word]) -> Answer {
     let begun = |shared: Arc<files::Shared>| {
         shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
     };

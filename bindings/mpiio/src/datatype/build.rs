@@ -25,14 +25,14 @@ pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
 }
 
 /// A datatype argument of a constructor: its bytes and its extent.
-struct Part {
+struct TypeArgument {
     shape: Shape,
     extent: i64,
 }
 
-fn part(datatype: MPI_Datatype) -> Result<Part, Error> {
+fn part(datatype: MPI_Datatype) -> Result<TypeArgument, Error> {
     let all = measures(datatype)?;
-    Ok(Part { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
+    Ok(TypeArgument { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
 }
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
@@ -45,11 +45,11 @@ fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Resul
         Combiner::Named | Combiner::F90 => predefined(datatype, all),
         Combiner::Dup | Combiner::Resized => Ok(part(of.datatype()?)?.shape),
         Combiner::Contiguous => {
-            let Part { shape, extent } = part(of.datatype()?)?;
+            let TypeArgument { shape, extent } = part(of.datatype()?)?;
             shape.repeat(extent, natural(of.count()?)?)
         }
         Combiner::Vector | Combiner::Hvector => {
-            let Part { shape, extent } = part(of.datatype()?)?;
+            let TypeArgument { shape, extent } = part(of.datatype()?)?;
             let (count, block) = (natural(of.count()?)?, natural(of.count()?)?);
             let stride = match of.combiner {
                 Combiner::Vector => times(of.count()?, extent)?,
@@ -60,11 +60,11 @@ fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Resul
         Combiner::Indexed | Combiner::Hindexed | Combiner::IndexedBlock | Combiner::HindexedBlock => blocks(of),
         Combiner::Struct => structure(of),
         Combiner::Subarray => {
-            let Part { shape, extent } = part(of.datatype()?)?;
+            let TypeArgument { shape, extent } = part(of.datatype()?)?;
             array::subarray(&shape, extent, of)
         }
         Combiner::Darray => {
-            let Part { shape, extent } = part(of.datatype()?)?;
+            let TypeArgument { shape, extent } = part(of.datatype()?)?;
             array::darray(&shape, extent, of)
         }
     }
@@ -85,7 +85,7 @@ fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
 }
 
 fn blocks(of: &mut Contents) -> Result<Shape, Error> {
-    let Part { shape, extent } = part(of.datatype()?)?;
+    let TypeArgument { shape, extent } = part(of.datatype()?)?;
     let count = of.count()?;
     if of.combiner == Combiner::Hindexed
         && let Some(unit) = shape.tile(extent)
@@ -135,7 +135,7 @@ fn structure(of: &mut Contents) -> Result<Shape, Error> {
         members.push(member);
     }
     let blocks = members.iter().zip(lengths).zip(displacements).map(|((&member, count), displacement)| {
-        let Part { shape, extent } = &parts[member];
+        let TypeArgument { shape, extent } = &parts[member];
         Block { shape, stride: *extent, count, displacement }
     });
     Shape::concat(blocks)

@@ -34,13 +34,13 @@ static TOGETHER: AtomicBool = AtomicBool::new(false);
 /// Variables with the number of a job, by scheduler.
 const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
 
-/// In the order of [`Line::of`].
+/// In the order of [`JobLine::of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sums([u64; SUMS]);
 
 /// The line.
 #[derive(Debug, Serialize)]
-struct Line {
+struct JobLine {
     /// The version of this library.
     tributary: &'static str,
     /// Seconds since 1970, UTC.
@@ -115,7 +115,7 @@ impl Sums {
     }
 }
 
-impl Line {
+impl JobLine {
     fn of(sums: Sums, ranks: usize, hosts: Option<usize>) -> Self {
         let Sums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
@@ -180,8 +180,8 @@ pub fn tell() -> Vec<String> {
     // SAFETY: MPI is initialised and not finalised.
     let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
     let line = match is_together {
-        true => sum(rank, ranks).map(|(sums, hosts)| Line::of(sums, ranks, Some(hosts))),
-        false => Some(Line::of(own(), ranks, None)),
+        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::of(sums, ranks, Some(hosts))),
+        false => Some(JobLine::of(own(), ranks, None)),
     };
     *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Sums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };

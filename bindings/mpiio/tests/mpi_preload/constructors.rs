@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use tributary_abi::{MPI_Aint, MPI_Count, MPI_Datatype, Row, constants, mpi_functions};
+use tributary_abi::{HandleArray, MPI_Aint, MPI_Count, MPI_Datatype, constants, mpi_functions};
 use tributary_mpiio::abi::datatype_null;
 use tributary_mpiio::abi::types::words;
 
@@ -121,7 +121,7 @@ pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
                     length(members.len()),
                     lengths,
                     places,
-                    old.iter().copied().collect::<Row<_>>().as_ptr(),
+                    old.iter().copied().collect::<HandleArray<_>>().as_ptr(),
                     new,
                 )
             }
@@ -195,7 +195,7 @@ pub fn large(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
                     length(members.len()),
                     lengths,
                     places,
-                    old.iter().copied().collect::<Row<_>>().as_ptr(),
+                    old.iter().copied().collect::<HandleArray<_>>().as_ptr(),
                     new,
                 )
             }

@@ -6,7 +6,7 @@
 //! forwarded at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
 
 use super::gathering::{Append, Gather};
-use super::part::Part;
+use super::part::GatherPart;
 use super::tree::{Rule, joins};
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
@@ -36,7 +36,7 @@ pub static SCATTER: Algorithm = Algorithm {
 
 const APPEND: Append = |gathering, builder, before| {
     let (me, root, sizes) = (gathering.group.me(), gathering.root, gathering.sizes);
-    Part::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(gathering, builder, before)
+    GatherPart::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(gathering, builder, before)
 };
 
 /// Equation 2.24.

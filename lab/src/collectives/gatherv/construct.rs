@@ -10,10 +10,10 @@
 //! needs only their number, but this fabric cannot receive from any source.)
 //!
 //! The peers of a level depend on the runs received before, so each level is two schedules, which are made when it begins.
-//! [`build`] and [`build_among`] run them. In a group, "rank" is the number of a member. The resulting [`Part`] serves any
+//! [`build`] and [`build_among`] run them. In a group, "rank" is the number of a member. The resulting [`GatherPart`] serves any
 //! number of gathers and scatters with the same sizes.
 
-use super::part::Part;
+use super::part::GatherPart;
 use super::tree::{Rule, Run, join};
 use crate::collectives::{Group, IRREGULAR};
 use tributary::error::{Error, Result};
@@ -30,7 +30,7 @@ const FORWARD: u8 = 2;
 /// One rank's construction of the tree, a step at a time.
 #[derive(Debug)]
 pub struct Construction {
-    part: Part,
+    part: GatherPart,
     group: Group,
     rule: Rule,
     /// Level d: cubes of 2^d ranks.
@@ -72,7 +72,7 @@ impl Construction {
         }
         let own = Some(Run::own(group.me(), bytes));
         Ok(Self {
-            part: Part::new(group.me(), root, bytes),
+            part: GatherPart::new(group.me(), root, bytes),
             group,
             rule: Rule::BySize { threshold },
             level: 0,
@@ -131,7 +131,7 @@ impl Construction {
     }
 
     /// This rank's part of the finished tree.
-    pub fn finish(mut self) -> Part {
+    pub fn finish(mut self) -> GatherPart {
         self.part.received.sort_unstable_by_key(|run| run.first);
         self.part
     }
@@ -249,7 +249,7 @@ fn decode(bytes: &[u8]) -> Vec<Run> {
 ///
 /// # Errors
 /// A root that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
-pub async fn build(endpoint: &mut Endpoint, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<Part> {
+pub async fn build(endpoint: &mut Endpoint, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<GatherPart> {
     let world = Group::world(endpoint.rank(), endpoint.ranks());
     Ok(build_among(endpoint, world, root, bytes, threshold).await?.0)
 }
@@ -265,7 +265,7 @@ pub async fn build_among(
     root: usize,
     bytes: u64,
     threshold: Option<u64>,
-) -> Result<(Part, Traffic)> {
+) -> Result<(GatherPart, Traffic)> {
     let mut construction = Construction::among(group, root, bytes, threshold)?;
     let mut traffic = Traffic::default();
     while let Some((schedule, mut buffers)) = construction.step() {

@@ -4,7 +4,7 @@
 //! sent once, which suits large blocks. MPI libraries use it (irregular gather and scatter, section 1).
 
 use super::gathering::{Append, Gather};
-use super::part::Part;
+use super::part::GatherPart;
 use super::tree::Run;
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
@@ -37,8 +37,8 @@ const APPEND: Append = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
 };
 
-fn part(rank: Rank, root: Rank, sizes: &[u64]) -> Part {
-    let mut part = Part::new(rank, root, sizes[rank]);
+fn part(rank: Rank, root: Rank, sizes: &[u64]) -> GatherPart {
+    let mut part = GatherPart::new(rank, root, sizes[rank]);
     if rank == root {
         let others = sizes.iter().enumerate().filter(|&(other, &bytes)| other != root && bytes > 0);
         part.received.extend(others.map(|(other, &bytes)| Run::own(other, bytes)));

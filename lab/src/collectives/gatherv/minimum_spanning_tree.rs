@@ -9,7 +9,7 @@
 
 use super::binomial;
 use super::gathering::{Append, Gather};
-use super::part::Part;
+use super::part::GatherPart;
 use super::tree::Run;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use tributary::topology::Rank;
@@ -42,8 +42,8 @@ const APPEND: Append = |gathering, builder, before| {
 };
 
 /// This rank's part, found by descending through the halves that the rank is in. O(p).
-fn part(rank: Rank, root: Rank, sizes: &[u64]) -> Part {
-    let mut part = Part::new(rank, root, sizes[rank]);
+fn part(rank: Rank, root: Rank, sizes: &[u64]) -> GatherPart {
+    let mut part = GatherPart::new(rank, root, sizes[rank]);
     let (mut range, mut holder) = (0..sizes.len(), root);
     while range.len() > 1 {
         let middle = range.start + range.len().div_ceil(2);

@@ -41,7 +41,7 @@ use tributary::topology::Rank;
 /// another rank's number of bytes: the ordered tree is constructed first. A subtree of more than `threshold` bytes goes to the
 /// root directly. Collective. At most 3 ceil(log2 p) t_s + (sum + largest subtree) t_w without a threshold.
 ///
-/// To gather the same sizes again without the construction, keep the [`part::Part`] of [`construct::build`] and run its
+/// To gather the same sizes again without the construction, keep the [`part::GatherPart`] of [`construct::build`] and run its
 /// schedule.
 ///
 /// # Errors

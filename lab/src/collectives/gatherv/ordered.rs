@@ -17,7 +17,7 @@
 
 use super::binomial;
 use super::gathering::{Append, Gather};
-use super::part::Part;
+use super::part::GatherPart;
 use super::tree::{Rule, joins};
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use tributary::topology::Rank;
@@ -67,10 +67,10 @@ const APPEND: Append = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes, None).append(gathering, builder, before)
 };
 
-fn direct(problem: &Problem<'_>) -> Part {
+fn direct(problem: &Problem<'_>) -> GatherPart {
     part(problem.rank, problem.root, problem.sizes, Some(problem.segment))
 }
 
-fn part(rank: Rank, root: Rank, sizes: &[u64], threshold: Option<u64>) -> Part {
-    Part::of(rank, root, sizes[rank], &joins(sizes, root, Rule::BySize { threshold }))
+fn part(rank: Rank, root: Rank, sizes: &[u64], threshold: Option<u64>) -> GatherPart {
+    GatherPart::of(rank, root, sizes[rank], &joins(sizes, root, Rule::BySize { threshold }))
 }

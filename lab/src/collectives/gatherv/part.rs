@@ -34,7 +34,7 @@ impl<'a> PartMessages<'a> {
 
 /// One rank's part of a gather or scatter along a tree. It serves any number of gathers with the same sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct GatherPart {
     /// This rank's own block.
     pub own: Run,
     /// The root of the tree.
@@ -45,7 +45,7 @@ pub struct Part {
     pub to: Option<Rank>,
 }
 
-impl Part {
+impl GatherPart {
     /// A part with the rank's own block only.
     pub fn new(rank: Rank, root: Rank, bytes: u64) -> Self {
         Self { own: Run::own(rank, bytes), root, received: Vec::new(), to: None }
@@ -71,7 +71,7 @@ impl Part {
         self.gather_among(&Group::world(self.own.gatherer, self.own.gatherer + 1))
     }
 
-    /// As [`Part::gather`], for a part whose ranks are member numbers of `group`.
+    /// As [`GatherPart::gather`], for a part whose ranks are member numbers of `group`.
     pub fn gather_among(&self, group: &Group) -> Schedule {
         let buffer = if self.is_root() { Buffer::Receive } else { Buffer::Stage(0) };
         let mut builder = Builder::default();

@@ -62,7 +62,7 @@ struct Table {
 /// A row: a table, and a problem.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct TableRow {
     library: Library,
     ranks: usize,
     blocks: Blocks,
@@ -133,21 +133,21 @@ fn most(
     let mut most = f64::MIN;
     for &blocks in blocks {
         for &average in averages {
-            most = most.max(of(&*row(Row { library, ranks, blocks, average }, context)?));
+            most = most.max(of(&*row(TableRow { library, ranks, blocks, average }, context)?));
         }
     }
     Ok(most)
 }
 
-fn row(row: Row, context: &Context) -> Result<Arc<Times>, PapersError> {
+fn row(row: TableRow, context: &Context) -> Result<Arc<Times>, PapersError> {
     context.once(&format!("gather {row:?}"), || {
         let machine = context.machine(if row.library == Library::Intel { "vsc-3" } else { "jupiter" })?;
         simulate(row, &machine)
     })
 }
 
-fn simulate(row: Row, machine: &Machine) -> Result<Times, PapersError> {
-    let Row { library, ranks, blocks, average } = row;
+fn simulate(row: TableRow, machine: &Machine) -> Result<Times, PapersError> {
+    let TableRow { library, ranks, blocks, average } = row;
     let topology = Topology::blocks(ranks, machine.ranks_per_node)?;
     let root = ranks / 2;
     let sizes: Vec<u64> = blocks.units(ranks, average).into_iter().map(|units| units * UNIT).collect();
@@ -169,7 +169,7 @@ fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Curve { library, ranks, blocks } = with.read()?;
     let mut curves = [("MPI_Gather", vec![]), ("MPI_Gatherv", vec![]), ("TUW_Gatherv", vec![])];
     for average in AVERAGES {
-        let times = row(Row { library, ranks, blocks, average }, context)?;
+        let times = row(TableRow { library, ranks, blocks, average }, context)?;
         for ((_, curve), time) in curves.iter_mut().zip([times.gather, times.gatherv, times.ordered]) {
             curve.push(((average * UNIT) as f64, time));
         }

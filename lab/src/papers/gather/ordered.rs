@@ -44,7 +44,7 @@ fn deliver(schedules: &[Schedule], memory: &mut [Buffers]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::sim::{Part, Workload};
+    use crate::sim::{WorkPart, Workload};
 
     use super::*;
 
@@ -53,7 +53,7 @@ mod tests {
     fn all_blocks_come_to_the_root() {
         let sizes = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5];
         let sequence = gatherv(9, &sizes).unwrap();
-        let Some(Part::Schedule(gather)) = sequence.part(9, 8) else { panic!("no gather") };
+        let Some(WorkPart::Schedule(gather)) = sequence.part(9, 8) else { panic!("no gather") };
         let received = gather.ops().iter().filter(|op| matches!(op.action, Action::Receive { .. }));
         assert_eq!(received.map(|op| op.span.len).sum::<u64>(), sizes.iter().sum::<u64>() - sizes[9]);
         assert!(sequence.part(9, 9).is_none());

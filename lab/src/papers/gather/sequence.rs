@@ -1,6 +1,6 @@
 //! Schedules one after the other, as a workload of the simulator.
 
-use crate::sim::{Message, Part, Side, Workload};
+use crate::sim::{Message, Side, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Schedule, SendMode};
 
@@ -21,8 +21,8 @@ impl Sequence {
 }
 
 impl Workload for Sequence {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
-        self.0.get(part as usize).map(|schedules| Part::Schedule(schedules[rank].clone()))
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
+        self.0.get(part as usize).map(|schedules| WorkPart::Schedule(schedules[rank].clone()))
     }
 
     /// Never asked for: no part is a chain.

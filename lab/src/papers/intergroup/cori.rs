@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::collectives::intergroup::root_gathering;
-use crate::sim::{self, Machine, Message, Part, Side, Workload};
+use crate::sim::{self, Machine, Message, Side, WorkPart, Workload};
 use serde::Deserialize;
 use tributary::Rank;
 use tributary::schedule::SendMode;
@@ -22,7 +22,7 @@ const BASELINE: &str = "root_gathering";
 /// Where a setting runs.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct CoriPlace {
     nodes: usize,
     ranks_per_node: usize,
     /// Which allgather is inside the groups.
@@ -47,9 +47,9 @@ struct Whole<'a> {
 }
 
 impl Workload for Whole<'_> {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let schedule = if part == 0 { self.world.schedule(self.name, rank).ok() } else { None };
-        schedule.map(Part::Schedule)
+        schedule.map(WorkPart::Schedule)
     }
 
     fn message(&self, rank: Rank, _: u32, _: Side, _: u32) -> Message {
@@ -58,7 +58,7 @@ impl Workload for Whole<'_> {
 }
 
 /// Seconds of an algorithm in a setting with up to `bytes` a node. O(ranks^2) messages at most.
-fn seconds(context: &Context, place: Place, setting: u32, name: &str, bytes: u64) -> Result<f64, PapersError> {
+fn seconds(context: &Context, place: CoriPlace, setting: u32, name: &str, bytes: u64) -> Result<f64, PapersError> {
     let is_fixed = name == BASELINE || name == "two_step";
     // Settings 5 and 7 have the blocks of 1 and 2.
     let setting = match setting {
@@ -87,7 +87,7 @@ fn seconds(context: &Context, place: Place, setting: u32, name: &str, bytes: u64
 }
 
 /// Root gathering over the setting's algorithm.
-fn improved(context: &Context, place: Place, setting: u32, bytes: u64) -> Result<f64, PapersError> {
+fn improved(context: &Context, place: CoriPlace, setting: u32, bytes: u64) -> Result<f64, PapersError> {
     let old = seconds(context, place, setting, BASELINE, bytes)?;
     Ok(old / seconds(context, place, setting, algorithm_of(setting), bytes)?)
 }
@@ -98,8 +98,8 @@ fn size(bytes: u64) -> String {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
-    place: Place,
+struct CoriCase {
+    place: CoriPlace,
     setting: u32,
     /// The most of a node.
     bytes: u64,
@@ -107,14 +107,14 @@ struct Case {
 
 /// Of one setting at one size.
 pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { place, setting, bytes } = with.read()?;
+    let CoriCase { place, setting, bytes } = with.read()?;
     Ok(vec![(size(bytes), improved(context, place, setting, bytes)?)])
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    place: Place,
+    place: CoriPlace,
     settings: Vec<u32>,
     bytes: Vec<u64>,
 }
@@ -148,7 +148,7 @@ enum Which {
 #[serde(deny_unknown_fields)]
 struct Extreme {
     which: Which,
-    places: Vec<Place>,
+    places: Vec<CoriPlace>,
     settings: Vec<u32>,
     bytes: Vec<u64>,
 }
@@ -177,7 +177,7 @@ pub(super) fn extreme(with: &Parameters, context: &Context) -> Result<Values, Pa
 pub(super) fn one_step_over_two(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let of = |setting: u32, &bytes: &u64| {
-        let taken = |name| seconds(context, Place { inside: Inside::Dissemination, ..place }, setting, name, bytes);
+        let taken = |name| seconds(context, CoriPlace { inside: Inside::Dissemination, ..place }, setting, name, bytes);
         Ok((format!("setting {setting}, {}", size(bytes)), taken("allgather")? / taken("two_step")?))
     };
     settings.iter().flat_map(|&setting| bytes.iter().map(move |bytes| of(setting, bytes))).collect()

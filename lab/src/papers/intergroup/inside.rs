@@ -4,7 +4,7 @@
 //! goes round a ring where the gathered message has 512 KiB or more (Thakur et al. 2005, section 3.3), a step after the
 //! other. The transfer time is the same with one port a rank, but of the ranks of a node one only sends to another node.
 
-use crate::sim::{Chains, Message, Part, Side, Workload};
+use crate::sim::{Chains, Message, Side, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Action, Builder, Schedule, SendMode, Throttle};
 
@@ -59,13 +59,13 @@ impl<'a> RingInside<'a> {
 }
 
 impl Workload for RingInside<'_> {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
-        let Some(step) = part.checked_sub(1) else { return Some(Part::Schedule(self.exchange[rank].clone())) };
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
+        let Some(step) = part.checked_sub(1) else { return Some(WorkPart::Schedule(self.exchange[rank].clone())) };
         let size = self.members(rank).len();
         let count = |bytes: u64| u32::from(bytes > 0);
         let before = self.along(rank, size - 1);
         (step as usize + 1 < size).then(|| {
-            Part::Chains(Chains {
+            WorkPart::Chains(Chains {
                 own: None,
                 receives: count(self.passed(before, step as usize)),
                 sends: count(self.passed(rank, step as usize)),

@@ -53,7 +53,7 @@ fn microseconds(
 /// A machine and counts: ranks of a region, and the numbers of regions that go with it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct MeasuredCase {
     machine: String,
     /// [ranks of a region, regions].
     counts: Vec<(usize, usize)>,
@@ -63,7 +63,7 @@ struct Case {
 
 /// All of them, for one count.
 pub(super) fn times(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { machine, counts, others } = with.read()?;
+    let MeasuredCase { machine, counts, others } = with.read()?;
     let mut values = Values::new();
     for (per_region, regions) in counts {
         for name in others.iter().map(String::as_str).chain([OURS]) {
@@ -75,7 +75,7 @@ pub(super) fn times(with: &Parameters, context: &Context) -> Result<Values, Pape
 
 /// For how many of the counts it is the fastest.
 pub(super) fn fastest(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { machine, counts, others } = with.read()?;
+    let MeasuredCase { machine, counts, others } = with.read()?;
     let mut won = 0;
     for &(per_region, regions) in &counts {
         let time = |name: &str| microseconds(context, &machine, regions, per_region, name);
@@ -88,7 +88,7 @@ pub(super) fn fastest(with: &Parameters, context: &Context) -> Result<Values, Pa
 
 /// By how much it is faster than the fastest of the others, at each count.
 pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { machine, counts, others } = with.read()?;
+    let MeasuredCase { machine, counts, others } = with.read()?;
     let of = |(per_region, regions): (usize, usize)| {
         let time = |name: &str| microseconds(context, &machine, regions, per_region, name);
         let others = others.iter().map(|other| time(other)).collect::<Result<Vec<_>, _>>()?;
@@ -100,7 +100,7 @@ pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values
 
 /// Over the number of regions, for one number of ranks in them: a panel of figures 9 and 10.
 pub(super) fn figure(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
-    let Case { machine, counts, others } = with.read()?;
+    let MeasuredCase { machine, counts, others } = with.read()?;
     let curve = |name: &str| {
         let point = |&(per_region, regions): &(usize, usize)| {
             Ok((regions as f64, microseconds(context, &machine, regions, per_region, name)?))

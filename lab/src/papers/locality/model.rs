@@ -118,7 +118,7 @@ fn doublings(ranks: f64, block: f64, all: f64, path: &Protocols) -> f64 {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct ModelCase {
     /// Regions and ranks of each: powers of two.
     regions: Vec<u32>,
     ranks_per_region: Vec<u32>,
@@ -128,7 +128,7 @@ struct Case {
     form: Form,
 }
 
-impl Case {
+impl ModelCase {
     fn read(with: &Parameters) -> Result<Self, PapersError> {
         let case: Self = with.read()?;
         let all = case.regions.iter().chain(&case.ranks_per_region).chain(&case.bytes);
@@ -154,7 +154,7 @@ impl Case {
 
 /// Both equations, for one case.
 pub(super) fn times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let case = Case::read(with)?;
+    let case = ModelCase::read(with)?;
     let both = |gathered: Gathered| {
         let named = [("bruck", gathered.bruck()), ("locality_bruck", gathered.locality_bruck())];
         named.map(|(name, seconds)| (name.to_string(), seconds * 1e6))
@@ -164,17 +164,17 @@ pub(super) fn times(with: &Parameters, _: &Context) -> Result<Values, PapersErro
 
 /// One region count and size, several sizes of a region.
 pub(super) fn by_region_size(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let case = Case::read(with)?;
+    let case = ModelCase::read(with)?;
     Ok(case.gathered().map(|gathered| (format!("{} a region", gathered.per_region), gathered.improvement())).collect())
 }
 
 /// One machine, several sizes of a block.
 pub(super) fn by_message_size(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let case = Case::read(with)?;
+    let case = ModelCase::read(with)?;
     Ok(case.gathered().map(|gathered| (format!("{} B", gathered.block), gathered.improvement())).collect())
 }
 
-fn pairs(case: &Case, per_region: u32, x: fn(&Gathered) -> f64) -> [(String, Vec<(f64, f64)>); 2] {
+fn pairs(case: &ModelCase, per_region: u32, x: fn(&Gathered) -> f64) -> [(String, Vec<(f64, f64)>); 2] {
     let points = |time: fn(&Gathered) -> f64| {
         let of_region = case.gathered().filter(|gathered| gathered.per_region == f64::from(per_region));
         of_region.map(|gathered| (x(&gathered), time(&gathered) * 1e6)).collect()
@@ -187,7 +187,7 @@ fn pairs(case: &Case, per_region: u32, x: fn(&Gathered) -> f64) -> [(String, Vec
 
 /// Over the number of regions, two curves for each number of ranks in them.
 pub(super) fn figure_7(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
-    let case = Case::read(with)?;
+    let case = ModelCase::read(with)?;
     let curves =
         case.ranks_per_region.iter().flat_map(|&ranks| pairs(&case, ranks, |gathered| gathered.regions)).collect();
     Ok(Drawing::Curves { x: Axis::log("regions"), y: Axis::log("microseconds"), curves })
@@ -195,7 +195,7 @@ pub(super) fn figure_7(with: &Parameters, _: &Context) -> Result<Drawing, Papers
 
 /// Over the bytes of a rank.
 pub(super) fn figure_8(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
-    let case = Case::read(with)?;
+    let case = ModelCase::read(with)?;
     let curves =
         case.ranks_per_region.iter().flat_map(|&ranks| pairs(&case, ranks, |gathered| gathered.block)).collect();
     Ok(Drawing::Curves { x: Axis::log("bytes of a rank"), y: Axis::log("microseconds"), curves })

@@ -9,7 +9,7 @@ use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
 /// A part of a column.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+enum ColumnPart {
     Metadata,
     Data,
     /// Both.
@@ -18,7 +18,7 @@ enum Part {
     Total,
 }
 
-impl Part {
+impl ColumnPart {
     fn of(self, parts: &Parts) -> f64 {
         match self {
             Self::Metadata => parts.metadata,
@@ -35,7 +35,7 @@ struct Seconds {
     code: Code,
     site: Site,
     nodes: usize,
-    part: Part,
+    part: ColumnPart,
     kernels: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ struct Ratio {
     code: Code,
     site: Site,
     nodes: usize,
-    part: Part,
+    part: ColumnPart,
     slow: Vec<String>,
     fast: Vec<String>,
 }
@@ -56,7 +56,7 @@ struct Scaling {
     code: Code,
     site: Site,
     nodes: Vec<usize>,
-    part: Part,
+    part: ColumnPart,
     kernel: String,
 }
 

@@ -14,7 +14,7 @@ use crate::papers::{Context, PapersError, Parameters, Values};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct NoisyCase {
     kernels: Vec<String>,
     ranks: usize,
     /// The receivers are ranks 0 to `receivers` - 1.
@@ -29,11 +29,11 @@ const UNIT: f64 = 1e6;
 /// How long after p - 1 transfers a receiver has all, in transfers, by kernel: the mean of receivers and samples.
 /// O(samples x ranks x receivers).
 pub(super) fn delay(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let case: Case = with.read()?;
+    let case: NoisyCase = with.read()?;
     case.kernels.iter().map(|kernel| Ok((kernel.clone(), case.delay_of(kernel.parse()?)?))).collect()
 }
 
-impl Case {
+impl NoisyCase {
     fn delay_of(&self, kernel: &Kernel) -> Result<f64, PapersError> {
         let rates = Rates { startup: 0.0, byte: 1.0 / UNIT, combine: 0.0 };
         let mut sum = 0.0;

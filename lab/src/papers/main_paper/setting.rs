@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::forecast::{Division, Lists, MessageCounts, SharedFile};
+use crate::forecast::{Division, MessageCounts, MetadataForm, SharedFile};
 use serde::Deserialize;
 use tributary::access::Extents;
 use tributary::{Hints, Topology};
@@ -109,7 +109,7 @@ impl Setting {
     }
 
     fn division(self, file: &SharedFile, range: (u64, u64)) -> Division {
-        Division { domains: file.domains.clone(), range, sample: self.sample(), lists: Lists::Pairs }
+        Division { domains: file.domains.clone(), range, sample: self.sample(), lists: MetadataForm::Pairs }
     }
 
     /// What is exchanged; counted once.

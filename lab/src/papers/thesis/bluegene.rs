@@ -6,13 +6,13 @@ use crate::sim;
 use serde::Deserialize;
 use tributary::Topology;
 
-use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts, Line};
+use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts, RankLine};
 use super::{best, named};
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct BlueGeneCase {
     ranks: usize,
     bytes: u64,
 }
@@ -41,7 +41,7 @@ struct Shown {
 
 /// The time without groups over that with the best number of groups.
 pub(super) fn speedup(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { ranks, bytes } = with.read()?;
+    let BlueGeneCase { ranks, bytes } = with.read()?;
     Ok(vec![("speedup".to_string(), gain(context, ranks, bytes)?)])
 }
 
@@ -94,8 +94,8 @@ fn seconds(context: &Context, ranks: usize, bytes: u64, groups: usize) -> Result
         let machine = context.machine("bluegene-p")?;
         let each = ranks / groups;
         let of = |rank: usize| {
-            let across = Line { first: 0, stride: each, size: groups, me: rank / each };
-            let inside = Line { first: rank - rank % each, stride: 1, size: each, me: rank % each };
+            let across = RankLine { first: 0, stride: each, size: groups, me: rank / each };
+            let inside = RankLine { first: rank - rank % each, stride: 1, size: each, me: rank % each };
             let broadcast = |line| Broadcast { line, bytes, way: BroadcastAlgorithm::ScatterRing };
             let across = rank.is_multiple_of(each).then(|| broadcast(across));
             across.into_iter().chain([broadcast(inside)]).collect()

@@ -10,13 +10,13 @@ use crate::collectives::gatherv::gathering::backwards;
 use crate::collectives::gatherv::{BINOMIAL as TREE, Gathering};
 use crate::collectives::in_place::{self, Lanes};
 use crate::collectives::{Group, broadcast};
-use crate::sim::{Chains, Message, Part, Side, Workload};
+use crate::sim::{Chains, Message, Side, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
 /// Ranks at equal distances; member 0 is the root.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct RankLine {
     /// The rank of member 0.
     pub(super) first: Rank,
     /// From a member to the next.
@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) me: usize,
 }
 
-impl Line {
+impl RankLine {
     fn rank(&self, member: usize) -> Rank {
         self.first + member % self.size * self.stride
     }
@@ -37,7 +37,7 @@ impl Line {
     }
 }
 
-impl From<&Group> for Line {
+impl From<&Group> for RankLine {
     /// The members of a group that are at equal distances.
     fn from(group: &Group) -> Self {
         let first = group.rank_of(0);
@@ -58,7 +58,7 @@ pub(super) enum BroadcastAlgorithm {
 /// A rank's part in one broadcast.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Broadcast {
-    pub(super) line: Line,
+    pub(super) line: RankLine,
     pub(super) bytes: u64,
     pub(super) way: BroadcastAlgorithm,
 }
@@ -73,19 +73,19 @@ impl Broadcast {
         }
     }
 
-    fn part(&self, index: usize) -> Part {
+    fn part(&self, index: usize) -> WorkPart {
         match self.way {
-            BroadcastAlgorithm::Binomial => Part::Schedule(self.binomial()),
-            BroadcastAlgorithm::ScatterRing if index == 0 => Part::Schedule(self.scatter()),
+            BroadcastAlgorithm::Binomial => WorkPart::Schedule(self.binomial()),
+            BroadcastAlgorithm::ScatterRing if index == 0 => WorkPart::Schedule(self.scatter()),
             BroadcastAlgorithm::ScatterRing => {
-                Part::Chains(Chains { own: None, receives: 1, sends: 1, throttle: Throttle::NONE })
+                WorkPart::Chains(Chains { own: None, receives: 1, sends: 1, throttle: Throttle::NONE })
             }
         }
     }
 
     /// One side of step `index` of the ring, from 1 on.
     fn message(&self, index: usize, side: Side) -> Message {
-        let Line { size, me, .. } = self.line;
+        let RankLine { size, me, .. } = self.line;
         let (peer, block) = match side {
             Side::Send => (me + 1, me + size + 1 - index),
             Side::Receive => (me + size - 1, me + size - index),
@@ -144,7 +144,7 @@ impl Broadcasts {
 }
 
 impl Workload for Broadcasts {
-    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+    fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         self.find(rank, part).map(|(broadcast, index)| broadcast.part(index))
     }
 
@@ -159,7 +159,7 @@ impl Workload for Broadcasts {
 #[cfg(test)]
 mod tests {
     use crate::collectives::Rates;
-    use crate::sim::machine::Line as Cost;
+    use crate::sim::machine::CostLine as Cost;
     use crate::sim::{self, Machine};
     use tributary::Topology;
 
@@ -172,7 +172,7 @@ mod tests {
         let path = sim::machine::Path { short: cost, eager: cost, rendezvous: cost, short_limit: 0 };
         let machine = Machine { paths: [path; 3], ..Machine::free() };
         for (size, bytes) in [(2, 64), (8, 4096), (32, 32_768)] {
-            let line = |me| Line { first: 0, stride: 1, size, me };
+            let line = |me| RankLine { first: 0, stride: 1, size, me };
             let broadcast = |me| Broadcast { line: line(me), bytes, way: BroadcastAlgorithm::ScatterRing };
             let all = Broadcasts((0..size).map(|me| vec![broadcast(me)]).collect());
             let end = sim::run(&machine, &Topology::blocks(size, 1).unwrap(), &all, 0, |_| {}).unwrap().end() as f64;

@@ -22,7 +22,7 @@ pub(super) enum Collective {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct GridCase {
     collective: Collective,
     algorithm: String,
     ranks: usize,
@@ -105,7 +105,8 @@ impl Run<'_> {
 
 /// The time without groups over that with the best number of groups.
 pub(super) fn speedup(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Case { collective, algorithm, ranks, ranks_per_node, bytes, segment, grouped_segment, groups } = with.read()?;
+    let GridCase { collective, algorithm, ranks, ranks_per_node, bytes, segment, grouped_segment, groups } =
+        with.read()?;
     let machine = context.machine("grid5000-graphene")?;
     let topology = Topology::blocks(ranks, ranks_per_node)?;
     let segment = segment.unwrap_or(bytes.next_multiple_of(8));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::places::{InMemory, Messages, Places};
-use super::ring::{Entry, Place, Ring, bytes_at};
+use super::ring::{Entry, MessagePlace, Ring, bytes_at};
 use crate::access::pairs::PairCursor;
 use crate::access::{Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
@@ -51,7 +51,7 @@ struct NodeSender<'a> {
     flows: Vec<UpcomingMessages>,
     agenda: Agenda,
     /// The messages of this round, by aggregator.
-    now: BTreeMap<usize, Place>,
+    now: BTreeMap<usize, MessagePlace>,
 }
 
 /// The cursor over the messages to or from one aggregator.
@@ -131,7 +131,7 @@ impl<'a> NodeMember<'a> {
     }
 
     /// The place of the message of a span, once it is published.
-    fn place(&self, span: Span) -> Option<Place> {
+    fn place(&self, span: Span) -> Option<MessagePlace> {
         self.entry(aggregator_at(span.offset)).place((self.call, self.round))
     }
 
@@ -285,7 +285,7 @@ impl<'a> NodeSender<'a> {
             let Some(window) = flow.window(domains) else { continue };
             let len = flow.pass(&window).bytes;
             let left_out = left_out.next(&self.messages[id].left_out).map_or(0, |(_, bytes)| bytes);
-            self.now.insert(flow.aggregator(), Place { at: 0, origin: *position, len, wanted: len + left_out });
+            self.now.insert(flow.aggregator(), MessagePlace { at: 0, origin: *position, len, wanted: len + left_out });
             *position += len;
             shares.push(Share { aggregator: ReceiverIndex(flow.aggregator()), len });
             self.agenda.schedule(id, flow, domains);

@@ -15,7 +15,7 @@ use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;
 use crate::engine::lists::flow::Flow;
 use crate::engine::two_layer::LocalPlan;
-use crate::engine::two_layer::merge::{Merged, Part};
+use crate::engine::two_layer::merge::{MergeStep, Merged};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Group;
@@ -118,15 +118,15 @@ fn merge(local_plan: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
         let (mut position, mut left_out, mut twice) = (0, 0, PairEncoder::default());
         for part in merged.parts() {
             match part {
-                Part::Bytes { member, len, left_out: true } => {
+                MergeStep::Bytes { member, len, left_out: true } => {
                     placing.entry(member).or_default().push(Extent { offset: position - len, len }, true);
                     left_out += len;
                 }
-                Part::Bytes { member, len, left_out: false } => {
+                MergeStep::Bytes { member, len, left_out: false } => {
                     placing.entry(member).or_default().push(Extent { offset: position, len }, false);
                     position += len;
                 }
-                Part::End => {
+                MergeStep::End => {
                     placing.values_mut().for_each(PlacesBuilder::cut);
                     twice.push((0, left_out));
                     left_out = 0;

@@ -56,7 +56,7 @@ pub struct Entry<'a> {
 
 /// The place of a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct MessagePlace {
     /// Offset in the ring.
     pub at: usize,
     /// The position of its first byte (see [`super::places`]).
@@ -83,7 +83,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Publishes the place of the message of a round. Called by the local aggregator.
-    pub fn publish(&self, (call, round): (u64, u64), place: Place) {
+    pub fn publish(&self, (call, round): (u64, u64), place: MessagePlace) {
         self.at.store(place.at as u64, Ordering::Relaxed);
         self.origin.store(place.origin, Ordering::Relaxed);
         self.len.store(place.len, Ordering::Relaxed);
@@ -96,9 +96,9 @@ impl<'a> Entry<'a> {
 
     /// The place of the message of a round, once it is published. Called by a member that has bytes in the message and has not
     /// counted them yet, so the entry does not change.
-    pub fn place(&self, (call, round): (u64, u64)) -> Option<Place> {
+    pub fn place(&self, (call, round): (u64, u64)) -> Option<MessagePlace> {
         let known = self.call.load(Ordering::Acquire) == call && self.round.load(Ordering::Acquire) == round;
-        known.then(|| Place {
+        known.then(|| MessagePlace {
             at: self.at.load(Ordering::Relaxed) as usize,
             origin: self.origin.load(Ordering::Relaxed),
             len: self.len.load(Ordering::Relaxed),
@@ -203,7 +203,7 @@ impl Ring {
     }
 
     /// The message to an aggregator, without a copy. A drop frees its room.
-    pub fn message(&mut self, group: &Group, aggregator: usize, place: Place) -> Bytes {
+    pub fn message(&mut self, group: &Group, aggregator: usize, place: MessagePlace) -> Bytes {
         let Some(room) = self.rooms.iter_mut().find(|room| room.aggregator == aggregator) else { return Bytes::new() };
         let sent = Arc::new(());
         room.state = RoomState::Sent(sent.clone());

@@ -19,14 +19,14 @@ const PATTERNS: [&str; 6] = [
 ];
 
 /// A write on pretended nodes.
-pub struct Case {
+pub struct PretendedWrite {
     /// What is written.
     pub write: Write,
     /// The number of ranks of each node.
     pub per_node: usize,
 }
 
-impl Case {
+impl PretendedWrite {
     /// What is written.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Case {
 ///
 /// # Errors
 /// A named pattern that does not exist, or not on so many ranks; no captures in a folder; ranks per node that do not divide.
-pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<Case>, Vec<String>), Failure> {
+pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<PretendedWrite>, Vec<String>), Failure> {
     let nodes = nodes(&options.measured.ranks_per_node, ranks)?;
     let (mut written, mut left_out) = (Vec::new(), Vec::new());
     for write in Write::all(&options.patterns, &options.captures, &PATTERNS)? {
@@ -59,7 +59,7 @@ pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<Case>, Vec<Str
             },
         }
     }
-    let on = |write: &Write, per_node| Case { write: write.clone(), per_node };
+    let on = |write: &Write, per_node| PretendedWrite { write: write.clone(), per_node };
     Ok((written.iter().flat_map(|write| nodes.iter().map(move |&per_node| on(write, per_node))).collect(), left_out))
 }
 

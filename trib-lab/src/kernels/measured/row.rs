@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use trib::compare::statistics::median;
 use tributary::Hints;
 
-use super::cases::Case;
+use super::cases::PretendedWrite;
 use super::turns::{AUTO, Timed, Times};
 use crate::cli::kernels::Measured;
 
@@ -44,7 +44,7 @@ impl std::fmt::Display for Manner {
 
 /// The times of one write.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Row {
+pub struct MeasuredTimes {
     /// How it was measured.
     pub manner: Manner,
     /// The MPI library, or `threads`.
@@ -63,16 +63,16 @@ pub struct Row {
     pub again: Times,
 }
 
-impl Row {
+impl MeasuredTimes {
     /// The row of a case.
-    pub fn new(manner: Manner, library: &str, case: &Case, ranks: usize, timed: Timed) -> Self {
+    pub fn new(manner: Manner, library: &str, case: &PretendedWrite, ranks: usize, timed: Timed) -> Self {
         let Timed { chosen, first, again } = timed;
         let (library, pattern, nodes) = (library.to_string(), case.write.name.clone(), ranks / case.per_node);
         Self { manner, library, pattern, nodes, ranks, chosen, first, again }
     }
 
     /// Whether it is the row of this case.
-    pub fn is_of(&self, library: &str, case: &Case, ranks: usize) -> bool {
+    pub fn is_of(&self, library: &str, case: &PretendedWrite, ranks: usize) -> bool {
         let own = (self.library.as_str(), self.pattern.as_str(), self.nodes, self.ranks);
         own == (library, case.write.name.as_str(), ranks / case.per_node, ranks)
     }

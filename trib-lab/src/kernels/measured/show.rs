@@ -7,7 +7,7 @@ use trib::compare::statistics::geometric_mean;
 use trib::document::{self, Table};
 use trib::{Failure, listing};
 
-use super::row::{Chance, Ratio, Row, over_best};
+use super::row::{Chance, MeasuredTimes, Ratio, over_best};
 use super::turns::Times;
 
 /// The comments around the table of a document.
@@ -40,7 +40,7 @@ fn sum<'a>(all: impl IntoIterator<Item = &'a Times>) -> Sum {
     }
 }
 
-fn sentence(rows: &[Row]) -> String {
+fn sentence(rows: &[MeasuredTimes]) -> String {
     let percent = (NEAR - 1.0) * 100.0;
     let Sum { cases, near, slower, worst, mean } = sum(rows.iter().map(|row| &row.first));
     let gains: Vec<f64> = rows.iter().filter_map(|row| Some(row.over_default()?.median.recip())).collect();
@@ -50,7 +50,7 @@ fn sentence(rows: &[Row]) -> String {
          more (with 95 % confidence each); {mean:.2} times as long on the geometric mean, at worst {worst:.2} times. It is \
          {gain:.2} times as fast as balanced."
     );
-    let chances: Vec<Chance> = rows.iter().filter_map(Row::chance).collect();
+    let chances: Vec<Chance> = rows.iter().filter_map(MeasuredTimes::chance).collect();
     let same = || chances.iter().map(|chance| chance.same);
     if let (Some(least), Some(most)) = (same().reduce(f64::min), same().reduce(f64::max)) {
         let near = |ratio: fn(&Chance) -> f64| chances.iter().filter(|chance| ratio(chance) <= NEAR).count();
@@ -85,7 +85,7 @@ const HEAD: [&str; 10] = [
     "again: auto / best",
 ];
 
-fn cells(row: &Row) -> [String; 10] {
+fn cells(row: &MeasuredTimes) -> [String; 10] {
     let dash = || "-".to_string();
     let shown = |ratio: Ratio| format!("{:.2} ({:.2}-{:.2})", ratio.median, ratio.least, ratio.most);
     let best = over_best(&row.first);
@@ -104,7 +104,7 @@ fn cells(row: &Row) -> [String; 10] {
 }
 
 /// As a table for a terminal.
-pub fn text(rows: &[Row], left_out: &[String]) -> String {
+pub fn text(rows: &[MeasuredTimes], left_out: &[String]) -> String {
     let mut table = listing::page(HEAD);
     rows.iter().for_each(|row| {
         table.add_row(cells(row));
@@ -114,7 +114,7 @@ pub fn text(rows: &[Row], left_out: &[String]) -> String {
 }
 
 /// As JSON.
-pub fn object(rows: &[Row], left_out: &[String]) -> Value {
+pub fn object(rows: &[MeasuredTimes], left_out: &[String]) -> Value {
     let of = |sum: Sum| {
         let Sum { cases, near, slower, worst, mean } = sum;
         json!({ "cases": cases, "within_5_percent": near, "surely_slower": slower, "worst": worst, "mean": mean })
@@ -139,11 +139,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`check`], or those of the operating system.
-pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+pub fn write(path: &Path, rows: &[MeasuredTimes]) -> Result<(), Failure> {
     document::write(path, &[table(rows)])
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[MeasuredTimes]) -> Table {
     let alignment = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:", "--:"];
     Table::of((BEGIN, END), &sentence(rows), [&HEAD, &alignment], rows.iter().map(cells))
 }

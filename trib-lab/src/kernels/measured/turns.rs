@@ -15,10 +15,10 @@ use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
 
-use super::cases::Case;
+use super::cases::PretendedWrite;
 use super::passes::Passes;
 use crate::cli::kernels::Measured;
-use crate::kernels::case::{DEFAULT, others};
+use crate::kernels::simulated_write::{DEFAULT, others};
 
 /// The choice that is judged.
 pub const AUTO: &str = "auto";
@@ -39,7 +39,7 @@ pub struct Timed {
 /// A case that is measured.
 pub struct Turns<'a> {
     /// The case.
-    pub case: &'a Case,
+    pub case: &'a PretendedWrite,
     /// What is written.
     pub pattern: &'a dyn Pattern,
     /// The hints that all choices share.

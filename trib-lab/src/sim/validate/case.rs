@@ -11,7 +11,7 @@ const ITERATIONS: u32 = 20;
 
 /// An exchange in which all ranks, on one node, send to some of them.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct ValidatedExchange {
     pub ranks: usize,
     pub receivers: usize,
     pub kernel: &'static Kernel,
@@ -24,24 +24,25 @@ pub struct Case {
 
 /// Cases of up to `most` ranks. Small and large messages of two kernels on 2, 4, 8 and 16 ranks are fitted; all others are
 /// predicted.
-pub fn all(most: usize, quick: bool) -> Vec<Case> {
+pub fn all(most: usize, quick: bool) -> Vec<ValidatedExchange> {
     let fitted = grid(&["ascending_isend", "ascending_issend"], &[2, 4, 8, 16], &[1, 2], &[64, 8192], true);
     let others = grid(&["balanced", "pairwise"], &[2, 4, 8, 16], &[2], &[64, 2048], false);
     let counts = grid(&["ascending_isend", "ascending_issend"], &[3, 6, 12], &[3], &[512, 4096], false);
     let large = grid(&["spread_out"], &[2, 6, 16], &[1, 4], &[16384], false);
     let all = [fitted, others, counts, large].into_iter().flatten();
-    let fits = |case: &Case| case.ranks <= most && case.receivers <= case.ranks;
-    let few = |case: &Case| !quick || (case.bytes < 8192 && !case.kernel.coupled);
+    let fits = |case: &ValidatedExchange| case.ranks <= most && case.receivers <= case.ranks;
+    let few = |case: &ValidatedExchange| !quick || (case.bytes < 8192 && !case.kernel.coupled);
     all.filter(fits).filter(few).collect()
 }
 
-fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], fitted: bool) -> Vec<Case> {
+fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], fitted: bool) -> Vec<ValidatedExchange> {
     let kernels = KERNELS.iter().copied().filter(|kernel| kernels.contains(&kernel.name));
     let mut cases = Vec::new();
     for kernel in kernels {
         for &ranks in ranks {
             for &receivers in receivers {
-                let case = |&bytes| Case { ranks, receivers, kernel, bytes, iterations: ITERATIONS, fitted };
+                let case =
+                    |&bytes| ValidatedExchange { ranks, receivers, kernel, bytes, iterations: ITERATIONS, fitted };
                 cases.extend(bytes.iter().map(case));
             }
         }
@@ -49,7 +50,7 @@ fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], f
     cases
 }
 
-impl Case {
+impl ValidatedExchange {
     /// The schedule of `rank` in one iteration; empty if it takes no part. Messages are contiguous in the send buffer by
     /// receiver, and in the receive buffer by sender.
     pub fn schedule(&self, rank: Rank) -> Schedule {

@@ -8,7 +8,7 @@ use tributary::fabric::Buffers;
 use tributary::schedule::{Buffer, ReduceOp, Schedule};
 use tributary::{Endpoint, Error};
 
-use super::case::Case;
+use super::case::ValidatedExchange;
 
 /// Number of runs before the measurements.
 const WARM_UP: u64 = 2;
@@ -18,7 +18,7 @@ const WARM_UP: u64 = 2;
 ///
 /// # Errors
 /// Those of the fabric.
-pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<Vec<f64>, Error> {
+pub fn all(endpoint: &mut Endpoint, cases: &[ValidatedExchange], repetitions: u64) -> Result<Vec<f64>, Error> {
     let waiting = endpoint.waiting().clone();
     let mut least = vec![u64::MAX; cases.len()];
     for repetition in 0..WARM_UP + repetitions {
@@ -34,7 +34,7 @@ pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<
 }
 
 /// Nanoseconds of all iterations of a case on this rank. The allreduce makes all ranks begin at about the same time.
-fn once(endpoint: &mut Endpoint, case: &Case) -> Result<u64, Error> {
+fn once(endpoint: &mut Endpoint, case: &ValidatedExchange) -> Result<u64, Error> {
     let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
     let schedules: Vec<Schedule> = (0..case.iterations).map(|_| case.schedule(rank)).collect();
     let mut buffers = Buffers::default();

@@ -30,7 +30,7 @@ use tributary_lab::sim::Machine;
 
 use super::descent::{Comparison, Parameter, descend};
 use crate::cli::sim::ValidateOptions;
-use case::Case;
+use case::ValidatedExchange;
 
 /// The machine from which the fit starts.
 const MACHINE: &str = "laptop";
@@ -57,7 +57,7 @@ const PARAMETERS: [Parameter; 5] = [
 struct Validation {
     fabric: &'static str,
     machine: Machine,
-    cases: Vec<Case>,
+    cases: Vec<ValidatedExchange>,
     measured: Vec<f64>,
     comparison: Comparison,
 }
@@ -104,11 +104,11 @@ fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
 fn finish(
     options: &ValidateOptions,
     fabric: &'static str,
-    cases: Vec<Case>,
+    cases: Vec<ValidatedExchange>,
     measured: Vec<f64>,
 ) -> Result<(), Failure> {
     let cores = processors();
-    let simulate = |machine: &Machine, of: &dyn Fn(&Case) -> bool| -> Result<Comparison, Failure> {
+    let simulate = |machine: &Machine, of: &dyn Fn(&ValidatedExchange) -> bool| -> Result<Comparison, Failure> {
         let chosen = || cases.iter().zip(&measured).filter(|(case, _)| of(case));
         let seconds = chosen().map(|(case, _)| case.simulated(machine, cores)).collect::<Result<Vec<_>, _>>()?;
         Ok(Comparison::of(seconds, chosen().map(|(_, seconds)| *seconds)))

@@ -18,7 +18,7 @@ fn parameters(validation: &Validation) -> Vec<(&'static str, f64)> {
 
 fn json(validation: &Validation, cores: usize) -> Result<(), Failure> {
     let rows = validation.cases.iter().zip(&validation.measured).zip(&validation.comparison.seconds);
-    let row = |(((case, measured), simulated), error): (((&super::Case, &f64), &f64), &f64)| {
+    let row = |(((case, measured), simulated), error): (((&super::ValidatedExchange, &f64), &f64), &f64)| {
         serde_json::json!({
             "ranks": case.ranks, "receivers": case.receivers, "kernel": case.kernel, "bytes": case.bytes,
             "iterations": case.iterations, "fitted": case.fitted, "measured": measured, "simulated": simulated,

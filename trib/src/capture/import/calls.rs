@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tributary::engine::capture::{Call, Header, Outcome};
+use tributary::engine::capture::{Call, CallOutcome, Header};
 use tributary::engine::{Direction, Path, Seconds};
 use tributary::{BufferLayout, CallReport, Error, Extent, Extents};
 
@@ -86,7 +86,7 @@ fn nodes(traces: &[Trace], ranks: usize) -> Vec<(usize, usize)> {
 }
 
 /// What came of the calls, as far as a trace says it.
-pub fn outcomes(module: Module, calls: &[Window]) -> Vec<Outcome> {
+pub fn outcomes(module: Module, calls: &[Window]) -> Vec<CallOutcome> {
     let outcome = |(number, call): (u64, &Window)| {
         let bytes = call.segments.iter().map(|(_, segment)| segment.len).sum();
         let writes = call.direction == Direction::Write;
@@ -103,7 +103,7 @@ pub fn outcomes(module: Module, calls: &[Window]) -> Vec<Outcome> {
             seconds: Seconds { total: call.end - call.start, ..Seconds::default() },
             ..CallReport::default()
         };
-        Outcome { call: number, direction: call.direction.name().to_string(), report: Some(report), error: None }
+        CallOutcome { call: number, direction: call.direction.name().to_string(), report: Some(report), error: None }
     };
     (0..).zip(calls).map(outcome).collect()
 }

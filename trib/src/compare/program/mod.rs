@@ -18,7 +18,7 @@ use crate::cli::compare::CompareOptions;
 use crate::launcher::Family;
 use crate::sweep::processors;
 use contender::Contender;
-use outcome::Outcome;
+use outcome::ProgramOutcome;
 use runs::Runs;
 pub use runs::{INSIDE, seconds_inside};
 use start::Start;
@@ -74,7 +74,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Outcome::of(options, turns).print(options.json)
+    ProgramOutcome::of(options, turns).print(options.json)
 }
 
 /// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.

@@ -14,7 +14,7 @@ use crate::{Failure, listing, say};
 
 /// The runs of all ways; the ratios are other ways' divided by ours.
 #[derive(Debug, Serialize)]
-pub struct Outcome<'a> {
+pub struct ProgramOutcome<'a> {
     command: &'a [String],
     pairs: u64,
     ranks: usize,
@@ -38,7 +38,7 @@ struct Peer {
     runs: Runs,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> ProgramOutcome<'a> {
     /// What was measured; one of the turns is ours.
     pub fn of(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
         let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);

@@ -15,7 +15,7 @@ use crate::cli::compare::CompareOptions;
 use crate::compare::mpi::{self, Mpi};
 use crate::compare::variant::{self, INDEPENDENT};
 use crate::compare::{build, process, task};
-use crate::hosts::{self, Place};
+use crate::hosts::{self, RunPlace};
 use crate::launcher::command::Ready;
 use crate::launcher::library::library;
 use crate::launcher::{self, Family, Launcher};
@@ -32,7 +32,7 @@ pub struct Start<'a> {
     prepare: Option<&'a str>,
     timer: Option<&'a Regex>,
     launcher: Option<&'static Launcher>,
-    place: Place,
+    place: RunPlace,
     /// Ranks of the command where that must be known: on hosts.
     ranks: u64,
     /// Where each run has a folder.
@@ -59,9 +59,9 @@ impl<'a> Start<'a> {
             None => (launcher::of(&words[0])?, 1),
             Some(hosts) => (Some(mpi::check_launcher(&words[0])?), ranks_on(hosts, words)?),
         };
-        let place = match measure.hosts.map(|_| Place::of(measure)).transpose()? {
-            Some(place @ Place::Emulated(_)) => place,
-            None => Place::Here,
+        let place = match measure.hosts.map(|_| RunPlace::of(measure)).transpose()? {
+            Some(place @ RunPlace::Emulated(_)) => place,
+            None => RunPlace::Here,
             Some(_) => {
                 return Err(Failure::new(
                     "hosts: a program of yours cannot have pretended ones; allowed: root, or no --hosts",

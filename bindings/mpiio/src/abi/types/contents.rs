@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use tributary::Error;
-use tributary_abi::{self as ffi, MISSING, Row};
+use tributary_abi::{self as ffi, HandleArray, MISSING};
 
 use super::super::{MPI_Datatype, check, datatype_null};
 use super::Combiner;
@@ -55,7 +55,7 @@ impl Contents {
     pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
         let envelope = envelope(datatype)?;
         let combiner = Combiner::of(envelope.combiner)?;
-        let lists = if combiner.is_predefined() { Lists::default() } else { envelope.lists(datatype)? };
+        let lists = if combiner.is_predefined() { ConstructorLists::default() } else { envelope.lists(datatype)? };
         Ok(Self {
             combiner,
             integers: lists.integers.into_iter(),
@@ -164,28 +164,28 @@ fn small_envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
 }
 
 #[derive(Default)]
-struct Lists {
+struct ConstructorLists {
     integers: Vec<c_int>,
     addresses: Vec<ffi::MPI_Aint>,
     large: Vec<ffi::MPI_Count>,
-    types: Row<MPI_Datatype>,
+    types: HandleArray<MPI_Datatype>,
 }
 
 impl Envelope {
     /// The arguments of a datatype that is not predefined, whose envelope this is.
-    fn lists(&self, datatype: MPI_Datatype) -> Result<Lists, Error> {
-        let mut lists = Lists {
+    fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
+        let mut lists = ConstructorLists {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: Row::of(datatype_null(), self.types),
+            types: HandleArray::of(datatype_null(), self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)
     }
 }
 
-impl Lists {
+impl ConstructorLists {
     fn fill(&mut self, datatype: MPI_Datatype) -> Result<(), Error> {
         let lengths = [self.integers.len(), self.addresses.len(), self.large.len(), self.types.len()];
         let [integers, addresses, large, types] = lengths.map(|length| length as ffi::MPI_Count);

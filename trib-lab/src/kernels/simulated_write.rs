@@ -12,11 +12,11 @@ use tributary::hints::DriverName;
 use tributary::{Extents, Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile, costs,
+    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, SharedFile, costs,
 };
 use tributary_lab::sim::{self, Machine};
 
-use super::Row;
+use super::KernelTimes;
 use super::write::Write;
 
 /// The default without `auto`, with its own throttle.
@@ -28,7 +28,7 @@ pub fn others() -> impl Iterator<Item = &'static str> {
 }
 
 /// A write on nodes of a machine.
-pub struct Case {
+pub struct SimulatedWrite {
     machine: Machine,
     name: String,
     nodes: usize,
@@ -130,7 +130,7 @@ fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
     all
 }
 
-impl Case {
+impl SimulatedWrite {
     /// Prepares a case.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Case {
     ///
     /// # Errors
     /// Those of the pattern, the hints and the simulator.
-    pub fn row(&self, choices: &[String]) -> Result<Row, Failure> {
+    pub fn row(&self, choices: &[String]) -> Result<KernelTimes, Failure> {
         let counted = self.counted()?;
         let per_node = self.topology.ranks_on(0);
         let seconds = |hints: &str| self.seconds(&counted, hints);
@@ -169,7 +169,7 @@ impl Case {
                 Ok((predicted, seconds(&hints)?.1))
             })
             .collect::<Result<_, Failure>>()?;
-        Ok(Row {
+        Ok(KernelTimes {
             machine: self.machine.name.clone(),
             pattern: self.name.clone(),
             nodes: self.nodes,
@@ -185,7 +185,8 @@ impl Case {
     fn counted(&self) -> Result<(SharedFile, Arc<MessageCounts>), Failure> {
         let (written, range) = (&self.written, self.written.range()?);
         let file = SharedFile::of(&self.topology, &self.hints, range)?;
-        let division = Division { domains: file.domains.clone(), range, sample: self.sample, lists: Lists::Packed };
+        let division =
+            Division { domains: file.domains.clone(), range, sample: self.sample, lists: MetadataForm::Packed };
         let (stand_in, extents) = (|rank| written.stand_in(rank), |rank| written.extents(rank));
         let counts = MessageCounts::gather_all(written.ranks(), vec![division], stand_in, extents, || ())?.pop();
         let counts = counts.ok_or_else(|| Failure::new("counts: none; allowed: those of one division"))?;
