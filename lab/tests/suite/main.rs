@@ -17,6 +17,7 @@ mod log_gops;
 mod machines;
 mod one_port;
 mod payload;
+mod same_messages;
 mod sim_all_to_many;
 mod sim_closed_forms;
 mod sim_collective_write;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::costly_paths::costly_paths;
+use crate::same_messages::{self, sends_what_is_simulated};
 use tributary::access::Extents;
 use tributary::exchange::{Exchange, KERNELS, PAIRWISE, RankList, ReceiverIndex, Transfer as Piece};
 use tributary::hints::DriverName;
@@ -313,4 +314,11 @@ fn only_drivers_of_servers_are_simulated() {
         let error = Hints::parse(hints).and_then(|hints| SharedFile::of(&topology(), &hints, (0, 1))).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }
+}
+
+#[test]
+fn threads_send_what_is_simulated() {
+    let directory = tempfile::tempdir().unwrap();
+    let rank = |transport| sends_what_is_simulated(transport, directory.path());
+    tributary::fabric::threads::run(same_messages::RANKS, rank).unwrap();
 }
