@@ -97,6 +97,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::shared::HostsAre;
     use crate::fabric::threads;
     use std::pin::pin;
 
@@ -107,7 +108,7 @@ mod tests {
                 let mut endpoint = Endpoint::new(transport);
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
-                    endpoint.share(0, 1 << 20).await.unwrap();
+                    endpoint.find_hosts(HostsAre::Real, (0, 1 << 20)).await.unwrap();
                     assert!(applies_to(&endpoint));
                     for round in 0..20u64 {
                         let rank = endpoint.rank() as u64;

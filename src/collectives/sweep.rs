@@ -166,6 +166,7 @@ pub fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::shared::HostsAre;
     use crate::fabric::threads;
     use std::pin::pin;
 
@@ -191,8 +192,10 @@ mod tests {
                 let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
                 waiting.wait(pin!(async {
                     // Consecutive ranks on a host, and ranks in turn.
-                    for (key, label) in [(1, me / here), (2, me % ranks.div_ceil(here))] {
-                        let hosts = endpoint.find_hosts(key, Some(label), (0, 0), |_| false).await.unwrap();
+                    for label in [me / here, me % ranks.div_ceil(here)] {
+                        let offer = endpoint.offer(true, (0, 0)).on(label);
+                        let all = endpoint.all_whereabouts(offer.whereabouts).await.unwrap();
+                        let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
                         assert_eq!(hosts.leaders().len(), ranks.div_ceil(here));
                         for round in 0..20u64 {
                             let mut lanes = [me as u64 + round, 100 - me as u64, me as u64];

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use super::failure::Failure;
-use super::shared::{Grouped, Hosts, Shared, Watch};
+use super::shared::{Grouped, Hosts, HostsAre, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Pending, Waiting, pause};
 use crate::error::{Error, Result};
@@ -79,26 +79,20 @@ impl std::ops::AddAssign for Traffic {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
-    sharing: Sharing,
     grouped: Option<Grouped>,
-    /// The result of [`Endpoint::find_hosts`], with its key.
-    hosts: Option<(usize, Arc<Hosts>)>,
+    /// The hosts in use, and what they are.
+    hosts: Option<(HostsAre, Arc<Hosts>)>,
+    /// The label of each rank's real host, once all are known.
+    labels: Option<Arc<[usize]>>,
     /// The nodes of the ranks, once they are known.
     topology: Option<Topology>,
-}
-
-/// Whether all ranks share memory.
-enum Sharing {
-    Untried,
-    /// [`Endpoint::share`] was called; with memory if all ranks are on one host.
-    Tried(Option<Arc<Shared>>),
 }
 
 impl Endpoint {
     /// The endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
-        Self { transport, waiting, sharing: Sharing::Untried, grouped: None, hosts: None, topology: None }
+        Self { transport, waiting, grouped: None, hosts: None, labels: None, topology: None }
     }
 
     /// From here on, messages between nodes of `topology` are counted as such.
@@ -132,24 +126,13 @@ impl Endpoint {
         self.transport.sends_in_place() && !self.waiting.failure().returns()
     }
 
-    /// The memory that all ranks share; `None` unless [`Endpoint::share`] found them on one host.
+    /// The memory that all ranks share; `None` unless they were found on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
         self.shared_ref().cloned()
     }
 
     pub(super) fn shared_ref(&self) -> Option<&Arc<Shared>> {
-        match &self.sharing {
-            Sharing::Tried(shared) => shared.as_ref(),
-            Sharing::Untried => None,
-        }
-    }
-
-    pub(super) fn is_sharing_tried(&self) -> bool {
-        matches!(self.sharing, Sharing::Tried(_))
-    }
-
-    pub(super) fn set_shared(&mut self, shared: Option<Shared>) {
-        self.sharing = Sharing::Tried(shared.map(Arc::new));
+        self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here()
     }
 
     pub(super) fn grouped(&self) -> Option<&Grouped> {
@@ -160,22 +143,27 @@ impl Endpoint {
         self.grouped = Some(grouped);
     }
 
-    /// The hosts of the ranks; `None` before [`Endpoint::find_hosts`].
+    /// The hosts of the ranks, once they are found.
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
     }
 
-    /// Forgets the hosts: agreements no longer use them. Local; all ranks must call it.
-    pub fn forget_hosts(&mut self) {
-        self.hosts = None;
+    /// The label of each rank's host, once they are found, also if memory is not shared.
+    pub fn labels(&self) -> Option<&Arc<[usize]>> {
+        self.labels.as_ref()
     }
 
-    pub(super) fn hosts_by_key(&self) -> Option<&(usize, Arc<Hosts>)> {
+    /// From here on ranks share no memory. `labels` are those of their hosts. Local; all ranks must call it.
+    pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
+        (self.hosts, self.labels) = (None, Some(labels));
+    }
+
+    pub(super) fn found_hosts(&self) -> Option<&(HostsAre, Arc<Hosts>)> {
         self.hosts.as_ref()
     }
 
-    pub(super) fn set_hosts(&mut self, key: usize, hosts: Arc<Hosts>) {
-        self.hosts = Some((key, hosts));
+    pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, labels: Arc<[usize]>) {
+        (self.hosts, self.labels) = (Some((are, hosts)), Some(labels));
     }
 
     /// Lets MPI progress messages while this rank waits for a word in shared memory.

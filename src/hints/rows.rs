@@ -71,7 +71,8 @@ macro_rules! hints {
 
 hints! {
     /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; GPFS: two per node, or one where there is
-    /// one node or a placement; others: one per node). More than there are ranks, or than `cb_config_list` permits, is cut down.
+    /// one node or a placement; others: one per node, but where nodes are containers of one machine, at most one for each core
+    /// that all ranks share). More than there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system gives more to more (or fewer) writers than the default has.", ONLY_EXCHANGED;
     /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. `auto`: 16 MiB; on file systems

@@ -5,15 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tributary::collectives::allreduce;
-use tributary::engine::{Patience, alone};
+use tributary::engine::{Patience, Prelude, alone};
 use tributary::fabric::Waiting;
-use tributary::fabric::shared::Shared;
-use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_bindings::opening::decided_by;
@@ -60,7 +56,7 @@ struct Terms {
 #[derive(Debug, Serialize, Deserialize)]
 enum Decision {
     /// The engine opens it.
-    Take(Box<Terms>),
+    Take(Terms),
     /// MPI runs its calls, with the reason.
     Leave(String),
     /// All ranks get this error.
@@ -91,7 +87,9 @@ impl UnopenedFile {
     /// # Errors
     /// MPI's.
     pub fn connect(&mut self, path: &Path, function: &'static Function) -> Result<(), Error> {
-        let patience = self.patience(path, None);
+        let (rank, ranks) = self.rank;
+        let seconds = self.hints.as_ref().map_or(Hints::default().patience, |hints| hints.patience);
+        let patience = Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, (None, None));
         patience.begin(function.full_name());
         let made = std::mem::replace(&mut self.channel, Channel::World).open();
         patience.end();
@@ -108,13 +106,6 @@ impl UnopenedFile {
         Ok(())
     }
 
-    /// This rank's patience with the others, until the engine has opened the file. `here` is the memory that their agreements share.
-    fn patience(&self, path: &Path, here: Option<Arc<Shared>>) -> Arc<Patience> {
-        let (rank, ranks) = self.rank;
-        let seconds = self.hints.as_ref().map_or(Hints::default().patience, |hints| hints.patience);
-        Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, (here, None))
-    }
-
     /// How this rank waits, if it has an endpoint.
     pub fn waiting(&self) -> Option<Waiting> {
         match &self.channel {
@@ -128,36 +119,31 @@ impl UnopenedFile {
     /// # Errors
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
     pub async fn open(mut self, path: &Path, amode: c_int, function: &'static Function) -> Result<Runner, Error> {
-        let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
-        let waiting = endpoint.waiting().clone();
-        waiting.failure().set_returning(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
-        let patience = self.patience(path, endpoint.shared());
+        let endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
-        patience.begin_in(&waiting, function.full_name());
-        let came = waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await;
-        patience.end();
-        came?;
-        let [least, most, is_kept, decides, lowest, highest, is_told] = lanes;
+        // Usually all ranks have the same terms, and the engine opens the file at once.
+        let (taken, hints) = match &decision {
+            Decision::Take(Terms { path, hints }) => (path.as_path(), hints.clone()),
+            Decision::Leave(_) | Decision::Fail(_) => (path, Hints::default()),
+        };
+        let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike };
+        let opened = File::open_after(endpoint, (taken, function.full_name()), mode(amode), hints, &mut prelude).await;
+        let [least, most, is_kept, decides, .., is_told] = lanes;
         if is_told == 1 && has_all_ranks(self.rank.1) {
             job::is_told_by_all();
         }
+        let mut endpoint = match opened {
+            Ok(Err(endpoint)) => endpoint,
+            opened => return Ok(runner(opened.map(Result::ok), path, self.rank.0, is_kept == 1)),
+        };
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
-        // Usually all ranks have the same terms, and no broadcast is needed.
-        let is_same = decides == NOBODY && lowest == highest;
-        let root = if decides == NOBODY { 0 } else { decides as usize };
-        let decision = if is_same {
-            decision
-        } else {
-            waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await?
-        };
-        match decision {
-            Decision::Take(terms) => {
-                let Terms { path, hints } = *terms;
-                Ok(open(endpoint, &path, amode, hints, is_kept == 1).await)
-            }
+        let (waiting, root) = (endpoint.waiting().clone(), if decides == NOBODY { 0 } else { decides as usize });
+        let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
+        match decided? {
+            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
         }
@@ -177,7 +163,7 @@ impl UnopenedFile {
             }
             hints => {
                 let hints = hints.unwrap_or_default();
-                Decision::Take(Box::new(Terms { path: path.to_path_buf(), hints }))
+                Decision::Take(Terms { path: path.to_path_buf(), hints })
             }
         }
     }
@@ -201,15 +187,29 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Opens, with the engine, a file that MPI has opened. If the engine cannot, MPI runs the calls, and the first rank prints
-/// the reason. Collective.
+/// Whether all ranks take the same file on the same terms, by the agreed [`UnopenedFile::lanes`].
+fn are_alike(lanes: &[u64]) -> bool {
+    matches!(lanes, [least, most, _, NOBODY, lowest, highest, _] if least == most && lowest == highest)
+}
+
+/// The engine's mode.
+fn mode(amode: c_int) -> Mode {
+    if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update }
+}
+
+/// Opens, with the engine, a file that MPI has opened. Collective.
 pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
-    let mode = if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update };
-    let speaks = endpoint.rank() == 0;
-    match File::open_async(endpoint, path, mode, hints).await {
-        Ok(file) => Runner::Engine { file: Box::new(file), is_kept },
+    let rank = endpoint.rank();
+    runner(File::open_async(endpoint, path, mode(amode), hints).await.map(Some), path, rank, is_kept)
+}
+
+/// What runs the calls of a file that the engine has opened. If it could not, MPI does, and the first rank prints the reason.
+fn runner(opened: Result<Option<File>, Error>, path: &Path, rank: usize, is_kept: bool) -> Runner {
+    match opened {
+        Ok(Some(file)) => Runner::Engine { file: Box::new(file), is_kept },
+        Ok(None) => Runner::Mpi("the engine did not open it".to_string()),
         Err(error) => {
-            if speaks {
+            if rank == 0 {
                 tributary::say(format_args!("{} is left to MPI: {error}", path.display()));
             }
             Runner::Mpi(format!("the engine did not open it: {error}"))

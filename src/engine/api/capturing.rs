@@ -144,9 +144,11 @@ impl CaptureWriter {
                 complain(rank, &file, &why);
             }
         };
-        let opened = Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, Hints::default(), None).await;
+        let hints = Hints::default();
+        let opened = Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, hints, None, None).await;
         let setup = match opened {
-            Ok(setup) => setup,
+            Ok(Some(setup)) => setup,
+            Ok(None) => return Ok(endpoint),
             Err(why) => {
                 if rank == 0 {
                     end(Err(why));

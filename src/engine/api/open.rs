@@ -1,7 +1,7 @@
 //! Opening, synchronising and closing a file, and errors in place of a call.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::engine::patience::Patience;
 use crate::engine::record::diary::DiaryWriter;
 use crate::engine::record::report::{CallReport, FanIn};
 use crate::engine::setup::Setup;
+use crate::engine::setup::terms::Prelude;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, pool};
@@ -55,28 +56,56 @@ impl File {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
 
+    /// As [`File::open_async`], if ranks that agree on the `prelude` go on; gives the endpoint back if they do not. `name` stands
+    /// in a line that says that a rank waits. Collective, with the same operations and the same condition.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub async fn open_after(
+        endpoint: Endpoint,
+        (path, name): (&Path, &'static str),
+        mode: Mode,
+        hints: Hints,
+        prelude: &mut Prelude<'_>,
+    ) -> Result<std::result::Result<Self, Endpoint>> {
+        Self::opened_after(endpoint, (path.into(), name), mode, hints, Arc::new(SystemFiles), Some(prelude)).await
+    }
+
     async fn opened(
-        mut endpoint: Endpoint,
+        endpoint: Endpoint,
         path: PathBuf,
         mode: Mode,
         hints: Hints,
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
+        let opened = Self::opened_after(endpoint, (path, "the opening"), mode, hints, files, None).await?;
+        opened.map_err(|endpoint| Error::Internal { rank: endpoint.rank(), what: "no prelude has stopped".to_string() })
+    }
+
+    async fn opened_after(
+        mut endpoint: Endpoint,
+        (path, name): (PathBuf, &'static str),
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+        prelude: Option<&mut Prelude<'_>>,
+    ) -> Result<std::result::Result<Self, Endpoint>> {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
-        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), (None, None));
-        patience.begin_in(&waiting, "the opening");
-        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await;
+        let known = endpoint.shared();
+        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), (known, None));
+        patience.begin_in(&waiting, name);
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target, prelude))).await;
         patience.end();
-        let setup = setup?;
+        let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
         let mut file = Self::of(endpoint, setup, files, target);
         if target.is_some() {
             file.diary = Some(Box::new(DiaryWriter::new(file.endpoint.ranks())));
         }
-        Ok(file)
+        Ok(Ok(file))
     }
 
     /// The fan-in of the aggregators over all rounds of all calls so far; the same on all ranks. Collective.
@@ -224,5 +253,45 @@ impl File {
         // The first agreements of a write and of a read are the same.
         let memory = CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[]));
         self.call(&mut Call { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::threads;
+    use crate::schedule::ReduceOp::{Max, Sum};
+
+    /// Ranks that do not go on have made no file, know what was agreed, and have their endpoint; so do those that go on after them,
+    /// on one host, on several pretended ones, and without shared memory.
+    #[test]
+    fn a_prelude_opens_the_file_or_gives_the_endpoint_back() {
+        let directory = tempfile::tempdir().unwrap();
+        for (number, hints) in ["", "trib_ranks_per_node=2", "trib_shared_memory=disable"].into_iter().enumerate() {
+            let memory = if number < 2 { "trib_shared_memory=enable" } else { "" };
+            let hints = Hints::parse(&format!("{memory};{hints}")).unwrap();
+            let path = directory.path().join(format!("{number}"));
+            threads::run(5, |transport| {
+                let mut endpoint = Endpoint::new(transport);
+                let waiting = endpoint.waiting().clone();
+                waiting.wait(pin!(async {
+                    let is_alike = |lanes: &[u64]| lanes[0] == 4;
+                    // Before and after the hosts are known; then the file.
+                    for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
+                        let mut lanes = [(endpoint.rank() as u64).min(last), 1];
+                        let mut prelude = Prelude { ops: &[Max, Sum], lanes: &mut lanes, goes_on: is_alike };
+                        let (of, hints) = ((path.as_path(), "a test"), hints.clone());
+                        let opened = File::open_after(endpoint, of, Mode::Create, hints, &mut prelude).await.unwrap();
+                        assert_eq!((lanes, opened.is_ok()), ([last, 5], last == 4), "round {round}");
+                        endpoint = match opened {
+                            Ok(file) => file.close_async().await.unwrap(),
+                            Err(endpoint) => endpoint,
+                        };
+                        assert_eq!(path.exists(), round >= 2);
+                    }
+                }));
+            })
+            .unwrap();
+        }
     }
 }

@@ -5,7 +5,6 @@ pub(in crate::engine) mod terms;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::collectives::allgather;
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::capture::target::Target;
 use crate::engine::direction::Direction;
@@ -13,14 +12,14 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::paths::Rules;
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
-use crate::engine::setup::terms::{Created, OpenArguments};
+use crate::engine::setup::terms::{Created, OpenArguments, Prelude};
 use crate::engine::shared;
 use crate::engine::storage::Failure;
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Hosts, host};
+use crate::fabric::shared::{Hosts, HostsAre, Offer, Whereabouts};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -69,7 +68,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates, empties or opens the file on rank 0, and computes the rest. Collective.
+    /// Creates, empties or opens the file on rank 0, and computes the rest. `None` if the prelude does not go on. Collective: a
+    /// sweep; for the first file of an endpoint by messages, and an allreduce when the ranks of a host map memory.
     ///
     /// # Errors
     /// Bad hints, or the file cannot be made: the same on all ranks.
@@ -80,26 +80,21 @@ impl Setup {
         mode: Mode,
         hints: Hints,
         capture: Option<&Target>,
-    ) -> Result<Self> {
+        prelude: Option<&mut Prelude<'_>>,
+    ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
-        // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
-        let early = match endpoint.hosts().cloned() {
-            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
-            None => Err(terms::check_alike(endpoint, &asked, capture).await?),
+        let is_first = endpoint.labels().is_none();
+        let offer =
+            is_first.then(|| endpoint.offer(may_share(endpoint, &hints, true), (shared::CONTROL, shared::AREA)));
+        let whereabouts = offer.as_ref().map(|offer| offer.whereabouts);
+        let Some(agreed) = terms::agree_on_terms(endpoint, &asked, capture, whereabouts, prelude).await? else {
+            return Ok(None);
         };
-        // Only after the check: with different hints, not all ranks would take part.
-        if may_share(endpoint, &hints, false) {
-            endpoint.share(shared::CONTROL, shared::AREA).await?;
-        }
-        let hosts = find_hosts(endpoint, &hints).await?;
-        let topology = find_topology(endpoint, &hints).await?;
-        let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = match early {
-            Ok(created) => created,
-            Err(alike) => terms::create_on_first(endpoint, &asked, alike).await?,
-        };
+        // Only now: with different hints, not all ranks would take part.
+        let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
+        let topology = topology_of(endpoint, &hints)?;
+        let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = agreed.created;
         let driver = driver(name, &path);
-        // The same on all ranks, also where it fails: it depends on nothing else.
-        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let unit = driver.lock_unit(&layout);
         let by_host =
             hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
@@ -116,12 +111,20 @@ impl Setup {
             Switch::Automatic if layout.direct_from.is_some() => Hints { direct_write: Switch::Enable, ..hints },
             _ => hints,
         };
+        let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
+        let hints = match hints.cb_nodes {
+            None if several && name == DriverName::Posix => {
+                Hints { cb_nodes: of_cores(cores, &topology, &hints), ..hints }
+            }
+            _ => hints,
+        };
+        // The same on all ranks, also where it fails: it depends on nothing else.
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
-        let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
         let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
-        Ok(Self {
+        Ok(Some(Self {
             shares_in_nodes,
             path,
             mode,
@@ -135,7 +138,7 @@ impl Setup {
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
-        })
+        }))
     }
 
     /// Computes everything that needs neither a file nor messages, for planning at any scale: with the built-in costs, and a
@@ -270,40 +273,62 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     }
 }
 
-/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.
-async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
-    let ranks = endpoint.ranks();
-    let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
-    if meets {
-        endpoint.forget_hosts();
+/// How many aggregators there are at most if the hints do not say it: where hosts share a machine (containers), as many as all
+/// ranks have cores. One that waits for a core only adds messages. Hosts of their own have a core each.
+fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
+    let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
+    let count = (cores as usize).max(1);
+    (is_free && count < topology.nodes()).then_some(count)
+}
+
+/// Finds the hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory. `told` are this rank's
+/// offer and the whereabouts of all, for the first file of an endpoint. Collective.
+async fn find_hosts(
+    endpoint: &mut Endpoint,
+    hints: &Hints,
+    told: Option<(Offer, Vec<Whereabouts>)>,
+) -> Result<Option<Arc<Hosts>>> {
+    if !may_share(endpoint, hints, true) {
+        let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());
+        let labels = labels.or_else(|| endpoint.labels().cloned()).unwrap_or_default();
+        endpoint.share_nothing(labels);
+        return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), endpoint.ranks()))));
+    }
+    let are = match hints.ranks_per_node {
+        0 => HostsAre::Real,
+        each => HostsAre::Pretended(each),
+    };
+    let hosts = match told {
+        Some((offer, all)) => endpoint.settle(are, offer, &all).await?,
+        None => endpoint.find_hosts(are, (shared::CONTROL, shared::AREA)).await?,
+    };
+    if may_share(endpoint, hints, false) && endpoint.shared().is_some() {
         return Ok(None);
     }
-    if !may_share(endpoint, hints, true) {
-        endpoint.forget_hosts();
-        return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), ranks))));
-    }
-    // Simulated nodes are all on this host.
-    let label = endpoint.rank().checked_div(hints.ranks_per_node);
-    let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
-    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, (shared::CONTROL, shared::AREA), spins).await?;
     endpoint.waiting().waker().set_crowded(!hosts.spins());
     Ok(Some(hosts))
 }
 
-/// The topology that the hints simulate, or that of the fabric: an allgather of node labels per file, which ranks that share
-/// memory do not need. Collective.
-async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
-    if hints.ranks_per_node > 0 {
-        return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+/// The topology that the hints simulate, or that of the fabric. Local, once the hosts are found.
+fn topology_of(endpoint: &Endpoint, hints: &Hints) -> Result<Topology> {
+    let ranks = endpoint.ranks();
+    match endpoint.labels() {
+        _ if hints.ranks_per_node > 0 => Topology::blocks(ranks, hints.ranks_per_node),
+        Some(labels) if endpoint.shared().is_none() => Topology::listed(labels),
+        _ => Topology::blocks(ranks, ranks),
     }
-    if endpoint.shared().is_some() {
-        return Topology::blocks(endpoint.ranks(), endpoint.ranks());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_of_a_machine_have_no_more_aggregators_than_cores() {
+        let topology = Topology::blocks(16, 4).unwrap();
+        let count = |cores, hints| of_cores(cores, &topology, &Hints::parse(hints).unwrap());
+        assert_eq!([2.0, 0.5, 3.9].map(|cores| count(cores, "")), [Some(2), Some(1), Some(3)]);
+        assert_eq!([4.0, 16.0].map(|cores| count(cores, "")), [None, None]);
+        assert_eq!(["trib_placement=spread", "trib_ranks_per_node=4"].map(|hints| count(2.0, hints)), [None, None]);
     }
-    if let Some(hosts) = endpoint.hosts() {
-        return Topology::listed(hosts.labels());
-    }
-    let label = (endpoint.node_label() as u64).to_le_bytes();
-    let all = allgather(endpoint, &[], &label).await?;
-    let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
-    Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }

@@ -2,11 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::collectives::sweep::{Sweep, sweep, words};
-use crate::collectives::{agree, allreduce, broadcast};
+use crate::collectives::sweep::{Lanes, MAX_BODY, Sweep, sweep, words};
+use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
 use crate::engine::facts::tiling::Tiling;
@@ -14,7 +15,7 @@ use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Cores, Hosts, MAX_CONTRIBUTION};
+use crate::fabric::shared::{Cores, Hosts, MAX_CONTRIBUTION, Whereabouts};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
 use crate::schedule::ReduceOp;
@@ -75,30 +76,74 @@ fn differ() -> Error {
     differ.about(About::Terms)
 }
 
-/// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
-/// error. Collective.
-pub async fn check_alike(
+/// What a caller has ranks agree on with the terms of an opening.
+#[derive(Debug)]
+pub struct Prelude<'a> {
+    /// The operation of each lane.
+    pub ops: &'static [ReduceOp],
+    /// This rank's lanes; afterwards the results.
+    pub lanes: &'a mut [u64],
+    /// Whether the file is opened, by the results.
+    pub goes_on: fn(&[u64]) -> bool,
+}
+
+/// What all ranks know once they have agreed on the terms.
+pub struct AgreedTerms {
+    /// The file.
+    pub created: Created,
+    /// The whereabouts of all ranks, if they were told.
+    pub all: Option<Vec<Whereabouts>>,
+}
+
+/// With more ranks, their whereabouts are too long for a sweep.
+const MOST_TOLD: usize = 2048;
+
+/// Checks that all ranks open the same file with the same good hints, creates or opens it on rank 0, and tells all its properties.
+/// Ranks that were given different files or hints would wait for each other for ever; here they all get an error. `None` if the
+/// prelude does not go on. Collective: a sweep over the hosts, or by messages where they are not known.
+pub async fn agree_on_terms(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
     capture: Option<&Target>,
-) -> Result<Alike> {
-    let checked = arguments.hints.check(endpoint.ranks());
-    let (own, capture) = (arguments.fingerprint(), Target::fingerprint(capture));
-    let (min, max) = (ReduceOp::Min, ReduceOp::Max);
-    let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture, 0, 0, 0, 0, 0, 0];
-    let mut ops = [min, max, max, min, max, min, min, min, min, min, min];
-    lanes[5..].copy_from_slice(&Cores::here().lanes());
-    ops[5..].copy_from_slice(&Cores::OPS);
-    allreduce(endpoint, &ops, &mut lanes).await?;
-    let [least, most, bad, least_capture, most_capture, cores @ ..] = lanes;
-    if bad > 0 {
-        agree(endpoint, checked).await?;
-    }
-    if least != most {
-        return Err(differ());
-    }
-    let is_captured = captured(endpoint.rank(), [least_capture, most_capture]);
-    Ok(Alike { is_captured, cores: Cores::agreed(cores) })
+    whereabouts: Option<Whereabouts>,
+    prelude: Option<&mut Prelude<'_>>,
+) -> Result<Option<AgreedTerms>> {
+    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    let hosts = endpoint.hosts().cloned().unwrap_or_else(|| Arc::new(Hosts::one_rank_each(rank, ranks)));
+    let checked = arguments.hints.check(ranks);
+    let own = arguments.fingerprint();
+    let captures = [Target::fingerprint(capture); 2];
+    let open = |captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores });
+    let told = whereabouts.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
+    let (mut no_lanes, longest) = (Vec::new(), if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION });
+    let (ops, lanes, goes_on) = match prelude {
+        Some(Prelude { ops, lanes, goes_on }) => (*ops, &mut **lanes, *goes_on),
+        None => (&[][..], &mut no_lanes[..], (|_| true) as fn(&[u64]) -> bool),
+    };
+    let cores = Cores::here();
+    let told = told.into_iter().collect();
+    let lanes = Lanes { ops, lanes };
+    let (least, most, bad, outcome) = (own, own, checked.is_err(), Vec::new());
+    let mut terms = Terms { least, most, bad, captures, cores, lanes, goes_on, told, longest, open: &open, outcome };
+    let answer = sweep(endpoint, &hosts, &mut terms).await?;
+    let mut numbers = words(&answer);
+    let mut next = || numbers.next().unwrap_or_default();
+    let (kind, count) = (next(), next() as usize);
+    terms.lanes.lanes.iter_mut().for_each(|lane| *lane = next());
+    let all: Vec<_> = (0..count).map(|_| Whereabouts::of_words([next(), next()])).collect();
+    let head = 8 * (2 + terms.lanes.lanes.len() + Whereabouts::WORDS * count);
+    let outcome = terms.outcome;
+    let created = match kind {
+        STOPPED => return Ok(None),
+        BAD => return Err(agree(endpoint, checked).await.err().unwrap_or_else(|| damaged("that no hints are bad"))),
+        LONG => decode_created(&broadcast(endpoint, 0, &outcome).await?)?,
+        _ => decode_created(answer.get(head..).unwrap_or_default())?,
+    };
+    let all = match whereabouts {
+        Some(own) if all.is_empty() => Some(endpoint.all_whereabouts(own).await?),
+        told => told.map(|_| all),
+    };
+    Ok(Some(AgreedTerms { created, all }))
 }
 
 /// Whether the least and the most of the ranks' captures are one. A program does not fail because they differ.
@@ -109,42 +154,23 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
     least == most && least != 0
 }
 
-/// Creates or opens the file on rank 0, and broadcasts its properties. Collective.
-pub async fn create_on_first(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
-    let created = if endpoint.rank() == 0 { Some(create(arguments, alike)) } else { None };
-    decode_created(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
-}
-
-/// [`check_alike`] and [`create_on_first`] in one sweep, for ranks that know their hosts. Collective.
-pub async fn sweep_terms(
-    endpoint: &mut Endpoint,
-    hosts: &Hosts,
-    arguments: &OpenArguments<'_>,
-    capture: Option<&Target>,
-) -> Result<Created> {
-    let checked = arguments.hints.check(endpoint.ranks());
-    let own = arguments.fingerprint();
-    let captures = [Target::fingerprint(capture); 2];
-    let open = |captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores });
-    let cores = Cores::here();
-    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, cores, open: &open };
-    let answer = sweep(endpoint, hosts, &mut terms).await?;
-    if answer.is_empty() {
-        // A rank's hints are bad, or rank 0's answer is too long for a sweep.
-        agree(endpoint, checked).await?;
-        let alike = check_alike(endpoint, arguments, capture).await?;
-        return create_on_first(endpoint, arguments, alike).await;
-    }
-    decode_created(&answer)
+fn damaged(what: &str) -> Error {
+    Error::Internal { rank: 0, what: format!("rank 0 has told {what}") }
 }
 
 /// Decodes the answer of rank 0.
 fn decode_created(answer: &[u8]) -> Result<Created> {
-    let internal = |_| Error::Internal { rank: 0, what: "the properties of the file cannot be decoded".to_string() };
-    let decoded: Option<Result<Created>> = serde_json::from_slice(answer).map_err(internal)?;
-    decoded
-        .unwrap_or_else(|| Err(Error::Internal { rank: 0, what: "rank 0 sent no properties of the file".to_string() }))
+    let decoded: Option<Result<Created>> =
+        serde_json::from_slice(answer).map_err(|_| damaged("properties of the file that cannot be decoded"))?;
+    decoded.unwrap_or_else(|| Err(damaged("no properties of the file")))
 }
+
+/// The kinds of an answer: the file; a prelude that does not go on; bad hints on some rank; a file whose properties follow, since
+/// they are too long for a sweep.
+const MADE: u64 = 0;
+const STOPPED: u64 = 1;
+const BAD: u64 = 2;
+const LONG: u64 = 3;
 
 /// A rank's contribution to the sweep.
 struct Terms<'a> {
@@ -154,34 +180,61 @@ struct Terms<'a> {
     /// The least and the most.
     captures: [u64; 2],
     cores: Cores,
+    /// The prelude.
+    lanes: Lanes<'a>,
+    goes_on: fn(&[u64]) -> bool,
+    /// Ranks and their whereabouts.
+    told: Vec<(u64, [u64; Whereabouts::WORDS])>,
+    /// The longest answer in bytes.
+    longest: usize,
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
+    /// On rank 0: the file's properties, encoded.
+    outcome: Vec<u8>,
 }
 
 impl Sweep for Terms<'_> {
     fn body(&self) -> Vec<u8> {
         let [least, most] = self.captures;
-        let words = [self.least, self.most, u64::from(self.bad), least, most];
-        words.into_iter().chain(self.cores.lanes()).flat_map(u64::to_le_bytes).collect()
+        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.lanes());
+        let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
+        head.chain(self.lanes.lanes.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
     }
 
     fn merge(&mut self, body: &[u8]) {
-        let mut next = words(body);
-        let mut next = || next.next().unwrap_or_default();
+        let mut numbers = words(body);
+        let mut next = || numbers.next().unwrap_or_default();
         self.least = self.least.min(next());
         self.most = self.most.max(next());
         self.bad |= next() != 0;
         let [least, most] = self.captures;
         self.captures = [least.min(next()), most.max(next())];
         self.cores = self.cores.merged(Cores::agreed(std::array::from_fn(|_| next())));
+        self.lanes.lanes.iter_mut().zip(self.lanes.ops).for_each(|(lane, op)| *lane = op.apply(*lane, next()));
+        while let Some(rank) = numbers.next() {
+            self.told.push((rank, [(); Whereabouts::WORDS].map(|()| numbers.next().unwrap_or_default())));
+        }
     }
 
     fn decide(&mut self) -> Vec<u8> {
-        if self.bad {
-            return Vec::new();
+        self.told.sort_unstable();
+        let kind = match () {
+            () if !(self.goes_on)(self.lanes.lanes) => STOPPED,
+            () if self.bad => BAD,
+            () => MADE,
+        };
+        if kind == MADE {
+            let created = if self.least == self.most { (self.open)(self.captures, self.cores) } else { Err(differ()) };
+            self.outcome = serde_json::to_vec(&Some(created)).unwrap_or_default();
         }
-        let created = if self.least == self.most { (self.open)(self.captures, self.cores) } else { Err(differ()) };
-        let answer = serde_json::to_vec(&Some(created)).unwrap_or_default();
-        if answer.len() > MAX_CONTRIBUTION { Vec::new() } else { answer }
+        let told = self.told.iter().flat_map(|(_, words)| words).copied();
+        let head = [kind, self.told.len() as u64].into_iter().chain(self.lanes.lanes.iter().copied());
+        let mut answer: Vec<u8> = head.chain(told).flat_map(u64::to_le_bytes).collect();
+        if answer.len() + self.outcome.len() > self.longest {
+            answer[..8].copy_from_slice(&LONG.to_le_bytes());
+        } else {
+            answer.extend_from_slice(&self.outcome);
+        }
+        answer
     }
 }
 

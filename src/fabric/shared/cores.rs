@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
 use crate::topology::Topology;
 
@@ -23,13 +24,11 @@ impl Cores {
     pub fn here() -> Self {
         static HERE: OnceLock<Cores> = OnceLock::new();
         *HERE.get_or_init(|| {
-            let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
-            let online = online.and_then(|count| usize::try_from(count).ok()).unwrap_or(own).max(own);
+            let (own, online) = host::own_and_online();
             // Containers have host names of their own, but the boot of their machine.
-            let boot = std::fs::read("/proc/sys/kernel/random/boot_id").ok();
-            let boot = label_of((&boot, boot.is_none().then(|| nix::unistd::gethostname().ok())));
-            Self([own as u64, online as u64, boot, boot, set(), set()])
+            let boot = label_of((host::boot(), host::boot().is_none().then(|| nix::unistd::gethostname().ok())));
+            let set = set();
+            Self([own as u64, online as u64, boot, boot, set, set])
         })
     }
 
@@ -70,9 +69,20 @@ impl Cores {
 }
 
 /// A label of the cores that this process may run on.
+#[cfg(target_os = "linux")]
 fn set() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    label_of(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).map(str::to_string))
+    let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).ok();
+    label_of(
+        set.map(|set| {
+            (0..nix::sched::CpuSet::count()).map(|core| set.is_set(core).unwrap_or(false)).collect::<Vec<_>>()
+        }),
+    )
+}
+
+/// Where they cannot be told, all processes have the same.
+#[cfg(not(target_os = "linux"))]
+fn set() -> u64 {
+    0
 }
 
 fn label_of(what: impl Hash) -> u64 {

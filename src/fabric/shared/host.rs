@@ -9,7 +9,7 @@ pub fn label() -> u64 {
     *LABEL.get_or_init(|| {
         let mut hasher = DefaultHasher::new();
         nix::unistd::gethostname().ok().hash(&mut hasher);
-        std::fs::read("/proc/sys/kernel/random/boot_id").ok().hash(&mut hasher);
+        boot().hash(&mut hasher);
         for namespace in ["pid", "ipc", "user"] {
             std::fs::read_link(format!("/proc/self/ns/{namespace}")).ok().hash(&mut hasher);
         }
@@ -18,15 +18,30 @@ pub fn label() -> u64 {
     })
 }
 
+/// What is different after each start of this machine.
+pub(super) fn boot() -> Option<&'static [u8]> {
+    static BOOT: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    BOOT.get_or_init(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok()).as_deref()
+}
+
+/// The processors that this process may run on, and those of the machine, at least as many. (Asked once: it takes some twenty
+/// calls of the system.)
+pub(super) fn own_and_online() -> (usize, usize) {
+    static COUNTS: OnceLock<(usize, usize)> = OnceLock::new();
+    *COUNTS.get_or_init(|| {
+        let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+        (own, online.and_then(|count| usize::try_from(count).ok()).unwrap_or(own).max(own))
+    })
+}
+
 /// The number of processors that the ranks of this host may use: those that this process may run on. If it is bound to a
 /// single one, every rank is assumed to have its own, and all processors count.
 pub fn processors() -> usize {
-    static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| {
-        let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
-        if own > 1 { own } else { online.and_then(|count| usize::try_from(count).ok()).unwrap_or(1).max(1) }
-    })
+    match own_and_online() {
+        (1, online) => online,
+        (own, _) => own,
+    }
 }
 
 #[cfg(test)]

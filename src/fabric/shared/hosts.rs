@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use super::host::processors;
 use super::meeting::{MOST_RANKS, SLOT, Shared, head};
+use super::memory::SharedMemory;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
@@ -87,6 +89,18 @@ impl Hosts {
     }
 }
 
+/// The memory of a host: on its leader the offer, on other ranks what the leader has offered.
+fn take(offer: Offer, rank: Rank, here: &[Rank], leader: Whereabouts) -> Option<SharedMemory> {
+    let Offer { memory, size, area, reserved, .. } = offer;
+    let head = head(here.len());
+    debug_assert!(head + area <= size, "the memory has room for all ranks");
+    match rank == here[0] {
+        true => memory.filter(|memory| memory.reserve(0, head + reserved).is_ok()),
+        false if leader.process == 0 => None,
+        false => SharedMemory::open((leader.process, leader.descriptor), size).ok(),
+    }
+}
+
 /// Puts bytes and, before them, their length.
 fn put_sized(place: &mut [u8], bytes: &[u8]) {
     assert!(bytes.len() <= MAX_CONTRIBUTION, "{} bytes for a slot of {MAX_CONTRIBUTION}", bytes.len());
@@ -101,51 +115,135 @@ fn sized(place: &[u8]) -> &[u8] {
     &bytes[..(length as usize).min(MAX_CONTRIBUTION)]
 }
 
+/// What others need to share memory with a rank: its host, and memory that it has made in case it leads its host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// The label of its host.
+    label: u64,
+    /// The process and the descriptor of the memory; a process of 0 if there is none.
+    process: u32,
+    descriptor: i32,
+}
+
+impl Whereabouts {
+    /// Words of the encoding.
+    pub const WORDS: usize = 2;
+
+    /// The encoding.
+    pub fn words(self) -> [u64; Self::WORDS] {
+        [self.label, u64::from(self.process) | u64::from(self.descriptor as u32) << 32]
+    }
+
+    /// Of the encoding.
+    pub fn of_words([label, address]: [u64; Self::WORDS]) -> Self {
+        Self { label, process: address as u32, descriptor: (address >> 32) as i32 }
+    }
+
+    /// The label of its host.
+    pub fn label(self) -> usize {
+        self.label as usize
+    }
+}
+
+/// Memory that a rank offers to its host.
+pub struct Offer {
+    /// Whether it takes part in sharing.
+    shares: bool,
+    memory: Option<SharedMemory>,
+    /// Bytes of all memory; of its area for users, and how many of these are reserved.
+    size: usize,
+    area: usize,
+    reserved: usize,
+    /// What the rank tells all others.
+    pub whereabouts: Whereabouts,
+}
+
+#[cfg(test)]
+impl Offer {
+    /// As of a rank on a host with this label.
+    pub fn on(mut self, label: usize) -> Self {
+        self.whereabouts.label = label as u64;
+        self
+    }
+}
+
+/// What ranks take for hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostsAre {
+    /// Real ones.
+    Real,
+    /// So many consecutive ranks each. They share memory only if they are on one real host.
+    Pretended(usize),
+}
+
 impl Endpoint {
-    /// Finds the ranks of each host, by `label` or the fabric's label, and maps memory for each host. If the memory cannot be
-    /// had on one host, every rank counts as a host of its own. `spins` says whether a number of ranks have a core each on this
-    /// host. The memory's area for users has `area` bytes, of which the first `reserved` are reserved. Collective, with the same
-    /// `key` and sizes. An allgather of 8 bytes, a message from each leader to each of its ranks, and an
-    /// allreduce; nothing if `key` is that of the last call.
+    /// Makes memory that this rank offers to its host, unless `shares` is false. Its area for users is to have `area` bytes, of
+    /// which the first `reserved` are reserved. Local; a lack of memory is no error.
+    pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> Offer {
+        let size = head(self.ranks().min(MOST_RANKS)) + area;
+        let memory = if shares { SharedMemory::make(size).ok() } else { None };
+        let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
+        let whereabouts = Whereabouts { label: self.node_label() as u64, process, descriptor };
+        Offer { shares, memory, size, area, reserved, whereabouts }
+    }
+
+    /// Finds the hosts of all ranks, of which `all` are the whereabouts, and maps the memory of the lowest rank of each. If on one
+    /// host the memory cannot be had, none is shared: every rank then counts as a host of its own. Collective, with the same
+    /// arguments but for the offer. An allreduce.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn find_hosts(
-        &mut self,
-        key: usize,
-        label: Option<usize>,
-        (reserved, area): (usize, usize),
-        spins: impl FnOnce(usize) -> bool,
-    ) -> Result<Arc<Hosts>> {
-        if let Some((_, hosts)) = self.hosts_by_key().filter(|(made, _)| *made == key) {
-            return Ok(hosts.clone());
-        }
-        let labels = self.all_labels(label.unwrap_or_else(|| self.node_label())).await?;
-        let (rank, own) = (self.rank(), labels[self.rank()]);
-        let here: Vec<Rank> = (0..labels.len()).filter(|&rank| labels[rank] == own).collect();
-        let head = head(here.len());
-        let memory = self.map_in_group(&here, head + reserved, head + area).await?;
-        let memory = memory.filter(|_| here.len() <= MOST_RANKS);
-        let mut all = [u64::from(here.len() == 1 || memory.is_some())];
-        crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
-        let mut hosts = Hosts::one_rank_each(rank, labels.len());
-        hosts.spins = spins(here.len());
-        if all[0] == 1 {
+    pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[Whereabouts]) -> Result<Arc<Hosts>> {
+        let rank = self.rank();
+        let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
+        let labels: Vec<usize> = match hosts {
+            HostsAre::Real => real.to_vec(),
+            HostsAre::Pretended(each) => (0..all.len()).map(|rank| rank / each.max(1)).collect(),
+        };
+        let here: Vec<Rank> = (0..labels.len()).filter(|&other| labels[other] == labels[rank]).collect();
+        let are_together = here.iter().all(|&other| real[other] == real[rank]);
+        let is_wanted = offer.shares && are_together && here.len() <= MOST_RANKS;
+        let is_alone = here.len() == 1 && all.len() > 1;
+        let memory = if is_wanted && !is_alone { take(offer, rank, &here, all[here[0]]) } else { None };
+        let mut shared = [u64::from(is_alone || memory.is_some())];
+        crate::collectives::allreduce(self, &[ReduceOp::Min], &mut shared).await?;
+        let cores = if hosts == HostsAre::Real { here.len() } else { all.len() };
+        let mut found = Hosts::one_rank_each(rank, labels.len());
+        found.spins = cores <= processors();
+        if shared[0] == 1 {
             let mut seen = std::collections::HashSet::new();
-            hosts.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
-            hosts.host = hosts.leaders.partition_point(|&leader| leader < here[0]);
-            hosts.here = memory.map(|memory| Arc::new(Shared::new(rank, here, memory, hosts.spins)));
+            found.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
+            found.host = found.leaders.partition_point(|&leader| leader < here[0]);
+            found.here = memory.map(|memory| Arc::new(Shared::new(rank, here, memory, found.spins)));
         }
-        hosts.labels = labels;
-        let hosts = Arc::new(hosts);
-        self.set_hosts(key, hosts.clone());
-        Ok(hosts)
+        found.labels = labels;
+        let found = Arc::new(found);
+        self.set_hosts(hosts, found.clone(), real);
+        Ok(found)
     }
 
-    /// An allgather of the ranks' labels.
-    async fn all_labels(&mut self, own: usize) -> Result<Vec<usize>> {
-        let all = crate::collectives::allgather(self, &[], &(own as u64).to_le_bytes()).await?;
-        Ok(all.as_chunks::<8>().0.iter().map(|label| u64::from_le_bytes(*label) as usize).collect())
+    /// The hosts, if this is what they are taken for; found anew if not. Collective, with the same arguments: an allgather of 16
+    /// bytes a rank and an allreduce, or nothing.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub async fn find_hosts(&mut self, hosts: HostsAre, sizes: (usize, usize)) -> Result<Arc<Hosts>> {
+        if let Some(found) = self.found_hosts().filter(|(made, _)| *made == hosts) {
+            return Ok(found.1.clone());
+        }
+        let offer = self.offer(true, sizes);
+        let all = self.all_whereabouts(offer.whereabouts).await?;
+        self.settle(hosts, offer, &all).await
+    }
+
+    /// The whereabouts of all ranks. Collective: an allgather of 16 bytes a rank.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub async fn all_whereabouts(&mut self, own: Whereabouts) -> Result<Vec<Whereabouts>> {
+        let all = crate::collectives::allgather(self, &[], &own.words().map(u64::to_le_bytes).concat()).await?;
+        let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        Ok(words.as_chunks().0.iter().map(|words| Whereabouts::of_words(*words)).collect())
     }
 
     /// On a rank that is not a leader: contributes `body`, at most [`MAX_CONTRIBUTION`] bytes, and waits for the answer. Every
@@ -166,7 +264,7 @@ impl Endpoint {
     /// # Errors
     /// Those of the fabric.
     pub async fn await_contributions(&mut self, hosts: &Hosts) -> Result<()> {
-        let Some(here) = &hosts.here else { return Ok(()) };
+        let Some(here) = hosts.here.as_ref().filter(|here| here.ranks().len() > 1) else { return Ok(()) };
         let (arrived, seen) = here.others_arrived();
         self.wait_for_change(arrived, seen, here.spins()).await
     }
@@ -185,7 +283,10 @@ mod tests {
             let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
             let label = [7, 9, 7, 7, 9, 1, 7, 9][me];
             waiting.wait(pin!(async {
-                let hosts = endpoint.find_hosts(1, Some(label), (0, 0), |_| false).await.unwrap();
+                let offer = endpoint.offer(true, (0, 0)).on(label);
+                let all = endpoint.all_whereabouts(offer.whereabouts).await.unwrap();
+                assert_eq!(all[me], offer.whereabouts);
+                let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
                 assert_eq!(hosts.leaders(), [0, 1, 5]);
                 assert_eq!(hosts.leaders()[hosts.host()], [0, 1, 0, 0, 1, 5, 0, 1][me]);
                 assert_eq!(hosts.leads(), [0, 1, 5].contains(&me));

@@ -10,12 +10,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::host::processors;
 use super::memory::SharedMemory;
 use super::signal::Signal;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// Bytes of a slot.
@@ -270,47 +268,6 @@ pub(super) fn head(ranks: usize) -> usize {
 }
 
 impl Endpoint {
-    /// Maps memory that all ranks share, if they are on one host and have the memory. Its area for users has `area` bytes, of
-    /// which the first `reserved` are reserved. Collective, with the same sizes. The first call costs two allreduces and a
-    /// broadcast of messages; later calls do nothing.
-    ///
-    /// # Errors
-    /// Those of the fabric. A lack of memory is none.
-    pub async fn share(&mut self, reserved: usize, area: usize) -> Result<()> {
-        if !self.is_sharing_tried() {
-            let made = self.make_shared(reserved, area).await?;
-            self.set_shared(made);
-        }
-        Ok(())
-    }
-
-    async fn make_shared(&mut self, reserved: usize, area: usize) -> Result<Option<Shared>> {
-        use crate::collectives::{allreduce, broadcast};
-        let (rank, ranks) = (self.rank(), self.ranks());
-        let label = self.node_label() as u64;
-        let mut hosts = [label, label];
-        allreduce(self, &[ReduceOp::Min, ReduceOp::Max], &mut hosts).await?;
-        if hosts[0] != hosts[1] || ranks > MOST_RANKS {
-            return Ok(None);
-        }
-        let size = head(ranks) + area;
-        let make = || SharedMemory::make(size).and_then(|made| made.reserve(0, head(ranks) + reserved).map(|()| made));
-        let mut memory = if rank == 0 { make().ok() } else { None };
-        let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
-        let address = [u64::from(process).to_le_bytes(), (descriptor as u64).to_le_bytes()].concat();
-        let received = broadcast(self, 0, &address).await?;
-        let number =
-            |at: usize| received.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap_or_default()));
-        if rank > 0 && number(0) > 0 {
-            memory = SharedMemory::open((number(0) as u32, number(8) as i32), size).ok();
-        }
-        let mut all = [u64::from(memory.is_some())];
-        allreduce(self, &[ReduceOp::Min], &mut all).await?;
-        Ok(memory
-            .filter(|_| all[0] == 1)
-            .map(|memory| Shared::new(rank, (0..ranks).collect(), memory, ranks <= processors())))
-    }
-
     /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the verdict. Collective. One
     /// wait.
     ///

@@ -25,7 +25,7 @@ pub mod signal;
 pub use cores::Cores;
 pub use group::Group;
 pub(super) use group::Grouped;
-pub use hosts::{Hosts, MAX_CONTRIBUTION};
+pub use hosts::{Hosts, HostsAre, MAX_CONTRIBUTION, Offer, Whereabouts};
 pub use meeting::{Met, SLOT, Shared, Slots, VERDICT};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};
