@@ -159,6 +159,7 @@ impl Hosts {
         let mut command = self.hosts[0].enter();
         // In a namespace of mounts the working directory is lost.
         let here = std::env::current_dir()?;
+        plan::shared("current directory", &here)?;
         command.args(["sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(here).arg(program);
         command.envs(VARIABLES);
         for family in [Family::Mpich, Family::OpenMpi] {

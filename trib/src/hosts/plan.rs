@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
@@ -34,14 +35,18 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
     if let Some(ranks) = measure.ranks.iter().find(|ranks| !ranks.is_multiple_of(hosts)) {
         return Err(Failure::new(format!("hosts: {hosts} with {ranks} ranks; allowed: hosts that divide --ranks")));
     }
-    if let Some(own) = measure.directories.iter().find(|directory| directory.starts_with("/dev/shm")) {
-        let own = own.display();
-        return Err(Failure::new(format!("directory: {own}: every host has a /dev/shm of its own; allowed: others")));
-    }
-    let temporary = std::env::temp_dir();
-    if temporary.starts_with("/dev/shm") {
-        let own = temporary.display();
-        return Err(Failure::new(format!("TMPDIR: {own}: every host has a /dev/shm of its own; allowed: others")));
+    measure.directories.iter().try_for_each(|directory| shared("directory", directory))?;
+    shared("TMPDIR", &std::env::temp_dir())
+}
+
+/// Refuses a directory that hosts do not share; `what` names it.
+///
+/// # Errors
+/// It is none that they share.
+pub fn shared(what: &str, directory: &Path) -> Result<(), Failure> {
+    if directory.starts_with("/dev/shm") {
+        let own = directory.display();
+        return Err(Failure::new(format!("{what}: {own}: every host has a /dev/shm of its own; allowed: others")));
     }
     Ok(())
 }

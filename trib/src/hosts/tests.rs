@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 
 use clap::Parser;
 
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::{RunPlace, check, check_shape};
 use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::launcher::Family;
@@ -28,6 +28,12 @@ fn hosts_that_cannot_be_are_refused_in_a_line() {
     assert_eq!(said("--hosts 2 --ranks 2,16"), "");
     let own = said("--hosts 2 --ranks 2 --directory /dev/shm/x");
     assert!(own.starts_with("directory: /dev/shm/x: every host has a /dev/shm of its own"), "{own}");
+    let here = |path: &str| plan::shared("current directory", path.as_ref()).map_err(|failure| failure.to_string());
+    assert_eq!(here("/tmp"), Ok(()));
+    assert_eq!(
+        here("/dev/shm/x").unwrap_err(),
+        "current directory: /dev/shm/x: every host has a /dev/shm of its own; allowed: others"
+    );
     for bad in ["--hosts 0", "--shape 1gbit", "--hosts 2 --ranks-per-host 2"] {
         assert!(Line::try_parse_from(["trib"].into_iter().chain(bad.split(' '))).is_err(), "{bad}");
     }
