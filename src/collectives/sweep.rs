@@ -27,8 +27,8 @@ pub trait Sweep {
     /// Merges the body of other ranks into this one. Bodies come in any order.
     fn merge(&mut self, body: &[u8]);
 
-    /// The answer to all ranks, at most [`crate::fabric::shared::MAX_CONTRIBUTION`] bytes. Called on rank 0, when all
-    /// contributions are merged.
+    /// The answer to all ranks, at most [`crate::fabric::shared::MAX_CONTRIBUTION`] bytes, or [`MAX_BODY`] if no ranks share memory.
+    /// Called on rank 0, when all contributions are merged.
     fn decide(&mut self) -> Vec<u8>;
 }
 

@@ -60,11 +60,6 @@ pub enum Side {
 }
 
 impl PlacedThrottle {
-    /// The same limit everywhere, kept apart inside a node and between nodes.
-    pub fn everywhere(throttle: Throttle) -> Self {
-        Self { inside: throttle, between: throttle, port: None }
-    }
-
     /// The throttle of one rank's messages between nodes.
     pub fn between(&self, side: Side) -> Throttle {
         let share = match (self.port, side) {

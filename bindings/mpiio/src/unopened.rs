@@ -120,15 +120,19 @@ impl UnopenedFile {
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
     pub async fn open(mut self, path: &Path, amode: c_int, function: &'static Function) -> Result<Runner, Error> {
         let endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
+        let waiting = endpoint.waiting().clone();
+        // Also on a rank that does not take the file they say what becomes of a failure, and when to say that nobody comes.
+        let hints = self.hints.clone().unwrap_or_default();
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
         // Usually all ranks have the same terms, and the engine opens the file at once.
-        let (taken, hints) = match &decision {
-            Decision::Take(Terms { path, hints }) => (path.as_path(), hints.clone()),
-            Decision::Leave(_) | Decision::Fail(_) => (path, Hints::default()),
-        };
         let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike };
-        let opened = File::open_after(endpoint, (taken, function.full_name()), mode(amode), hints, &mut prelude).await;
+        let opened = File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut prelude).await;
+        if let Err(error) = &opened
+            && waiting.failure().is_unagreed(error)
+        {
+            return Err(error.clone());
+        }
         let [least, most, is_kept, decides, .., is_told] = lanes;
         if is_told == 1 && has_all_ranks(self.rank.1) {
             job::is_told_by_all();
@@ -140,7 +144,7 @@ impl UnopenedFile {
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
-        let (waiting, root) = (endpoint.waiting().clone(), if decides == NOBODY { 0 } else { decides as usize });
+        let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
         match decided? {
             Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),

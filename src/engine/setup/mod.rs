@@ -112,14 +112,12 @@ impl Setup {
             _ => hints,
         };
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
-        let hints = match hints.cb_nodes {
-            None if several && name == DriverName::Posix => {
-                Hints { cb_nodes: of_cores(cores, &topology, &hints), ..hints }
-            }
-            _ => hints,
-        };
+        let mut placed = hints.for_driver();
+        if several && name == DriverName::Posix && alike.cores.are_of_one_machine() {
+            placed.cb_nodes = placed.cb_nodes.or_else(|| of_cores(cores, &topology, &hints));
+        }
         // The same on all ranks, also where it fails: it depends on nothing else.
-        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
+        let aggregators = driver.aggregators(&topology, &layout, &placed)?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
@@ -273,8 +271,8 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     }
 }
 
-/// How many aggregators there are at most if the hints do not say it: where hosts share a machine (containers), as many as all
-/// ranks have cores. One that waits for a core only adds messages. Hosts of their own have a core each.
+/// How many aggregators there are at most where hosts share a machine (containers): as many as all ranks have cores. One that waits
+/// for a core only adds messages. No program has asked for it, so it is no hint of the file.
 fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
     let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
     let count = (cores as usize).max(1);

@@ -48,6 +48,12 @@ impl Cores {
         Self(std::array::from_fn(|lane| Self::OPS[lane].apply(self.0[lane], other.0[lane])))
     }
 
+    /// Whether all ranks are on one machine, be it on several hosts of it.
+    pub fn are_of_one_machine(&self) -> bool {
+        let [_, _, least, most, ..] = self.0;
+        least == most
+    }
+
     /// The cores that all ranks share, at most one for each rank. Exact where all hosts have as many ranks and cores; otherwise
     /// by the host with the most ranks and the fewest cores. Ranks that are bound to different cores are taken to have theirs to
     /// themselves. `pretended` says that nodes are not hosts: all ranks are then on one host. If machines differ all the same, it

@@ -28,7 +28,7 @@ pub struct Hosts {
     leaders: Vec<Rank>,
     /// This rank's host, as an index into the leaders.
     host: usize,
-    /// The memory of this host; `None` if this rank is alone there.
+    /// The memory of this host; `None` if this rank is alone there among several.
     here: Option<Arc<Shared>>,
     /// Whether the ranks of this host have a core each, for all that is known.
     spins: bool,
@@ -70,7 +70,7 @@ impl Hosts {
         self.leaders.len() < self.labels.len()
     }
 
-    /// The memory of the ranks of this host; `None` if this rank is alone there, or hosts share no memory.
+    /// The memory of the ranks of this host; `None` if this rank is alone there among several, or hosts share no memory.
     pub fn here(&self) -> Option<&Arc<Shared>> {
         self.here.as_ref()
     }
