@@ -9,6 +9,7 @@
 //! | [`placed_suite`] | exchanges with limits by place |
 //! | [`trial`], [`read_trial`] | trials in which one aggregator fails |
 //! | [`interleaved`], [`periodic`] | a small write of many rounds; a file of any size that takes no space |
+//! | [`around`] | a transport with faults or notes around its calls |
 //! | [`damage`] | damage to inputs of any kind |
 //! | [`mounted`] | small file systems for a single test |
 //! | [`sweep`] | a small program in C, of which one call fails in each run |
@@ -20,6 +21,7 @@
 #![allow(missing_docs, reason = "the names of what only tests use say it")]
 #![allow(clippy::new_without_default, reason = "nobody asks for one")]
 
+pub mod around;
 pub mod damage;
 pub mod f_case_matrix;
 pub mod foreign_hints;

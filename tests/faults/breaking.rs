@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tributary::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
-use tributary::schedule::SendMode;
-use tributary::{Error, Result};
+use tributary::fabric::Message;
+use tributary::{Error, Rank, Result};
+use tributary_testing::around::Around;
 
 /// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +18,8 @@ pub enum Break {
     Cut,
 }
 
-/// A transport whose call number `at` fails; 0: none.
+/// Call number `at` of a transport fails; 0: none.
 pub struct Breaking {
-    inner: Box<dyn Transport>,
     how: Break,
     at: u64,
     /// Counts calls.
@@ -31,16 +30,18 @@ pub struct Breaking {
 }
 
 impl Breaking {
-    pub fn new(inner: Box<dyn Transport>, how: Break, at: u64, calls: Arc<AtomicU64>, cut: Arc<AtomicBool>) -> Self {
-        Self { inner, how, at, calls, cuts: false, cut }
+    pub fn new(how: Break, at: u64, calls: Arc<AtomicU64>, cut: Arc<AtomicBool>) -> Self {
+        Self { how, at, calls, cuts: false, cut }
     }
+}
 
-    fn count(&mut self, what: &str) -> Result<()> {
+impl Around for Breaking {
+    fn called(&mut self, rank: Rank, what: &str) -> Result<()> {
         if self.calls.fetch_add(1, Ordering::Relaxed) + 1 != self.at {
             return Ok(());
         }
         match self.how {
-            Break::Error => Err(Error::Fabric(format!("{what} fails on purpose on rank {}", self.rank()))),
+            Break::Error => Err(Error::Fabric(format!("{what} fails on purpose on rank {rank}"))),
             Break::Panic => panic!("{what} panics on purpose"),
             Break::Cut => {
                 self.cuts = true;
@@ -48,66 +49,12 @@ impl Breaking {
             }
         }
     }
-}
 
-impl Transport for Breaking {
-    fn rank(&self) -> usize {
-        self.inner.rank()
-    }
-
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
-
-    fn node_label(&self) -> usize {
-        self.inner.node_label()
-    }
-
-    fn shares_memory(&self) -> bool {
-        self.inner.shares_memory()
-    }
-
-    fn progress(&mut self) -> Result<()> {
-        self.count("progress")?;
-        self.inner.progress()
-    }
-
-    fn send(&mut self, to: usize, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
-        self.count("send")?;
-        self.inner.send(to, tag, mode, message)
-    }
-
-    fn receive(&mut self, from: usize, tag: u16, capacity: u64) -> Result<Ticket> {
-        self.count("receive")?;
-        self.inner.receive(from, tag, capacity)
-    }
-
-    fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()> {
-        let before = done.len();
-        self.inner.poll(done)?;
-        // Not counted: the number of unsuccessful polls depends on timing.
-        if done.len() > before {
-            self.count("poll")?;
+    fn arrives(&mut self, message: &mut Message) {
+        if self.cuts && !message.is_empty() {
+            message.truncate(message.len() - 1);
+            self.cuts = false;
+            self.cut.store(true, Ordering::Relaxed);
         }
-        for message in done[before..].iter_mut().filter_map(|completion| completion.message.as_mut()) {
-            if self.cuts && !message.is_empty() {
-                message.truncate(message.len() - 1);
-                self.cuts = false;
-                self.cut.store(true, Ordering::Relaxed);
-            }
-        }
-        Ok(())
-    }
-
-    fn idle(&self) -> Arc<dyn Idle> {
-        self.inner.idle()
-    }
-
-    fn stop(&self) -> Stop {
-        self.inner.stop()
-    }
-
-    fn duplicate(&mut self) -> Result<Box<dyn Transport>> {
-        self.inner.duplicate()
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::breaking::{Break, Breaking};
 use tributary::fabric::{Transport, threads};
 use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode, Result};
+use tributary_testing::around::Surrounded;
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::KERNELS;
 use tributary_testing::watchdog::Watchdog;
@@ -45,7 +46,7 @@ fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, 
     let outcomes = threads::run(RANKS, |transport| {
         let own = transport.rank();
         let transport: Box<dyn Transport> = if own == rank {
-            Box::new(Breaking::new(transport, how, at, calls.clone(), cut.clone()))
+            Box::new(Surrounded { inner: transport, around: Breaking::new(how, at, calls.clone(), cut.clone()) })
         } else {
             transport
         };

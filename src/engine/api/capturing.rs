@@ -14,6 +14,7 @@ use crate::engine::file::File;
 use crate::engine::record::diary::Diary;
 use crate::engine::record::report::CallReport;
 use crate::engine::setup::Setup;
+use crate::engine::setup::terms::Prelude;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
@@ -144,8 +145,9 @@ impl CaptureWriter {
                 complain(rank, &file, &why);
             }
         };
-        let hints = Hints::default();
-        let opened = Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, hints, None, None).await;
+        let (hints, mut prelude) = (Hints::default(), Prelude::none());
+        let opened =
+            Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, hints, None, &mut prelude).await;
         let setup = match opened {
             Ok(Some(setup)) => setup,
             Ok(None) => return Ok(endpoint),

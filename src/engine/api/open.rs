@@ -68,7 +68,7 @@ impl File {
         hints: Hints,
         prelude: &mut Prelude<'_>,
     ) -> Result<std::result::Result<Self, Endpoint>> {
-        Self::opened_after(endpoint, (path.into(), name), mode, hints, Arc::new(SystemFiles), Some(prelude)).await
+        Self::opened_after(endpoint, (path.into(), name), mode, hints, Arc::new(SystemFiles), prelude).await
     }
 
     async fn opened(
@@ -78,7 +78,8 @@ impl File {
         hints: Hints,
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
-        let opened = Self::opened_after(endpoint, (path, "the opening"), mode, hints, files, None).await?;
+        let (named, mut prelude) = ((path, "the opening"), Prelude::none());
+        let opened = Self::opened_after(endpoint, named, mode, hints, files, &mut prelude).await?;
         opened.map_err(|endpoint| Error::Internal { rank: endpoint.rank(), what: "no prelude has stopped".to_string() })
     }
 
@@ -88,7 +89,7 @@ impl File {
         mode: Mode,
         hints: Hints,
         files: Arc<dyn OpenStorage>,
-        prelude: Option<&mut Prelude<'_>>,
+        prelude: &mut Prelude<'_>,
     ) -> Result<std::result::Result<Self, Endpoint>> {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);

@@ -80,7 +80,7 @@ impl Setup {
         mode: Mode,
         hints: Hints,
         capture: Option<&Target>,
-        prelude: Option<&mut Prelude<'_>>,
+        prelude: &mut Prelude<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
         let is_first = endpoint.labels().is_none();

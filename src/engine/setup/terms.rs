@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::collectives::sweep::{Lanes, MAX_BODY, Sweep, sweep, words};
+use crate::collectives::sweep::{MAX_BODY, Sweep, sweep, words};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
@@ -87,6 +87,13 @@ pub struct Prelude<'a> {
     pub goes_on: fn(&[u64]) -> bool,
 }
 
+impl Prelude<'_> {
+    /// Nothing else to agree on.
+    pub fn none() -> Self {
+        Self { ops: &[], lanes: &mut [], goes_on: |_| true }
+    }
+}
+
 /// What all ranks know once they have agreed on the terms.
 pub struct AgreedTerms {
     /// The file.
@@ -106,38 +113,32 @@ pub async fn agree_on_terms(
     arguments: &OpenArguments<'_>,
     capture: Option<&Target>,
     whereabouts: Option<Whereabouts>,
-    prelude: Option<&mut Prelude<'_>>,
+    prelude: &mut Prelude<'_>,
 ) -> Result<Option<AgreedTerms>> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let hosts = endpoint.hosts().cloned().unwrap_or_else(|| Arc::new(Hosts::one_rank_each(rank, ranks)));
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
-    let captures = [Target::fingerprint(capture); 2];
-    let open = |captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores });
     let told = whereabouts.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
-    let (mut no_lanes, longest) = (Vec::new(), if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION });
-    let (ops, lanes, goes_on) = match prelude {
-        Some(Prelude { ops, lanes, goes_on }) => (*ops, &mut **lanes, *goes_on),
-        None => (&[][..], &mut no_lanes[..], (|_| true) as fn(&[u64]) -> bool),
+    let mut terms = Terms {
+        least: own,
+        most: own,
+        bad: checked.is_err(),
+        captures: [Target::fingerprint(capture); 2],
+        cores: Cores::here(),
+        prelude,
+        longest: if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION },
+        told: told.into_iter().collect(),
+        open: &|captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores }),
+        outcome: Vec::new(),
     };
-    let cores = Cores::here();
-    let told = told.into_iter().collect();
-    let lanes = Lanes { ops, lanes };
-    let (least, most, bad, outcome) = (own, own, checked.is_err(), Vec::new());
-    let mut terms = Terms { least, most, bad, captures, cores, lanes, goes_on, told, longest, open: &open, outcome };
     let answer = sweep(endpoint, &hosts, &mut terms).await?;
-    let mut numbers = words(&answer);
-    let mut next = || numbers.next().unwrap_or_default();
-    let (kind, count) = (next(), next() as usize);
-    terms.lanes.lanes.iter_mut().for_each(|lane| *lane = next());
-    let all: Vec<_> = (0..count).map(|_| Whereabouts::of_words([next(), next()])).collect();
-    let head = 8 * (2 + terms.lanes.lanes.len() + Whereabouts::WORDS * count);
-    let outcome = terms.outcome;
+    let (kind, all, rest) = terms.hear(&answer);
     let created = match kind {
         STOPPED => return Ok(None),
         BAD => return Err(agree(endpoint, checked).await.err().unwrap_or_else(|| damaged("that no hints are bad"))),
-        LONG => decode_created(&broadcast(endpoint, 0, &outcome).await?)?,
-        _ => decode_created(answer.get(head..).unwrap_or_default())?,
+        LONG => decode_created(&broadcast(endpoint, 0, &terms.outcome).await?)?,
+        _ => decode_created(rest)?,
     };
     let all = match whereabouts {
         Some(own) if all.is_empty() => Some(endpoint.all_whereabouts(own).await?),
@@ -173,16 +174,14 @@ const BAD: u64 = 2;
 const LONG: u64 = 3;
 
 /// A rank's contribution to the sweep.
-struct Terms<'a> {
+struct Terms<'a, 'b> {
     least: u64,
     most: u64,
     bad: bool,
     /// The least and the most.
     captures: [u64; 2],
     cores: Cores,
-    /// The prelude.
-    lanes: Lanes<'a>,
-    goes_on: fn(&[u64]) -> bool,
+    prelude: &'a mut Prelude<'b>,
     /// Ranks and their whereabouts.
     told: Vec<(u64, [u64; Whereabouts::WORDS])>,
     /// The longest answer in bytes.
@@ -192,12 +191,25 @@ struct Terms<'a> {
     outcome: Vec<u8>,
 }
 
-impl Sweep for Terms<'_> {
+impl Terms<'_, '_> {
+    /// Takes the lanes of the prelude out of an answer. Gives its kind, the whereabouts of all ranks if they were told, and the rest.
+    fn hear<'a>(&mut self, answer: &'a [u8]) -> (u64, Vec<Whereabouts>, &'a [u8]) {
+        let mut numbers = words(answer);
+        let mut next = || numbers.next().unwrap_or_default();
+        let (kind, count) = (next(), next() as usize);
+        self.prelude.lanes.iter_mut().for_each(|lane| *lane = next());
+        let all = (0..count).map(|_| Whereabouts::of_words([next(), next()])).collect();
+        let head = 8 * (2 + self.prelude.lanes.len() + Whereabouts::WORDS * count);
+        (kind, all, answer.get(head..).unwrap_or_default())
+    }
+}
+
+impl Sweep for Terms<'_, '_> {
     fn body(&self) -> Vec<u8> {
         let [least, most] = self.captures;
         let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.lanes());
         let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
-        head.chain(self.lanes.lanes.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
+        head.chain(self.prelude.lanes.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
     }
 
     fn merge(&mut self, body: &[u8]) {
@@ -209,7 +221,7 @@ impl Sweep for Terms<'_> {
         let [least, most] = self.captures;
         self.captures = [least.min(next()), most.max(next())];
         self.cores = self.cores.merged(Cores::agreed(std::array::from_fn(|_| next())));
-        self.lanes.lanes.iter_mut().zip(self.lanes.ops).for_each(|(lane, op)| *lane = op.apply(*lane, next()));
+        self.prelude.lanes.iter_mut().zip(self.prelude.ops).for_each(|(lane, op)| *lane = op.apply(*lane, next()));
         while let Some(rank) = numbers.next() {
             self.told.push((rank, [(); Whereabouts::WORDS].map(|()| numbers.next().unwrap_or_default())));
         }
@@ -218,7 +230,7 @@ impl Sweep for Terms<'_> {
     fn decide(&mut self) -> Vec<u8> {
         self.told.sort_unstable();
         let kind = match () {
-            () if !(self.goes_on)(self.lanes.lanes) => STOPPED,
+            () if !(self.prelude.goes_on)(self.prelude.lanes) => STOPPED,
             () if self.bad => BAD,
             () => MADE,
         };
@@ -227,7 +239,7 @@ impl Sweep for Terms<'_> {
             self.outcome = serde_json::to_vec(&Some(created)).unwrap_or_default();
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
-        let head = [kind, self.told.len() as u64].into_iter().chain(self.lanes.lanes.iter().copied());
+        let head = [kind, self.told.len() as u64].into_iter().chain(self.prelude.lanes.iter().copied());
         let mut answer: Vec<u8> = head.chain(told).flat_map(u64::to_le_bytes).collect();
         if answer.len() + self.outcome.len() > self.longest {
             answer[..8].copy_from_slice(&LONG.to_le_bytes());
