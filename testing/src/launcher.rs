@@ -35,6 +35,11 @@ pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
     None
 }
 
+/// The seconds that a run may take: those of `MPIEXEC_TIMEOUT`, where a busy machine or a slow file system needs more than is `usual`.
+pub fn seconds(usual: u64) -> u64 {
+    std::env::var("MPIEXEC_TIMEOUT").ok().and_then(|given| given.parse().ok()).unwrap_or(usual)
+}
+
 fn kill(launcher: &mut Child) -> ExitStatus {
     launcher.kill().and_then(|()| launcher.wait()).expect("a child of this process")
 }

@@ -152,7 +152,7 @@ pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
 
 fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
-    let seconds = std::env::var("MPIEXEC_TIMEOUT").ok().and_then(|given| given.parse().ok()).unwrap_or(TIMEOUT);
+    let seconds = launcher::seconds(TIMEOUT);
     for launcher in &candidates {
         let [mut stdout, mut stderr] = std::array::from_fn(|_| tempfile::tempfile().expect("a temporary file"));
         let print = |file: &std::fs::File| file.try_clone().expect("a second descriptor");

@@ -23,9 +23,8 @@ fn none_wrong(outcome: &Outcome) {
     assert_eq!(outcome.stdout.matches("\n0 wrong\n").count(), RANKS, "{}{}", outcome.stdout, outcome.stderr);
 }
 
-/// MooseFS lets one host at a time write into a chunk, and now and then waits a minute before it lets the next.
 fn rounds(program: &str, rounds: &str, hints: &str) -> Outcome {
-    Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).seconds(300).run()
+    Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).run()
 }
 
 /// By the first aggregator, and by all.

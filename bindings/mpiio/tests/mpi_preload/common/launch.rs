@@ -16,7 +16,7 @@ use super::report::Report;
 
 /// One program at a time: many ranks that poll on few cores starve each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-/// The time limit of a run, at which the launcher ends it.
+/// The time limit of a run, at which the launcher ends it, unless `MPIEXEC_TIMEOUT` says another.
 const SECONDS: u64 = 60;
 /// The additional time for the launcher, after which it is killed.
 const GRACE: u64 = 15;
@@ -56,7 +56,8 @@ impl Launch {
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
-        Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds: SECONDS }
+        let seconds = launcher::seconds(SECONDS);
+        Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds }
     }
 
     /// With this library preloaded, which reports in JSON.
@@ -101,7 +102,7 @@ impl Launch {
         self
     }
 
-    /// With more or less time than a minute.
+    /// With so much time, whatever `MPIEXEC_TIMEOUT` says.
     pub fn seconds(mut self, seconds: u64) -> Self {
         self.seconds = seconds;
         self
