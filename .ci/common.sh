@@ -68,8 +68,8 @@ install_packages() {
     fi
     command -v apt-get >/dev/null && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; } || return 1
     echo "installing $*"
-    $sudo apt-get update
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+    $sudo apt-get -o Acquire::Retries=5 update
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 install -y --no-install-recommends "$@"
 }
 
 # The MPI families on which the bindings are tested, and Cargo's arguments to do so.

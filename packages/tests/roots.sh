@@ -16,7 +16,8 @@ make_root() {
     mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | awk '/\/debian\/*$/ && !found++')
     rm -rf "$root" "$root.new"
     mkdir -p "$roots"
-    mmdebstrap --quiet --variant=essential --include="$(tr ' ' , <<<"$*")" "$suite" "$root.new" ${mirror:+"$mirror"} || return 1
+    mmdebstrap --quiet --variant=essential --aptopt='Acquire::Retries "5"' --include="$(tr ' ' , <<<"$*")" "$suite" "$root.new" \
+        ${mirror:+"$mirror"} || return 1
     echo "$*" >"$root.new/packages-of-tributary"
     mv "$root.new" "$root"
 }
