@@ -34,7 +34,7 @@ fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
 
 /// The position in the rank list at which the group of receiver `j` begins. The first p mod |R| groups have ceil(p / |R|)
 /// ranks, the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
-pub(super) fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
+fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
     let (floor, large) = (ranks / receivers, ranks % receivers);
     j * floor + j.min(large)
 }

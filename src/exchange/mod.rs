@@ -7,8 +7,7 @@
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, command line,
 //! validators and the suites on all fabrics read the row; `./generate` writes what is generated.
 
-use crate::schedule::place::Side;
-use crate::schedule::{Action, Builder, Limits, OpId, Schedule, Span};
+use crate::schedule::{Action, Builder, OpId, Schedule, Span, Throttle};
 use crate::topology::Rank;
 
 mod ascending;
@@ -83,16 +82,16 @@ impl Exchange<'_> {
     }
 
     /// The schedule of this exchange. O(m log m) for m messages of this rank.
-    pub fn schedule<'l>(&self, kernel: &Kernel, limits: impl Into<Limits<'l>>) -> Schedule {
+    pub fn schedule(&self, kernel: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
-        self.append(&mut builder, kernel, limits, &[]);
+        self.append(&mut builder, kernel, throttle, &[]);
         builder.finish()
     }
 
     /// Appends this exchange to a schedule. The sends wait for `after`, the receives do not (in a coupled kernel, both do).
     ///
     /// A message from this rank to itself becomes a copy. O(m log m) for m messages of this rank.
-    pub fn append<'l>(&self, builder: &mut Builder, kernel: &Kernel, limits: impl Into<Limits<'l>>, after: &[OpId]) {
+    pub fn append(&self, builder: &mut Builder, kernel: &Kernel, throttle: Throttle, after: &[OpId]) {
         let mut sends = self.ordered_sends(kernel);
         let mut receives = self.ordered_receives(kernel);
         if let Some(own) = sends.iter().position(|s| self.rank_of(s.1.peer) == self.rank) {
@@ -107,24 +106,8 @@ impl Exchange<'_> {
         }
         let receives: Vec<_> = receives.iter().map(|r| receive(&r.1)).collect();
         let sends: Vec<_> = sends.iter().map(|s| self.send(kernel, &s.1)).collect();
-        let limits = limits.into();
-        for (chain, throttle) in limits.divide(self.rank, Side::Receives(self.neighbours(&limits)), receives) {
-            builder.chain(&chain, throttle, &[]);
-        }
-        for (chain, throttle) in limits.divide(self.rank, Side::Sends, sends) {
-            builder.chain(&chain, throttle, after);
-        }
-    }
-
-    /// Number of receivers on this rank's node, where that matters. O(receivers) on a receiver.
-    fn neighbours(&self, limits: &Limits<'_>) -> usize {
-        match limits {
-            Limits::ByPlace { throttle, topology } if throttle.port.is_some() && self.receiver_index().is_some() => {
-                let node = topology.node_of(self.rank);
-                self.receivers.iter().filter(|&&receiver| topology.node_of(receiver) == node).count()
-            }
-            _ => 1,
-        }
+        builder.chain(&receives, throttle, &[]);
+        builder.chain(&sends, throttle, after);
     }
 
     /// Appends step by step: a step's send and receive finish before the next step starts.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::balanced::first_of_group;
 use crate::error::{Error, Result};
 use crate::topology::{Node, Rank, Topology};
 
@@ -26,16 +25,7 @@ impl RankList {
     /// The first rank of every node, then the second of every node, and so on: consecutive entries are on different nodes,
     /// unless one node has more ranks than all others and one. O(ranks log nodes).
     pub fn node_round_robin(topology: &Topology) -> Self {
-        Self::interleaved(topology, &(0..topology.nodes()).collect::<Vec<_>>(), 1)
-    }
-
-    /// As [`RankList::node_round_robin`] for `receivers` receivers of the kernel `balanced`, of which each begins on another
-    /// node than the ones before it, as far as there are nodes: the groups of the round-robin list all begin on node 0 where
-    /// their size is a multiple of the nodes, and then all receivers want messages from the same node at a time, one node
-    /// after the other. `nodes` has each node once; neighbours in it serve a receiver one after the other. If they have
-    /// different switches, so have the senders of a batch. O(ranks log nodes).
-    pub fn interleaved(topology: &Topology, nodes: &[Node], receivers: usize) -> Self {
-        Self::from_permutation(&interleave(topology, nodes, receivers))
+        Self::from_permutation(&in_turn(topology))
     }
 
     /// The ordering `list`. O(ranks).
@@ -69,36 +59,31 @@ impl RankList {
     }
 }
 
-/// All ranks, from the nodes in turn; for each group of the kernel `balanced`, from another node on. A node that has more than half of the ranks that are left goes first, whenever another
-/// has just been: otherwise it would be alone at the end. **Why no node then follows itself where that can be avoided**: only
-/// one node can have more than half. If none has, the next in turn may go and leaves none with more than half and one. If one
-/// has, at least one rank of another node separates each two of its ranks while there are others.
-fn interleave(topology: &Topology, nodes: &[Node], receivers: usize) -> Vec<Rank> {
-    let mut left: Vec<usize> = nodes.iter().map(|&node| topology.ranks_on(node)).collect();
-    let mut by_left: BTreeSet<(usize, usize)> = left.iter().copied().enumerate().map(|(at, left)| (left, at)).collect();
-    let mut turns: BTreeSet<usize> = (0..nodes.len()).collect();
-    let (mut list, mut last) = (Vec::with_capacity(topology.ranks()), None);
-    let (mut turn, mut group) = (0, 0);
+/// All ranks, from the nodes in turn. A node that has more than half of the ranks that are left goes first, whenever another has just
+/// been: otherwise it would be alone at the end. **Why no node then follows itself where that can be avoided**: only one node can have
+/// more than half. If none has, the next in turn may go and leaves none with more than half and one. If one has, at least one rank of
+/// another node separates each two of its ranks while there are others.
+fn in_turn(topology: &Topology) -> Vec<Rank> {
+    let mut left: Vec<usize> = (0..topology.nodes()).map(|node| topology.ranks_on(node)).collect();
+    let mut by_left: BTreeSet<(usize, Node)> = left.iter().copied().zip(0..).collect();
+    let mut turns: BTreeSet<Node> = (0..topology.nodes()).collect();
+    let (mut list, mut last, mut turn) = (Vec::with_capacity(topology.ranks()), None, 0);
     while let Some(&(most, largest)) = by_left.last() {
-        if group < receivers && list.len() == first_of_group(topology.ranks(), receivers, group) {
-            turn = group * nodes.len() / receivers;
-            group += 1;
-        }
         let rest = topology.ranks() - list.len();
-        let others = || turns.range(turn..).chain(turns.range(..turn)).copied().find(|&at| last != Some(at));
-        let at = match 2 * most > rest && last != Some(largest) {
+        let others = || turns.range(turn..).chain(turns.range(..turn)).copied().find(|&node| last != Some(node));
+        let node = match 2 * most > rest && last != Some(largest) {
             true => largest,
             false => others().unwrap_or(largest),
         };
-        turn = at + 1;
-        list.push(topology.rank_at(nodes[at], topology.ranks_on(nodes[at]) - left[at]));
-        by_left.remove(&(left[at], at));
-        left[at] -= 1;
-        match left[at] {
-            0 => turns.remove(&at),
-            left => by_left.insert((left, at)),
+        turn = node + 1;
+        list.push(topology.rank_at(node, topology.ranks_on(node) - left[node]));
+        by_left.remove(&(left[node], node));
+        left[node] -= 1;
+        match left[node] {
+            0 => turns.remove(&node),
+            left => by_left.insert((left, node)),
         };
-        last = Some(at);
+        last = Some(node);
     }
     list
 }
@@ -117,38 +102,17 @@ mod tests {
     }
 
     proptest! {
-        /// Any placement, with nodes in any order: a permutation, in which a node follows itself only as often as it must.
+        /// Any placement: a permutation, in which a node follows itself only as often as it must.
         #[test]
-        fn nodes_are_interleaved(labels in prop::collection::vec(0usize..6, 1..60), turn in 0usize..6, per_node in 1usize..20, receivers in 1usize..70) {
+        fn nodes_are_interleaved(labels in prop::collection::vec(0usize..6, 1..60), per_node in 1usize..20) {
             for topology in [Topology::listed(&labels).unwrap(), Topology::blocks(labels.len(), per_node).unwrap()] {
-                let mut nodes: Vec<Node> = (0..topology.nodes()).collect();
-                nodes.rotate_left(turn % topology.nodes());
-                let list = listed(&RankList::interleaved(&topology, &nodes, receivers), topology.ranks());
+                let list = listed(&RankList::node_round_robin(&topology), topology.ranks());
                 let mut sorted = list.clone();
                 sorted.sort_unstable();
                 prop_assert_eq!(sorted, (0..topology.ranks()).collect::<Vec<_>>());
                 let alike = list.windows(2).filter(|pair| topology.node_of(pair[0]) == topology.node_of(pair[1])).count();
                 let most = topology.ranks_per_node();
                 prop_assert_eq!(alike, most.saturating_sub(topology.ranks() - most + 1));
-            }
-        }
-
-        /// Three equal nodes or more, a whole number of times in a group: every receiver has a node of its own at any time, and a receiver
-        /// has all nodes before any twice.
-        #[test]
-        fn receivers_are_on_different_nodes(nodes in 3usize..20, times in 1usize..5) {
-            let ranks = nodes * nodes * times;
-            let topology = Topology::blocks(ranks, nodes * times).unwrap();
-            let order: Vec<Node> = (0..nodes).rev().collect();
-            let list = listed(&RankList::interleaved(&topology, &order, nodes), ranks);
-            for step in 0..nodes {
-                let at = |receiver: usize| topology.node_of(list[(receiver * nodes * times + step) % ranks]);
-                let different: BTreeSet<Node> = (0..nodes).map(at).collect();
-                prop_assert_eq!(different.len(), nodes, "step {}", step);
-            }
-            for window in list.chunks(nodes) {
-                let different: BTreeSet<Node> = window.iter().map(|&rank| topology.node_of(rank)).collect();
-                prop_assert_eq!(different.len(), nodes);
             }
         }
 

@@ -7,19 +7,16 @@
 //! |---|---|
 //! | [`ir`] | operations, spans, dependencies, sliding limits |
 //! | [`build`] | the builder: chains of operations under a throttle |
-//! | [`place`] | limits by place: inside a node, between nodes, into one node's port |
 //! | [`progress`] | which operations may start now; all executors use it |
 //! | `transpose` | the reverse of a schedule, which a collective read runs |
 //! | [`validate`] | checks: exactly-once delivery, no deadlock without buffering, outstanding messages |
 
 pub mod build;
 pub mod ir;
-pub mod place;
 pub mod progress;
 mod transpose;
 pub mod validate;
 
 pub use build::{Builder, Throttle, ThrottleMode};
 pub use ir::{Action, Buffer, Op, OpId, ReduceOp, Schedule, SendMode, Span};
-pub use place::{Limits, PlacedThrottle};
 pub use progress::Progress;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::ir::{Action, Buffer, OpId, Schedule, Span};
 use super::progress::Progress;
-use crate::topology::{Rank, Topology};
+use crate::topology::Rank;
 
 /// Bytes that must get from one rank's send buffer to another's receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,21 +44,6 @@ pub struct Evidence {
     pub blocked: u64,
     /// How often a rank had to poll all its operations instead.
     pub polled: u64,
-}
-
-/// The most messages outstanding at a time, by place: what limits by place bound ([`super::PlacedThrottle`]).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlacedPeaks {
-    /// Sends, or receives, of any rank inside its node.
-    pub inside: u32,
-    /// Sends of any rank to other nodes.
-    pub sends_between: u32,
-    /// Receives of any rank from other nodes.
-    pub receives_between: u32,
-    /// Receives of all ranks of a node together from other nodes.
-    pub into_node: u32,
-    /// Sends of all ranks of a node together to other nodes.
-    pub out_of_node: u32,
 }
 
 /// Why schedules are not valid.
@@ -151,19 +136,7 @@ type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 /// # Errors
 /// The first [`Violation`].
 pub fn run(schedules: Vec<Schedule>, wanted: &[Delivery]) -> Result<Evidence, Violation> {
-    run_blocking(schedules, wanted, None, await_one).map(|(evidence, _)| evidence)
-}
-
-/// As [`run`] for ranks on the nodes of `topology`, with what was outstanding by place.
-///
-/// # Errors
-/// The first [`Violation`].
-pub fn run_placed(
-    schedules: Vec<Schedule>,
-    wanted: &[Delivery],
-    topology: &Topology,
-) -> Result<(Evidence, PlacedPeaks), Violation> {
-    run_blocking(schedules, wanted, Some(topology.clone()), await_one)
+    run_blocking(schedules, wanted, await_one)
 }
 
 fn await_one(progress: &Progress, in_flight: &BTreeSet<OpId>) -> Option<OpId> {
@@ -174,14 +147,8 @@ fn await_one(progress: &Progress, in_flight: &BTreeSet<OpId>) -> Option<OpId> {
 type Awaited = fn(&Progress, &BTreeSet<OpId>) -> Option<OpId>;
 
 /// As [`run`], with another choice of the operations on which ranks block.
-fn run_blocking(
-    schedules: Vec<Schedule>,
-    wanted: &[Delivery],
-    topology: Option<Topology>,
-    awaited: Awaited,
-) -> Result<(Evidence, PlacedPeaks), Violation> {
+fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited) -> Result<Evidence, Violation> {
     let mut execution = Execution {
-        placed: topology.map(Placed::new),
         states: schedules.iter().map(|_| RankState::default()).collect(),
         progress: schedules.into_iter().map(Progress::new).collect(),
         sends: Queue::new(),
@@ -201,54 +168,7 @@ fn run_blocking(
     }
     execution.finished()?;
     execution.delivered(wanted)?;
-    Ok((execution.evidence, execution.placed.map(|placed| placed.peaks).unwrap_or_default()))
-}
-
-/// What is outstanding by place.
-struct Placed {
-    topology: Topology,
-    /// By rank: sends and receives, inside the node and between nodes.
-    of_rank: Vec<[[u32; 2]; 2]>,
-    /// By node: sends and receives between nodes.
-    of_node: Vec<[u32; 2]>,
-    peaks: PlacedPeaks,
-}
-
-const SENDS: usize = 0;
-const RECEIVES: usize = 1;
-
-impl Placed {
-    fn new(topology: Topology) -> Self {
-        let (of_rank, of_node) = (vec![[[0; 2]; 2]; topology.ranks()], vec![[0; 2]; topology.nodes()]);
-        Self { topology, of_rank, of_node, peaks: PlacedPeaks::default() }
-    }
-
-    /// Counts a message that `rank` starts on one `side`.
-    fn start(&mut self, rank: Rank, peer: Rank, side: usize) {
-        let node = self.topology.node_of(rank);
-        let between = node != self.topology.node_of(peer);
-        let of_rank = &mut self.of_rank[rank][usize::from(between)][side];
-        *of_rank += 1;
-        let peak = match (between, side) {
-            (false, _) => &mut self.peaks.inside,
-            (true, SENDS) => &mut self.peaks.sends_between,
-            (true, _) => &mut self.peaks.receives_between,
-        };
-        *peak = (*peak).max(*of_rank);
-        if between {
-            let of_node = &mut self.of_node[node][side];
-            *of_node += 1;
-            let peak = if side == SENDS { &mut self.peaks.out_of_node } else { &mut self.peaks.into_node };
-            *peak = (*peak).max(*of_node);
-        }
-    }
-
-    fn finish(&mut self, rank: Rank, peer: Rank, side: usize) {
-        let node = self.topology.node_of(rank);
-        let between = node != self.topology.node_of(peer);
-        self.of_rank[rank][usize::from(between)][side] -= 1;
-        self.of_node[node][side] -= u32::from(between);
-    }
+    Ok(execution.evidence)
 }
 
 struct Execution {
@@ -259,7 +179,6 @@ struct Execution {
     /// Ranks that may have an operation to start.
     active: VecDeque<Rank>,
     evidence: Evidence,
-    placed: Option<Placed>,
 }
 
 impl Execution {
@@ -282,13 +201,6 @@ impl Execution {
 
     fn start(&mut self, rank: Rank, id: OpId) -> Result<(), Violation> {
         let op = self.progress[rank].schedule().ops()[id as usize];
-        if let Some(placed) = &mut self.placed {
-            match op.action {
-                Action::Send { to, .. } => placed.start(rank, to, SENDS),
-                Action::Receive { from } => placed.start(rank, from, RECEIVES),
-                Action::Copy { .. } | Action::Reduce { .. } | Action::Join => {}
-            }
-        }
         match op.action {
             Action::Send { to, .. } => {
                 self.states[rank].in_flight.insert(id);
@@ -340,10 +252,6 @@ impl Execution {
         self.evidence.messages += 1;
         self.states[from].sends -= 1;
         self.states[to].receives -= 1;
-        if let Some(placed) = &mut self.placed {
-            placed.finish(from, to, SENDS);
-            placed.finish(to, from, RECEIVES);
-        }
         self.states[from].in_flight.remove(&send);
         self.states[to].in_flight.remove(&receive);
         self.progress[from].finish(send);
@@ -477,7 +385,7 @@ mod tests {
         let evidence = run(both(), &wanted).unwrap();
         assert!(evidence.blocked > 0, "{evidence:?}");
         let first_in_flight = |_: &Progress, in_flight: &BTreeSet<OpId>| in_flight.first().copied();
-        let deadlock = run_blocking(both(), &wanted, None, first_in_flight);
+        let deadlock = run_blocking(both(), &wanted, first_in_flight);
         assert!(matches!(deadlock, Err(Violation::Deadlock { rank: 0, .. })), "{deadlock:?}");
     }
 

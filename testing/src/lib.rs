@@ -6,7 +6,6 @@
 //! | [`suite`], [`reading`] | the conformance suite, which runs on every fabric: what is written; what is read |
 //! | [`settings`] | the settings with which every fault and every real pattern is tested |
 //! | [`f_case_matrix`], [`pattern_matrix`], [`small`] | access patterns of real codes under these settings; on the command line |
-//! | [`placed_suite`] | exchanges with limits by place |
 //! | [`trial`], [`read_trial`] | trials in which one aggregator fails |
 //! | [`interleaved`], [`periodic`] | a small write of many rounds; a file of any size that takes no space |
 //! | [`around`] | a transport with faults or notes around its calls |
@@ -33,7 +32,6 @@ pub mod mpiexec;
 pub mod netcdf_tools;
 pub mod pattern_matrix;
 pub mod periodic;
-pub mod placed_suite;
 pub mod read_trial;
 pub mod reading;
 pub mod settings;

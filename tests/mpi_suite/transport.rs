@@ -359,11 +359,3 @@ fn the_communicator_of_the_caller_is_left_alone() {
         all_to_all(&mut world.endpoint().unwrap(), Synchronous, 1, 1000, 0);
     });
 }
-
-#[test]
-fn limits_by_place() {
-    under_mpiexec("transport::limits_by_place", &[2, 5], || {
-        let (_world, endpoint) = world();
-        tributary_testing::placed_suite::run(&mut tributary::Endpoint::new(Box::new(endpoint)));
-    });
-}

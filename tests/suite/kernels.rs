@@ -4,11 +4,9 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::fabric::threads;
-use tributary::schedule::validate::{Delivery, Evidence, PlacedPeaks, run, run_placed};
-use tributary::schedule::{Buffer, Limits, PlacedThrottle, Schedule, SendMode, Span, Throttle, ThrottleMode};
-use tributary::{Endpoint, Rank, Topology};
-use tributary_testing::placed_suite;
+use tributary::schedule::validate::{Delivery, Evidence, run};
+use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
+use tributary::{Rank, Topology};
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
 struct Pattern {
@@ -62,10 +60,10 @@ impl Pattern {
     }
 
     fn flat(&self, kernel: &Kernel, rank_list: &RankList, throttle: Throttle) -> Evidence {
-        self.check(self.schedules(kernel, rank_list, throttle.into()), &self.wanted())
+        self.check(self.schedules(kernel, rank_list, throttle), &self.wanted())
     }
 
-    fn schedules(&self, kernel: &Kernel, rank_list: &RankList, limits: Limits<'_>) -> Vec<Schedule> {
+    fn schedules(&self, kernel: &Kernel, rank_list: &RankList, throttle: Throttle) -> Vec<Schedule> {
         let schedule = |rank| {
             let (sends, receives) = (self.sends(rank), self.receives(rank));
             Exchange {
@@ -76,21 +74,9 @@ impl Pattern {
                 sends: &sends,
                 receives: &receives,
             }
-            .schedule(kernel, limits)
+            .schedule(kernel, throttle)
         };
         (0..self.ranks()).map(schedule).collect()
-    }
-
-    /// The same with limits by place: what is outstanding in a write, and in the read that runs it backwards.
-    fn placed(&self, kernel: &Kernel, throttle: PlacedThrottle, topology: &Topology) -> [PlacedPeaks; 2] {
-        let rank_list = RankList::node_round_robin(topology);
-        let schedules = self.schedules(kernel, &rank_list, Limits::ByPlace { throttle, topology });
-        let fail = |violation| panic!("{}, {throttle:?}, {topology:?}: {violation}", kernel.name);
-        let backwards = schedules.iter().map(|s| s.transposed(SendMode::Synchronous).unwrap()).collect();
-        let wanted = self.wanted();
-        let back: Vec<_> = wanted.iter().map(reversed).collect();
-        let there = run_placed(schedules, &wanted, topology).unwrap_or_else(fail);
-        [there.1, run_placed(backwards, &back, topology).unwrap_or_else(fail).1]
     }
 
     /// Checks both directions: a collective read runs the transposed schedules.
@@ -244,66 +230,6 @@ fn sparse_patterns_on_the_lowest_ranks() {
             }
         }
     }
-}
-
-/// Limits by place on any placement: no deadlock, every byte once, and no limit exceeded. Several aggregators of a node share
-/// its port; more than the limit take one message each.
-#[test]
-fn limits_by_place_hold_under_every_kernel() {
-    let mut shared = 0;
-    for (ranks, count) in ranks_and_receivers().step_by(3) {
-        let sparse = |s: usize, j: usize| u64::from(!(s * 5 + j * 3).is_multiple_of(7)) * (1 + (s + j) as u64 % 3);
-        let receivers = if count % 2 == 0 { spread(ranks, count) } else { (0..count).collect() };
-        let pattern = Pattern::new(ranks, receivers, sparse);
-        let labels: Vec<usize> = (0..ranks).map(|rank| (rank * rank + ranks) % (1 + count % 6)).collect();
-        for (t, topology) in
-            [Topology::blocks(ranks, 1 + (ranks + count) % 9), Topology::listed(&labels)].into_iter().enumerate()
-        {
-            let topology = topology.unwrap();
-            for (k, kernel) in KERNELS.iter().enumerate() {
-                let pick = |more: usize| THROTTLES[(ranks + count + k + t + more) % THROTTLES.len()];
-                let port = [None, Some(1), Some(3), Some(8)][(ranks + k) % 4];
-                let throttle = PlacedThrottle { inside: pick(0), between: pick(2), port };
-                let peaks = pattern.placed(kernel, throttle, &topology);
-                if kernel.coupled {
-                    assert!(peaks.iter().all(|peaks| peaks.inside.max(peaks.sends_between) <= 1), "{peaks:?}");
-                    continue;
-                }
-                shared += u32::from(held_by_place(&pattern, throttle, &topology, peaks));
-            }
-        }
-    }
-    assert!(shared > 100, "{shared}: several aggregators of a node reach the limit of its port together");
-}
-
-/// The executor obeys them where ranks are threads.
-#[test]
-fn limits_by_place_on_threads() {
-    for ranks in [1, 2, 4, 7, 12] {
-        threads::run(ranks, |transport| placed_suite::run(&mut Endpoint::new(transport))).unwrap();
-    }
-}
-
-/// Asserts that no limit is exceeded. Returns whether ranks that share a port reached its limit.
-fn held_by_place(
-    pattern: &Pattern,
-    throttle: PlacedThrottle,
-    topology: &Topology,
-    [there, back]: [PlacedPeaks; 2],
-) -> bool {
-    let within = |peak: u32, throttle: Throttle| throttle.limit.is_none_or(|limit| peak <= limit);
-    let here = format!("{throttle:?} on {topology:?}: {there:?}, {back:?}");
-    for PlacedPeaks { inside, sends_between, receives_between, .. } in [there, back] {
-        assert!(within(inside, throttle.inside), "{here}");
-        assert!(within(sends_between.max(receives_between), throttle.between), "{here}");
-    }
-    let Some(port) = throttle.port else { return false };
-    let of_node =
-        |node| pattern.receivers.iter().filter(|&&receiver| topology.node_of(receiver) == node).count() as u32;
-    let most = (0..topology.nodes()).map(of_node).max().unwrap_or(0);
-    // In a read the bytes leave by the port that they came in by.
-    assert!(there.into_node.max(back.out_of_node) <= port.max(most), "{here}");
-    most > 1 && there.into_node == port
 }
 
 /// Each rank blocks on one message wherever it may. With few receivers that is possible except under sliding limits above 1:

@@ -6,7 +6,7 @@ use tributary::error::{Error, Result};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::schedule::{Buffer, Limits, PlacedThrottle, Schedule, Span, Throttle};
+use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
 /// Marks a rank that is not a receiver.
@@ -46,8 +46,6 @@ pub struct AllToMany {
     /// Which receiver a rank is.
     places: Vec<u32>,
     rank_list: RankList,
-    /// Limits by place, in place of the throttle.
-    placed: Option<PlacedThrottle>,
     kernel: &'static Kernel,
     throttle: Throttle,
     local: Option<LocalAggregators>,
@@ -61,15 +59,14 @@ impl AllToMany {
     /// # Errors
     /// No receivers, or more than ranks; no iterations; a smallest message above the largest.
     pub fn new(options: AllToManyOptions) -> Result<Self> {
-        Self::placed(options, RankList::Identity, None)
+        Self::with_rank_list(options, RankList::Identity)
     }
 
-    /// The same with another rank list, and with limits by place instead of the throttle. Two layers keep
-    /// their throttle.
+    /// The same with another rank list.
     ///
     /// # Errors
     /// As [`AllToMany::new`].
-    pub fn placed(options: AllToManyOptions, rank_list: RankList, placed: Option<PlacedThrottle>) -> Result<Self> {
+    pub fn with_rank_list(options: AllToManyOptions, rank_list: RankList) -> Result<Self> {
         let ranks = options.topology.ranks();
         if options.receivers == 0 || options.receivers > ranks {
             return Err(Error::argument("receivers", options.receivers, format!("1 to {ranks}, the ranks")));
@@ -94,7 +91,6 @@ impl AllToMany {
             receivers,
             places,
             rank_list,
-            placed,
             kernel,
             throttle: options.throttle.unwrap_or(Throttle::batch(kernel.default_limit.unwrap_or(0))),
             local,
@@ -143,15 +139,8 @@ impl AllToMany {
                 } else {
                     Vec::new()
                 };
-                self.view(rank, &sends, &receives).schedule(self.kernel, self.limits())
+                self.view(rank, &sends, &receives).schedule(self.kernel, self.throttle)
             }
-        }
-    }
-
-    fn limits(&self) -> Limits<'_> {
-        match self.placed {
-            Some(throttle) => Limits::ByPlace { throttle, topology: &self.options.topology },
-            None => Limits::Together(self.throttle),
         }
     }
 
@@ -230,7 +219,7 @@ impl Workload for AllToMany {
             return None;
         }
         let receives = self.receiver(rank).is_some();
-        if self.orders.is_none() || self.placed.is_some() || (self.kernel.coupled && receives) {
+        if self.orders.is_none() || (self.kernel.coupled && receives) {
             return Some(WorkPart::Schedule(self.schedule(rank)));
         }
         let (ranks, receivers) = (self.options.topology.ranks() as u32, self.receivers.len() as u32);

@@ -12,7 +12,7 @@ use crate::sim::{self, Machine, Message, Phases, Side, Step, Striping, Time, Wor
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
-use tributary::schedule::{PlacedThrottle, ReduceOp, Schedule};
+use tributary::schedule::{ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
 /// The options of a collective write.
@@ -148,14 +148,6 @@ impl CollectiveWrite {
     /// The hints, with the kernels that were chosen where they said `auto`.
     pub fn hints(&self) -> &Hints {
         &self.options.hints
-    }
-
-    /// The write with limits by place in both phases, instead of their throttles. Two layers keep their throttles.
-    #[must_use]
-    pub fn placed(mut self, limits: PlacedThrottle) -> Self {
-        self.metadata.placed = Some(limits);
-        self.data.placed = Some(limits);
-        self
     }
 
     /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.

@@ -10,7 +10,7 @@ use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::hints::{Hints, KernelHint, RankListHint};
-use tributary::schedule::{Buffer, Builder, Limits, PlacedThrottle, Schedule, Span, Throttle};
+use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
 /// How the messages of a phase are routed.
@@ -18,8 +18,6 @@ use tributary::topology::{Rank, Topology};
 pub(super) struct PhaseKernel {
     pub(super) kernel: &'static Kernel,
     pub(super) throttle: Throttle,
-    /// Limits by place, in place of the throttle.
-    pub(super) placed: Option<PlacedThrottle>,
     /// Whether the throttle counts steps, see [`super::collective_write::CollectiveWriteOptions::blocks`].
     pub(super) blocks: bool,
     /// With two layers: the local aggregators and their members.
@@ -54,21 +52,12 @@ impl PhaseKernel {
             KernelHint::Auto | KernelHint::Flat(_) => {
                 let kernel = hints.outermost(name);
                 let blocks = options.blocks && throttle.limit.is_some() && !kernel.coupled;
-                Self { kernel, throttle, placed: None, blocks, local: None }
+                Self { kernel, throttle, blocks, local: None }
             }
             KernelHint::TwoLayer => {
                 let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
-                Self { kernel: hints.two_layer_outer, throttle, placed: None, blocks: false, local: Some(local) }
+                Self { kernel: hints.two_layer_outer, throttle, blocks: false, local: Some(local) }
             }
-        }
-    }
-}
-
-impl PhaseKernel {
-    fn limits<'a>(&self, topology: &'a Topology) -> Limits<'a> {
-        match self.placed {
-            Some(throttle) => Limits::ByPlace { throttle, topology },
-            None => Limits::Together(self.throttle),
         }
     }
 }
@@ -139,7 +128,7 @@ impl ExchangeMessages {
             return self.in_blocks(rank, index, way, parties);
         }
         let receives = index.map_or(0, |index| self.receives.row(index).len());
-        if way.placed.is_some() || (way.kernel.coupled && receives > 0) {
+        if way.kernel.coupled && receives > 0 {
             return WorkPart::Schedule(self.whole(rank, index, way, parties));
         }
         WorkPart::Chains(Chains {
@@ -208,7 +197,7 @@ impl ExchangeMessages {
             self.sends.row(rank).iter().map(|cell| message(receiver(cell), cell, Buffer::Send)).collect();
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
         let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
-        parties.exchange(rank, &sends, &receives).schedule(way.kernel, way.limits(&parties.topology))
+        parties.exchange(rank, &sends, &receives).schedule(way.kernel, way.throttle)
     }
 
     fn two_layer(

@@ -72,30 +72,6 @@ impl Links {
         (count <= Self::MOST).then_some(count)
     }
 
-    /// The first `nodes` nodes in an order in which neighbours are far from each other: in a dragonfly in different groups, in
-    /// a fat tree below different switches of the highest level, as long as nodes of others are left; of those of a group or a
-    /// switch, those that follow one another in the order are on different routers, or lower switches. O(nodes log nodes).
-    pub fn spread(&self, nodes: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..nodes).collect();
-        match *self {
-            Self::Dragonfly { routers, nodes, .. } => {
-                order.sort_by_key(|node| (node % nodes, node / nodes % routers, node / nodes / routers));
-            }
-            Self::FatTree { radix, levels, .. } => {
-                let half = radix / 2;
-                // The digits of a node's number, lowest first: its port, then its switch's port in the next level, ...
-                let digits = |node: usize| {
-                    (0..levels as u32).map(move |level| match level + 1 == levels as u32 {
-                        true => node / half.pow(level),
-                        false => node / half.pow(level) % half,
-                    })
-                };
-                order.sort_by(|&one, &other| digits(one).cmp(digits(other)));
-            }
-        }
-        order
-    }
-
     /// The route from one node to another. O(links of the route).
     pub fn route(&self, from: usize, to: usize) -> Route {
         let hash = hash(from, to);
@@ -153,21 +129,6 @@ mod tests {
     const FAT_TREE: Links = Links::FatTree { radix: 6, levels: 3, byte: 1.0 };
 
     proptest! {
-        #[test]
-        fn neighbours_in_the_spread_order_are_far_apart(full in 2usize..5, fat in 2usize..6) {
-            // Whole groups of 21 nodes, and whole subtrees of 9.
-            for (links, part, parts) in [(DRAGONFLY, 21, full), (FAT_TREE, 9, fat)] {
-                let order = links.spread(part * parts);
-                let mut sorted = order.clone();
-                sorted.sort_unstable();
-                prop_assert_eq!(sorted, (0..part * parts).collect::<Vec<_>>());
-                prop_assert!(order.windows(2).all(|pair| pair[0] / part != pair[1] / part));
-                let router = |node: usize| node / 3;
-                let all: std::collections::BTreeSet<usize> = order[..part * parts / 3].iter().map(|&node| router(node)).collect();
-                prop_assert_eq!(all.len(), part * parts / 3, "each router or leaf switch once before any twice");
-            }
-        }
-
         #[test]
         fn routes_are_minimal(from in 0usize..54, to in 0usize..54) {
             let hops = FAT_TREE.route(from, to).len();

@@ -271,11 +271,12 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     }
 }
 
-/// How many aggregators there are at most where hosts share a machine (containers): as many as all ranks have cores. One that waits
-/// for a core only adds messages. No program has asked for it, so it is no hint of the file.
+/// How many aggregators there are at most where hosts share a machine (containers): one for two cores that all ranks have, since one
+/// that takes bytes keeps a rank busy that sends them. More wait for cores, and only add messages. No program has asked for it, so it
+/// is no hint of the file.
 fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
     let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
-    let count = (cores as usize).max(1);
+    let count = ((cores / 2.0) as usize).max(1);
     (is_free && count < topology.nodes()).then_some(count)
 }
 
@@ -322,11 +323,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_of_a_machine_have_no_more_aggregators_than_cores() {
+    fn containers_of_a_machine_have_an_aggregator_for_two_cores() {
         let topology = Topology::blocks(16, 4).unwrap();
         let count = |cores, hints| of_cores(cores, &topology, &Hints::parse(hints).unwrap());
-        assert_eq!([2.0, 0.5, 3.9].map(|cores| count(cores, "")), [Some(2), Some(1), Some(3)]);
-        assert_eq!([4.0, 16.0].map(|cores| count(cores, "")), [None, None]);
+        assert_eq!([0.5, 2.0, 5.0, 7.9].map(|cores| count(cores, "")), [Some(1), Some(1), Some(2), Some(3)]);
+        assert_eq!([8.0, 16.0].map(|cores| count(cores, "")), [None, None]);
         assert_eq!(["trib_placement=spread", "trib_ranks_per_node=4"].map(|hints| count(2.0, hints)), [None, None]);
     }
 }

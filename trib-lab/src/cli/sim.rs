@@ -15,7 +15,7 @@ pub enum SimCommand {
     AllToMany(AllToManyArguments),
     /// Simulate a collective write of an application: metadata, rounds of data, placement, file servers.
     Write(WriteOptions),
-    /// Compare throttles, limits by place and rank lists on machines whose links are known: a table, in minutes.
+    /// Compare throttles and a rank list on machines whose links are known: a table, in minutes.
     Throttles(ThrottlesOptions),
     /// List the machines, or show one: every number with its unit and source.
     Machines(MachinesOptions),

@@ -1,4 +1,4 @@
-//! `trib-lab sim throttles`: throttles, limits by place and rank lists, where messages hold the links between nodes.
+//! `trib-lab sim throttles`: throttles and rank lists, where messages hold the links between nodes.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use trib::machines::machine;
 use trib::{Failure, say};
 use tributary::exchange::{BALANCED, RankList};
 use tributary::hints::RankListHint;
-use tributary::schedule::{PlacedThrottle, Throttle};
-use tributary::{Hints, Rank, Topology};
+use tributary::schedule::Throttle;
+use tributary::{Hints, Topology};
 use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
 use tributary_benchmarks::{Btio, BtioOptions, Pattern, PatternError};
 use tributary_lab::forecast::{
@@ -18,46 +18,24 @@ use tributary_lab::sim::{self, Machine};
 
 use crate::cli::sim::ThrottlesOptions;
 
-/// The order of the nodes in the rank list.
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    /// No list: ranks by number, node after node.
-    Identity,
-    /// Nodes in turn.
-    Nodes,
-    /// Nodes in turn, each receiver beginning on another.
-    Groups,
-    /// The same, with the nodes in an order in which neighbours have different groups or switches.
-    Switches,
-}
-
-/// What limits messages.
-#[derive(Clone, Copy)]
-enum Limit {
-    Throttle(Throttle),
-    Placed(PlacedThrottle),
-}
-
-const NONE: Limit = Limit::Throttle(Throttle::NONE);
 const PAPER: Throttle = Throttle { limit: Some(32), mode: tributary::schedule::ThrottleMode::Batch };
 const CRAY: Throttle = Throttle { limit: Some(50), mode: tributary::schedule::ThrottleMode::Sliding };
-const APART: PlacedThrottle = PlacedThrottle { inside: PAPER, between: PAPER, port: None };
+
+/// A limit of messages, with ranks by number or with nodes in turn.
+#[derive(Clone, Copy)]
+struct Setting {
+    name: &'static str,
+    throttle: Throttle,
+    nodes_in_turn: bool,
+}
 
 /// What is compared: all by the kernel `balanced`. The second is what others are divided by.
-const ROWS: [(&str, Order, Limit); 11] = [
-    ("no limit", Order::Identity, NONE),
-    ("batch of 32 (paper)", Order::Identity, Limit::Throttle(PAPER)),
-    ("window of 50 (Cray)", Order::Identity, Limit::Throttle(CRAY)),
-    ("32 inside, 32 between", Order::Identity, Limit::Placed(APART)),
-    ("32 into a node", Order::Identity, Limit::Placed(PORT)),
-    ("nodes in turn, 32", Order::Nodes, Limit::Throttle(PAPER)),
-    ("apart, 32", Order::Groups, Limit::Throttle(PAPER)),
-    ("apart, no limit", Order::Groups, NONE),
-    ("switches, 32", Order::Switches, Limit::Throttle(PAPER)),
-    ("switches, 32 and 32", Order::Switches, Limit::Placed(APART)),
-    ("switches, 32 into a node", Order::Switches, Limit::Placed(PORT)),
+const ROWS: [Setting; 4] = [
+    Setting { name: "no limit", throttle: Throttle::NONE, nodes_in_turn: false },
+    Setting { name: "batch of 32 (paper)", throttle: PAPER, nodes_in_turn: false },
+    Setting { name: "window of 50 (Cray)", throttle: CRAY, nodes_in_turn: false },
+    Setting { name: "nodes in turn, 32", throttle: PAPER, nodes_in_turn: true },
 ];
-const PORT: PlacedThrottle = PlacedThrottle { port: Some(32), ..APART };
 const BASE: usize = 1;
 
 /// What is exchanged.
@@ -136,8 +114,8 @@ impl ThrottledExchange {
             }
         };
         let mut seconds = Vec::with_capacity(ROWS.len());
-        for (_, order, limit) in ROWS {
-            seconds.push(exchanged.seconds(&machine, &topology, order, limit)?);
+        for setting in ROWS {
+            seconds.push(exchanged.seconds(&machine, &topology, setting)?);
             done();
         }
         Ok(Column { title: format!("{}: {}", self.machine, self.name), seconds })
@@ -176,11 +154,8 @@ enum Exchanged {
 
 impl Exchanged {
     /// Seconds of communication: of the slowest rank, or of the aggregator that ends last.
-    fn seconds(&self, machine: &Machine, topology: &Topology, order: Order, limit: Limit) -> Result<f64, Failure> {
-        let (throttle, placed) = match limit {
-            Limit::Throttle(throttle) => (throttle, None),
-            Limit::Placed(placed) => (placed.between, Some(placed)),
-        };
+    fn seconds(&self, machine: &Machine, topology: &Topology, setting: Setting) -> Result<f64, Failure> {
+        let Setting { throttle, nodes_in_turn, .. } = setting;
         match self {
             Self::AllToMany(receivers, bytes) => {
                 let options = AllToManyOptions {
@@ -191,7 +166,11 @@ impl Exchanged {
                     iterations: 1,
                     bytes: *bytes,
                 };
-                let workload = AllToMany::placed(options, rank_list(machine, topology, order, *receivers), placed)?;
+                let rank_list = match nodes_in_turn {
+                    true => RankList::node_round_robin(topology),
+                    false => RankList::Identity,
+                };
+                let workload = AllToMany::with_rank_list(options, rank_list)?;
                 Ok(sim::run(machine, topology, &workload, 0, |_| ())?.seconds().total)
             }
             Self::Write(written) => {
@@ -205,11 +184,8 @@ impl Exchanged {
                 ] {
                     hints.set(key, value)?;
                 }
-                if order != Order::Identity {
-                    hints.rank_list = RankListHint::Explicit(by_position(
-                        &rank_list(machine, topology, order, file.aggregators.len()),
-                        topology,
-                    ));
+                if nodes_in_turn {
+                    hints.rank_list = RankListHint::NodeRoundRobin;
                 }
                 let options = CollectiveWriteOptions {
                     topology: topology.clone(),
@@ -220,10 +196,7 @@ impl Exchanged {
                     blocks: false,
                     empty_steps: false,
                 };
-                let mut workload = CollectiveWrite::new(machine, options, counts.clone())?;
-                if let Some(placed) = placed {
-                    workload = workload.placed(placed);
-                }
+                let workload = CollectiveWrite::new(machine, options, counts.clone())?;
                 let outcome = sim::run(machine, topology, &workload, 0, |_| ())?;
                 let last = workload.outcome(&outcome.phases).last;
                 Ok(last.metadata + last.data)
@@ -232,26 +205,13 @@ impl Exchanged {
     }
 }
 
-fn rank_list(machine: &Machine, topology: &Topology, order: Order, receivers: usize) -> RankList {
-    match (order, &machine.links) {
-        (Order::Identity, _) => RankList::Identity,
-        (Order::Switches, Some(links)) => RankList::interleaved(topology, &links.spread(topology.nodes()), receivers),
-        (Order::Groups, _) => RankList::interleaved(topology, &(0..topology.nodes()).collect::<Vec<_>>(), receivers),
-        _ => RankList::node_round_robin(topology),
-    }
-}
-
-/// The ranks of a list in its order.
-fn by_position(list: &RankList, topology: &Topology) -> Vec<Rank> {
-    let mut ranks: Vec<Rank> = (0..topology.ranks()).collect();
-    ranks.sort_unstable_by_key(|&rank| list.position(rank));
-    ranks
-}
-
 /// The table in Markdown: seconds of the paper's throttle, and the others as parts of them.
 fn table(columns: &[Column]) -> String {
     let mut text = String::from("| case | batch of 32, s |");
-    ROWS.iter().enumerate().filter(|(row, _)| *row != BASE).for_each(|(_, (name, ..))| text += &format!(" {name} |"));
+    ROWS.iter()
+        .enumerate()
+        .filter(|(row, _)| *row != BASE)
+        .for_each(|(_, setting)| text += &format!(" {} |", setting.name));
     text += &format!("\n|---|--:|{}\n", "--:|".repeat(ROWS.len() - 1));
     for Column { title, seconds } in columns {
         text += &format!("| {title} | {:.4} |", seconds[BASE]);
@@ -276,8 +236,6 @@ mod picture {
     const LEFT: f64 = 230.0;
     const LINE: f64 = 30.0;
     const TOP: f64 = 56.0;
-    /// Settings that are drawn: as many as there are colours.
-    const COLORS: usize = 8;
 
     fn cells(line: &str) -> Vec<&str> {
         line.trim_matches('|').split('|').map(str::trim).collect()
@@ -305,7 +263,7 @@ mod picture {
         let mut whole = Document::new().set("viewBox", format!("0 0 804 {}", at(bottom + 46.0)));
         whole = whole.set("font-family", "Helvetica, Arial, sans-serif").add(title);
         whole = whole.add(block(0.0, 0.0, 804.0, bottom + 46.0, "#ffffff", 1.0));
-        for (index, name) in settings.iter().enumerate().take(COLORS) {
+        for (index, name) in settings.iter().enumerate() {
             let (x, y) = (20.0 + (index % 4) as f64 * 195.0, 20.0 + (index / 4) as f64 * 20.0);
             whole = whole.add(dot(x, y - 4.0, index)).add(words(x + 10.0, y, 13, "start", DARK, *name));
         }
@@ -318,7 +276,7 @@ mod picture {
         for (row, (name, ratios)) in cases.iter().enumerate() {
             let y = TOP + LINE * (row as f64 + 0.5);
             whole = whole.add(words(LEFT - 12.0, y + 4.0, 13, "end", DARK, *name));
-            for (index, ratio) in ratios.iter().enumerate().take(COLORS) {
+            for (index, ratio) in ratios.iter().enumerate() {
                 whole = whole.add(dot(axis.at(*ratio), y, index).set("fill-opacity", "0.8"));
             }
         }
