@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::fabric::{Memory, Message};
-use crate::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
+use crate::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
 /// The schedule of this rank, which has `len` bytes; any other rank has at most `longest`.
@@ -56,10 +56,6 @@ impl Memory for Slots {
     }
 
     fn copy(&mut self, _from: Span, _to: Span) -> Result<()> {
-        Ok(())
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
         Ok(())
     }
 }

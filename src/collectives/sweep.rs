@@ -122,10 +122,6 @@ impl Memory for SweepMemory {
     fn copy(&mut self, _from: Span, _to: Span) -> Result<()> {
         Ok(())
     }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// An allreduce as a sweep.

@@ -37,11 +37,13 @@ pub trait Memory {
     /// Those of the implementation.
     fn copy(&mut self, from: Span, to: Span) -> Result<()>;
 
-    /// Combines `from` into `to`.
+    /// Combines `from` into `to`. Memory of schedules without reductions leaves this as it is.
     ///
     /// # Errors
-    /// Those of the implementation.
-    fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()>;
+    /// Those of the implementation; otherwise [`Error::Internal`].
+    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
+        Err(Error::Internal { rank: 0, what: "memory that reduces nothing".to_string() })
+    }
 
     /// Whether an operation whose dependencies are finished can start. An operation on memory that other ranks share may have
     /// to wait for them; it is then asked again, before later operations.

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::values::{Codec, list};
 pub use crate::drivers::{DriverName, Placement as PlacementHint};
 use crate::error::{Error, Result};
-use crate::exchange::{KERNELS, Kernel, two_layer};
+use crate::exchange::{KERNELS, Kernel, RankList, two_layer};
 use crate::schedule::ThrottleMode;
-use crate::topology::Rank;
+use crate::topology::{Rank, Topology};
 
 /// An enum whose variants are words: `Display`, `FromStr`, serde and the hint's codec all come from the one list.
 macro_rules! words {
@@ -184,6 +184,18 @@ impl RankListHint {
         },
         allowed: || "identity|node_round_robin|every rank once, separated by commas",
     };
+
+    /// The list for ranks of `topology`. O(ranks log nodes).
+    ///
+    /// # Errors
+    /// A list that is no permutation.
+    pub fn list(&self, topology: &Topology) -> Result<RankList> {
+        match self {
+            Self::Identity => Ok(RankList::Identity),
+            Self::NodeRoundRobin => Ok(RankList::node_round_robin(topology)),
+            Self::Explicit(list) => RankList::explicit(list.clone()),
+        }
+    }
 }
 
 /// Which driver.

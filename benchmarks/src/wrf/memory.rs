@@ -10,7 +10,7 @@ use tributary::Rank;
 use tributary::error::{Error, Result};
 use tributary::exchange::two_layer::{GATHERED, MERGED};
 use tributary::fabric::{Memory, Message};
-use tributary::schedule::{Buffer, ReduceOp, Span};
+use tributary::schedule::{Buffer, Span};
 
 use super::payload::Payload;
 use super::trace::Transfer;
@@ -135,10 +135,6 @@ impl Memory for Direct<'_> {
         let message = self.read(from)?;
         self.write(self.0.rank, to, message)
     }
-
-    fn reduce(&mut self, from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(no_such(from))
-    }
 }
 
 /// The memory of the two-layer kernel.
@@ -180,9 +176,5 @@ impl Memory for Merging<'_> {
         }
         self.0.merged[to.offset as usize..end].copy_from_slice(&part);
         Ok(())
-    }
-
-    fn reduce(&mut self, from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(no_such(from))
     }
 }

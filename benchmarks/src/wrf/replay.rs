@@ -14,7 +14,7 @@ use tributary::error::Error;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Kernel, RankList, ReceiverIndex, Route, Transfer as Sent};
-use tributary::hints::{Hints, KernelHint, RankListHint};
+use tributary::hints::{Hints, KernelHint};
 use tributary::schedule::{Buffer, ReduceOp, Schedule, Span, Throttle};
 use tributary::{Endpoint, Rank, Topology};
 
@@ -56,11 +56,7 @@ impl Settings {
         let kernel = hints.outermost(hints.kernel_data);
         let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));
         let local = (hints.kernel_data == KernelHint::TwoLayer).then(local);
-        let rank_list = match &hints.rank_list {
-            RankListHint::Identity => RankList::Identity,
-            RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
-            RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
-        };
+        let rank_list = hints.rank_list.list(topology)?;
         Ok(Self { kernel, throttle: hints.throttle_data(), rank_list, local })
     }
 }

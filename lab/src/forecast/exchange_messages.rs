@@ -9,7 +9,7 @@ use tributary::error::Result;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::hints::{Hints, KernelHint, RankListHint};
+use tributary::hints::{Hints, KernelHint};
 use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
@@ -66,11 +66,7 @@ impl Parties {
     pub(super) fn new(topology: Topology, aggregators: Vec<Rank>, hints: &Hints) -> Result<Self> {
         let mut index = vec![None; topology.ranks()];
         aggregators.iter().enumerate().for_each(|(at, &rank)| index[rank] = Some(at as u32));
-        let rank_list = match &hints.rank_list {
-            RankListHint::Identity => RankList::Identity,
-            RankListHint::NodeRoundRobin => RankList::node_round_robin(&topology),
-            RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
-        };
+        let rank_list = hints.rank_list.list(&topology)?;
         Ok(Self { topology, aggregators: aggregators.into(), index, rank_list })
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tributary::collectives::{FIRST_FREE_TAG, allreduce};
 use tributary::error::Result;
 use tributary::fabric::{Endpoint, Memory, Message};
-use tributary::schedule::{Buffer, Builder, Op, ReduceOp, SendMode, Span};
+use tributary::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use tributary::topology::Rank;
 
 /// Early messages in a list, and so many tags.
@@ -27,14 +27,6 @@ impl Memory for Nowhere {
 
     fn copy(&mut self, _from: Span, _to: Span) -> Result<()> {
         Ok(())
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Ok(())
-    }
-
-    fn is_ready(&mut self, _op: &Op) -> bool {
-        true
     }
 }
 

@@ -17,7 +17,7 @@ use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggrega
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
-use crate::schedule::{Buffer, Op, ReduceOp, Span};
+use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
 /// The memory behind the buffers of a round's schedule in a read.
@@ -176,10 +176,6 @@ impl Memory for Delivering<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
     }
 
     fn is_ready(&mut self, op: &Op) -> bool {

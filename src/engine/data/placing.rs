@@ -20,7 +20,7 @@ use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggrega
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
-use crate::schedule::{Buffer, Op, ReduceOp, Span};
+use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
 /// The memory behind the buffers of a round's schedule in a write.
@@ -248,10 +248,6 @@ impl Memory for Placing<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
     }
 
     fn is_ready(&mut self, op: &Op) -> bool {

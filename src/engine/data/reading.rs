@@ -11,7 +11,6 @@ use crate::engine::data::delivering::{Delivering, RoundReceives};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
-use crate::engine::metadata::phase::Phase;
 use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
@@ -39,21 +38,9 @@ struct WindowAhead {
 }
 
 impl<'a> Reading<'a> {
-    /// The state before the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, sink: Sink<'a>) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
-    }
-
-    /// With a [`Patience`] that is told the round.
-    pub fn watched(mut self, patience: &'a Patience) -> Self {
-        self.at.patience = Some(patience);
-        self
-    }
-
-    /// With the times of rounds in which this rank owns a window, where they are `wanted`.
-    pub fn timed(mut self, wanted: bool) -> Self {
-        self.at.counts.rounds = wanted.then(Vec::new);
-        self
+    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    pub fn new(plan: &'a Plan, sink: Sink<'a>, patience: &'a Patience, times: bool) -> Self {
+        Self { at: Rounds::new(plan, Direction::Read, patience, times), sink, ahead: VecDeque::new() }
     }
 
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.

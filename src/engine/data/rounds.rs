@@ -42,13 +42,13 @@ pub struct Rounds<'a> {
     /// The counts so far.
     pub counts: DataCounts,
     /// Knows which round this rank is in.
-    pub patience: Option<&'a Patience>,
+    patience: &'a Patience,
 }
 
 impl<'a> Rounds<'a> {
-    /// The state before the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, direction: Direction) -> Self {
-        let domains = &plan.domains;
+    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    pub fn new(plan: &'a Plan, direction: Direction, patience: &'a Patience, times: bool) -> Self {
+        let (domains, phase) = (&plan.domains, &*plan.data);
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
         let outflow = |o: &crate::engine::lists::flatten::ListsToSend| {
             Outflow::new(o.aggregator, o.file.clone(), o.memory.clone())
@@ -59,9 +59,9 @@ impl<'a> Rounds<'a> {
         outflows.iter().enumerate().for_each(|(id, out)| leaving.schedule(id, &out.file, domains));
         let local_aggregation =
             plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
-        let counts = DataCounts::default();
+        let counts = DataCounts { rounds: times.then(Vec::new), ..DataCounts::default() };
         let inside = plan.announced.in_memory.as_ref().map(|plan| NodeMember::new(plan, direction, domains));
-        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, patience: None }
+        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, patience }
     }
 
     /// This rank.
@@ -71,9 +71,7 @@ impl<'a> Rounds<'a> {
 
     /// The rank waits from now on in this part of the call.
     pub fn go_on(&self, part: CallStage) {
-        if let Some(patience) = self.patience {
-            patience.go_on(part);
-        }
+        self.patience.go_on(part);
     }
 
     /// The next round that this rank takes part in.

@@ -9,7 +9,6 @@ use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
 use crate::engine::lists::lending::Lender;
-use crate::engine::metadata::phase::Phase;
 use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
@@ -33,9 +32,9 @@ pub struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// The state before the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Write), source, lender: None, sends_in_place: false }
+    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    pub fn new(plan: &'a Plan, source: Source<'a>, patience: &'a Patience, times: bool) -> Self {
+        Self { at: Rounds::new(plan, Direction::Write, patience, times), source, lender: None, sends_in_place: false }
     }
 
     /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
@@ -43,18 +42,6 @@ impl<'a> Writing<'a> {
     pub fn lending(mut self, lender: Option<&'a Lender<'a>>, endpoint: &Endpoint) -> Self {
         self.lender = lender.filter(|_| self.at.phase.local.is_none());
         self.sends_in_place = endpoint.sends_in_place();
-        self
-    }
-
-    /// With a [`Patience`] that is told the round.
-    pub fn watched(mut self, patience: &'a Patience) -> Self {
-        self.at.patience = Some(patience);
-        self
-    }
-
-    /// With the times of rounds in which this rank owns a window, where they are `wanted`.
-    pub fn timed(mut self, wanted: bool) -> Self {
-        self.at.counts.rounds = wanted.then(Vec::new);
         self
     }
 

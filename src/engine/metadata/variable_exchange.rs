@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::exchange::{ReceiverIndex, Route, Transfer};
 use crate::fabric::{self, Endpoint, Memory, Traffic};
-use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
 
 /// Most bytes of a body in a head. A head has 2 KiB, an eager message on any MPI. (In the E3SM F case on 21,600 ranks in Cori's
@@ -119,10 +119,6 @@ impl Memory for ExchangeMemory {
     fn copy(&mut self, from: Span, to: Span) -> Result<()> {
         let message = self.read(from)?;
         self.write(0, to, message)
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Ok(())
     }
 }
 

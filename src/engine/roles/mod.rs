@@ -24,10 +24,10 @@ use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::{BALANCED, RankList, Route};
+use crate::exchange::{BALANCED, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
-use crate::hints::{Hints, KernelHint, Overlap, RankListHint};
+use crate::hints::{Hints, KernelHint, Overlap};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 
@@ -194,11 +194,7 @@ impl Maker<'_> {
             KernelHint::Flat(kernel) => (kernel, None),
             KernelHint::TwoLayer => (hints.two_layer_outer, local.cloned()),
         };
-        let rank_list = match &hints.rank_list {
-            RankListHint::Identity => RankList::Identity,
-            RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
-            RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
-        };
+        let rank_list = hints.rank_list.list(topology)?;
         let route =
             Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
         Ok(Phase { route, local, group: None })

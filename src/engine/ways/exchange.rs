@@ -35,7 +35,7 @@ impl File {
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
         let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
-        let rounds = Writing::new(&plan, &plan.data, source).watched(&self.patience).timed(self.diary.is_some());
+        let rounds = Writing::new(&plan, source, &self.patience, self.diary.is_some());
         let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
         clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);
@@ -80,8 +80,7 @@ impl File {
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        let rounds =
-            Reading::new(&plan, &plan.data, sink.reborrow()).watched(&self.patience).timed(self.diary.is_some());
+        let rounds = Reading::new(&plan, sink.reborrow(), &self.patience, self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;
