@@ -54,6 +54,20 @@ targets! {
     machine: (256 << 10, 400);
 }
 
+/// The program of a target: with cargo-fuzz its loop; without, the inputs that are named, as those that it has found.
+#[macro_export]
+macro_rules! target {
+    ($name:ident) => {
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::$name::check(bytes));
+
+        #[cfg(not(fuzzing))]
+        fn main() {
+            $crate::replay($crate::$name::check);
+        }
+    };
+}
+
 /// What a target's program does without cargo-fuzz.
 ///
 /// # Panics

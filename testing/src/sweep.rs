@@ -237,6 +237,53 @@ impl Small<'_> {
     }
 }
 
+/// The tests that let calls of a binding fail: `$small` runs its small program under hints with a fault; then its words for an
+/// input or output error, and for no space.
+#[macro_export]
+macro_rules! failing_calls {
+    ($small:ident, io: $io:literal, space: $space:literal) => {
+        use $crate::sweep::{Heard, Small, WAYS, written};
+
+        #[test]
+        fn every_call_of_mpi_fails_once() {
+            Small(&$small).sweep("mpi", &WAYS, 5);
+        }
+
+        #[test]
+        fn requests_for_memory_fail() {
+            Small(&$small).sweep("memory", &WAYS, 3);
+        }
+
+        #[test]
+        fn storing_fails_on_one_rank() {
+            Small(&$small).fails_with("sync", &WAYS, 1, &[concat!("sync: ", $io)], Heard::Always);
+        }
+
+        /// An error need not be reported for a descriptor through which nothing was written.
+        #[test]
+        fn closing_fails_on_one_rank() {
+            let due = [concat!("close: ", $io)];
+            Small(&$small).fails_with("close", &WAYS[..1], u64::MAX, &due, Heard::Sometimes);
+        }
+
+        #[test]
+        fn writes_and_reads_fail_on_one_rank() {
+            let no_space = [concat!("write_all: ", $space), concat!("again: ", $space)];
+            Small(&$small).fails_with("space", &WAYS, 1, &no_space, Heard::Always);
+            Small(&$small).fails_with("read", &WAYS, 1, &[concat!("read_all: ", $io)], Heard::Always);
+        }
+
+        #[test]
+        fn short_and_interrupted_calls_are_made_again() {
+            for fault in ["short:-1:1", "interrupted:-1:2"] {
+                let ended = $small(WAYS[0], fault);
+                assert_eq!(ended.failed(fault), [""; 0]);
+                assert!(ended.file == written(), "{fault}: other bytes in the file");
+            }
+        }
+    };
+}
+
 /// How many of something the tests are to try: as many as `usual`, or with TRIB_TEST_ALL=1 all, or with another number that many.
 ///
 /// # Panics

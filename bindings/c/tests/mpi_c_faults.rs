@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use tributary_testing::failing_calls;
 use tributary_testing::installed::{Link, compile, crate_directory};
-use tributary_testing::sweep::{Ended, Heard, Small, WAYS, run_linked, written};
+use tributary_testing::sweep::{Ended, run_linked};
 
 fn small(way: &str, fault: &str) -> Ended {
     static PROGRAM: LazyLock<PathBuf> =
@@ -13,42 +14,4 @@ fn small(way: &str, fault: &str) -> Ended {
     run_linked(&PROGRAM, way, fault)
 }
 
-#[test]
-fn every_call_of_mpi_fails_once() {
-    Small(&small).sweep("mpi", &WAYS, 5);
-}
-
-#[test]
-fn requests_for_memory_fail() {
-    Small(&small).sweep("memory", &WAYS, 3);
-}
-
-#[test]
-fn storing_fails_on_one_rank() {
-    Small(&small).fails_with("sync", &WAYS, 1, &["sync: input/output error"], Heard::Always);
-}
-
-/// An error need not be reported for a descriptor through which nothing was written.
-#[test]
-fn closing_fails_on_one_rank() {
-    Small(&small).fails_with("close", &WAYS[..1], u64::MAX, &["close: input/output error"], Heard::Sometimes);
-}
-
-#[test]
-fn writes_and_reads_fail_on_one_rank() {
-    for (kind, due) in [
-        ("space", &["write_all: no space left on the file system", "again: no space left on the file system"][..]),
-        ("read", &["read_all: input/output error"]),
-    ] {
-        Small(&small).fails_with(kind, &WAYS, 1, due, Heard::Always);
-    }
-}
-
-#[test]
-fn short_and_interrupted_calls_are_made_again() {
-    for fault in ["short:-1:1", "interrupted:-1:2"] {
-        let ended = small(WAYS[0], fault);
-        assert_eq!(ended.failed(fault), [""; 0]);
-        assert!(ended.file == written(), "{fault}: other bytes in the file");
-    }
-}
+failing_calls!(small, io: "input/output error", space: "no space left on the file system");

@@ -1,76 +1,43 @@
 //! Error codes: numbers and names of GIO's header, and their descriptions.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 
 use tributary::Error;
 use tributary::error::{About, IoClass};
 
-/// No error.
-pub const NOERR: c_int = 0;
-/// The file exists already.
-pub const EEXIST: c_int = -35;
-/// A bad argument.
-pub const EINVAL: c_int = -36;
-/// A write to a file that was opened for reading only.
-pub const EPERM: c_int = -37;
-/// Out of memory.
-pub const ENOMEM: c_int = -61;
-/// Permission denied.
-pub const EACCESS: c_int = -77;
-/// Any other error of an operation on the file.
-pub const EFILE: c_int = -204;
-/// A negative count.
-pub const ENEGATIVECNT: c_int = -210;
-/// No such file.
-pub const ENOENT: c_int = -220;
-/// A number that does not fit in 4 bytes.
-pub const EINTOVERFLOW: c_int = -221;
-/// A feature that is not in this build.
-pub const ENOTENABLED: c_int = -222;
-/// A bad file name.
-pub const EBAD_FILE: c_int = -223;
-/// No space on the device.
-pub const ENO_SPACE: c_int = -224;
-/// The quota is used up.
-pub const EQUOTA: c_int = -225;
-/// A bad type of file system.
-pub const EFSTYPE: c_int = -241;
-/// Ranks gave different access modes.
-pub const EMULTIDEFINE_AMODE: c_int = -251;
-/// Ranks gave different arguments.
-pub const EMULTIDEFINE_FNC_ARGS: c_int = -269;
-/// Ranks gave different hints.
-pub const EMULTIDEFINE_HINTS: c_int = -274;
-/// Offsets in the file do not ascend.
-pub const EFILEVIEW: c_int = -275;
+/// A row: a code's name without its prefix, its number and its description.
+macro_rules! codes {
+    ($($name:ident $number:literal $words:literal;)+) => {
+        $(#[doc = concat!("`GIO_", stringify!($name), "`: ", $words, ".")] pub const $name: c_int = $number;)+
 
-/// Every code, its name and its description.
-const CODES: [(c_int, &CStr, &CStr); 19] = [
-    (NOERR, c"GIO_NOERR", c"no error"),
-    (EEXIST, c"GIO_EEXIST", c"the file exists already"),
-    (EINVAL, c"GIO_EINVAL", c"invalid argument"),
-    (EPERM, c"GIO_EPERM", c"write to a file opened for reading only"),
-    (ENOMEM, c"GIO_ENOMEM", c"out of memory"),
-    (EACCESS, c"GIO_EACCESS", c"permission denied"),
-    (EFILE, c"GIO_EFILE", c"an operation on the file failed"),
-    (ENEGATIVECNT, c"GIO_ENEGATIVECNT", c"a count below 0"),
-    (ENOENT, c"GIO_ENOENT", c"no such file"),
-    (EINTOVERFLOW, c"GIO_EINTOVERFLOW", c"a number does not fit in a 4-byte integer"),
-    (ENOTENABLED, c"GIO_ENOTENABLED", c"not enabled in this build"),
-    (EBAD_FILE, c"GIO_EBAD_FILE", c"bad file name"),
-    (ENO_SPACE, c"GIO_ENO_SPACE", c"no space left on the device"),
-    (EQUOTA, c"GIO_EQUOTA", c"quota exceeded"),
-    (EFSTYPE, c"GIO_EFSTYPE", c"bad type of file system"),
-    (EMULTIDEFINE_AMODE, c"GIO_EMULTIDEFINE_AMODE", c"the ranks gave different access modes"),
-    (
-        EMULTIDEFINE_FNC_ARGS,
-        c"GIO_EMULTIDEFINE_FNC_ARGS",
-        c"the ranks gave different arguments to a collective function",
-    ),
-    (EMULTIDEFINE_HINTS, c"GIO_EMULTIDEFINE_HINTS", c"the ranks gave different hints"),
-    (EFILEVIEW, c"GIO_EFILEVIEW", c"offsets in the file do not ascend, or overlap"),
-];
+        /// Every code, its name and its description, which end with 0.
+        const CODES: &[(c_int, &str, &str)] =
+            &[$(($name, concat!("GIO_", stringify!($name), "\0"), concat!($words, "\0"))),+];
+    };
+}
+
+codes! {
+    NOERR                     0 "no error";
+    EEXIST                  -35 "the file exists already";
+    EINVAL                  -36 "invalid argument";
+    EPERM                   -37 "write to a file opened for reading only";
+    ENOMEM                  -61 "out of memory";
+    EACCESS                 -77 "permission denied";
+    EFILE                  -204 "an operation on the file failed";
+    ENEGATIVECNT           -210 "a count below 0";
+    ENOENT                 -220 "no such file";
+    EINTOVERFLOW           -221 "a number does not fit in a 4-byte integer";
+    ENOTENABLED            -222 "not enabled in this build";
+    EBAD_FILE              -223 "bad file name";
+    ENO_SPACE              -224 "no space left on the device";
+    EQUOTA                 -225 "quota exceeded";
+    EFSTYPE                -241 "bad type of file system";
+    EMULTIDEFINE_AMODE     -251 "the ranks gave different access modes";
+    EMULTIDEFINE_FNC_ARGS  -269 "the ranks gave different arguments to a collective function";
+    EMULTIDEFINE_HINTS     -274 "the ranks gave different hints";
+    EFILEVIEW              -275 "offsets in the file do not ascend, or overlap";
+}
 
 /// The code of an error; the same on every rank that has the same error.
 pub fn of(error: &Error) -> c_int {
@@ -133,7 +100,7 @@ pub extern "C" fn GIO_strerror(code: c_int) -> *const c_char {
         return of_number(&std::io::Error::from_raw_os_error(code).to_string());
     }
     let known = CODES.iter().find(|(number, ..)| *number == code);
-    known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr())
+    known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr().cast())
 }
 
 /// The name of a code. The text lives as that of [`GIO_strerror`].
@@ -143,7 +110,7 @@ pub extern "C" fn GIO_strerrno(code: c_int) -> *const c_char {
         return of_number(&format!("system error {code} ({})", std::io::Error::from_raw_os_error(code)));
     }
     let known = CODES.iter().find(|(number, ..)| *number == code);
-    known.map_or_else(|| of_number(&format!("unknown code {code}")), |(_, name, _)| name.as_ptr())
+    known.map_or_else(|| of_number(&format!("unknown code {code}")), |(_, name, _)| name.as_ptr().cast())
 }
 
 thread_local! {
@@ -163,6 +130,7 @@ fn of_number(text: &str) -> *const c_char {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
     use std::path::Path;
 
     use super::*;

@@ -6,47 +6,14 @@ use tributary::engine::{Direction, Path};
 use tributary::{Error, Result};
 use tributary_bindings::access::{Access, only_read};
 
-use crate::MPI_Offset;
-use crate::guard::moved;
-use crate::handle::{GioFile, opened};
-use crate::lists::{access, list};
+use crate::handle::GioFile;
+use crate::lists::moves;
 
-/// Writes this rank's data. Collective; a rank without data passes counts of 0. Returns this rank's bytes, or a code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_write_all(
-    fh: *mut GioFile,
-    buf: *const c_void,
-    file_npairs: MPI_Offset,
-    file_offs: *const MPI_Offset,
-    file_lens: *const MPI_Offset,
-    buf_npairs: MPI_Offset,
-    buf_offs: *const MPI_Offset,
-    buf_lens: *const MPI_Offset,
-) -> MPI_Offset {
-    let file = list("file", file_npairs, file_offs, file_lens);
-    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-    // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write_all", || unsafe {
-        opened(fh)?.transfer_all(Direction::Write, access(file, memory, buf.cast_mut().cast()))
-    })
-}
-
-/// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_read_all(
-    fh: *mut GioFile,
-    buf: *mut c_void,
-    file_npairs: MPI_Offset,
-    file_offs: *const MPI_Offset,
-    file_lens: *const MPI_Offset,
-    buf_npairs: MPI_Offset,
-    buf_offs: *const MPI_Offset,
-    buf_lens: *const MPI_Offset,
-) -> MPI_Offset {
-    let file = list("file", file_npairs, file_offs, file_lens);
-    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-    // SAFETY: as above.
-    moved("GIO_read_all", || unsafe { opened(fh)?.transfer_all(Direction::Read, access(file, memory, buf.cast())) })
+moves! {
+    /// Writes this rank's data. Collective; a rank without data passes counts of 0. Returns this rank's bytes, or a code.
+    GIO_write_all(*const c_void) transfer_all Write;
+    /// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
+    GIO_read_all(*mut c_void) transfer_all Read;
 }
 
 impl GioFile {

@@ -10,50 +10,17 @@ use tributary::engine::Direction;
 use tributary::{BufferLayout, Result, Sink, Source};
 use tributary_bindings::access::Access;
 
-use crate::MPI_Offset;
-use crate::guard::moved;
-use crate::handle::{GioFile, opened};
-use crate::lists::{access, list};
+use crate::handle::GioFile;
+use crate::lists::moves;
 
 /// Up to this many pieces are moved one by one.
 const FEW: u64 = 16;
 
-/// Writes this rank's data. Not collective. Returns its number of bytes, or a code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_write(
-    fh: *mut GioFile,
-    buf: *const c_void,
-    file_npairs: MPI_Offset,
-    file_offs: *const MPI_Offset,
-    file_lens: *const MPI_Offset,
-    buf_npairs: MPI_Offset,
-    buf_offs: *const MPI_Offset,
-    buf_lens: *const MPI_Offset,
-) -> MPI_Offset {
-    let file = list("file", file_npairs, file_offs, file_lens);
-    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-    // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write", || unsafe {
-        opened(fh)?.transfer_alone(Direction::Write, &access(file, memory, buf.cast_mut().cast())?)
-    })
-}
-
-/// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_read(
-    fh: *mut GioFile,
-    buf: *mut c_void,
-    file_npairs: MPI_Offset,
-    file_offs: *const MPI_Offset,
-    file_lens: *const MPI_Offset,
-    buf_npairs: MPI_Offset,
-    buf_offs: *const MPI_Offset,
-    buf_lens: *const MPI_Offset,
-) -> MPI_Offset {
-    let file = list("file", file_npairs, file_offs, file_lens);
-    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-    // SAFETY: as above.
-    moved("GIO_read", || unsafe { opened(fh)?.transfer_alone(Direction::Read, &access(file, memory, buf.cast())?) })
+moves! {
+    /// Writes this rank's data. Not collective. Returns its number of bytes, or a code.
+    GIO_write(*const c_void) transfer_alone Write;
+    /// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
+    GIO_read(*mut c_void) transfer_alone Read;
 }
 
 fn has_few_pieces(access: &Access) -> bool {
@@ -69,7 +36,8 @@ impl GioFile {
     ///
     /// # Safety
     /// What the access lists is valid, and not used by anything else.
-    unsafe fn transfer_alone(&mut self, direction: Direction, access: &Access) -> Result<u64> {
+    unsafe fn transfer_alone(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
+        let access = &access?;
         self.may(direction)?;
         if access.bytes() == 0 {
             return Ok(0);

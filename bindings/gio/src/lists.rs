@@ -8,6 +8,35 @@ use tributary_bindings::list::List;
 
 use crate::MPI_Offset;
 
+/// A row is a function of C that moves bytes between lists: its name, the type of its buffer, the method of
+/// [`GioFile`](crate::handle::GioFile) that does it, and the direction.
+macro_rules! moves {
+    ($($(#[$doc:meta])+ $name:ident($buffer:ty) $method:ident $direction:ident;)+) => {$(
+        $(#[$doc])+
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            fh: *mut $crate::handle::GioFile,
+            buf: $buffer,
+            file_npairs: $crate::MPI_Offset,
+            file_offs: *const $crate::MPI_Offset,
+            file_lens: *const $crate::MPI_Offset,
+            buf_npairs: $crate::MPI_Offset,
+            buf_offs: *const $crate::MPI_Offset,
+            buf_lens: *const $crate::MPI_Offset,
+        ) -> $crate::MPI_Offset {
+            use $crate::lists::{access, list};
+            let buf: *const std::ffi::c_void = buf;
+            let file = list("file", file_npairs, file_offs, file_lens);
+            let memory = list("buf", buf_npairs, buf_offs, buf_lens);
+            // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
+            $crate::guard::moved(stringify!($name), || unsafe {
+                $crate::handle::opened(fh)?.$method(Direction::$direction, access(file, memory, buf.cast_mut().cast()))
+            })
+        }
+    )+};
+}
+pub(crate) use moves;
+
 /// A list of a call: `name` is `file` or `buf`.
 pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, lengths: *const MPI_Offset) -> List {
     List { name, arguments: ["npairs", "offs", "lens"], count, offsets, lengths }

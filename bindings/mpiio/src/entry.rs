@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::Error;
 use tributary::engine::alone;
+use tributary_abi::constants;
 
-use crate::abi::errors::Class;
+use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::next::Function;
 use crate::report;
@@ -63,7 +64,7 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
             let what = format!("MPI_File_{} panicked; please report it", function.name());
             // If the environment says so, the program gets an error, and the other ranks may wait for ever.
             let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
-            to_word(failed.map_or_else(|error| Class::of(&error).number(), |()| Class::Other.number()))
+            to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
         }
     }
 }
@@ -84,7 +85,7 @@ pub fn outside<T>(call: impl FnOnce() -> T) -> T {
 /// Calls the error handler of an open file, which may not return, and returns the code.
 pub fn raise(file: Word, error: &Error) -> Word {
     static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
-    let code = to_word(Class::of(error).number());
+    let code = to_word(class(error));
     CALL_ERRHANDLER.call(&[file, code]);
     code
 }

@@ -8,9 +8,8 @@ use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use tributary_abi::function;
+use tributary_abi::{constants, function};
 
-use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};
 
 /// An interposed function. The next one is looked up under its profiling name (`PMPI_...`).
@@ -57,12 +56,12 @@ impl Function {
     pub fn call(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(Class::Other.number());
+            return to_word(constants().err_other);
         };
         if self.is_small.load(Ordering::Relaxed) && self.count(arguments).is_some_and(|count| count > i32::MAX as Word)
         {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(Class::Count.number());
+            return to_word(constants().err_count);
         }
         type W = Word;
         // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, each in its
@@ -78,7 +77,7 @@ impl Function {
                 [a, b, c, d, e, f] => {
                     transmute::<*mut c_void, extern "C" fn(W, W, W, W, W, W) -> W>(next)(a, b, c, d, e, f)
                 }
-                _ => to_word(Class::Other.number()),
+                _ => to_word(constants().err_other),
             }
         }
     }

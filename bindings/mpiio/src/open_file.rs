@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tributary::engine::Direction;
 use tributary::hints::FileHints;
+use tributary_abi::constants;
 
-use crate::abi::amode;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
 use crate::pending::Queue;
@@ -40,8 +40,10 @@ impl OpenFile {
     /// The reason why MPI must run calls of this direction; none if the engine can. The same on all ranks.
     pub fn refusal(&self, direction: Direction) -> Option<&'static str> {
         match direction {
-            Direction::Write if self.backend.amode & amode::rdonly() != 0 => Some("opened with MPI_MODE_RDONLY"),
-            Direction::Read if self.backend.amode & amode::wronly() != 0 => Some("opened with MPI_MODE_WRONLY"),
+            Direction::Write if self.backend.amode & constants().mode_rdonly != 0 => {
+                Some("opened with MPI_MODE_RDONLY")
+            }
+            Direction::Read if self.backend.amode & constants().mode_wronly != 0 => Some("opened with MPI_MODE_WRONLY"),
             _ if self.is_atomic => Some("atomic mode"),
             _ => None,
         }

@@ -12,9 +12,10 @@ use tributary::engine::{Patience, Prelude, alone};
 use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
 
-use crate::abi::{amode, has_all_ranks};
+use crate::abi::has_all_ranks;
 use crate::backend::Runner;
 use crate::channel::Channel;
 use crate::job;
@@ -157,7 +158,7 @@ impl UnopenedFile {
     fn decide(&mut self, path: &Path, amode: c_int, rank: usize) -> Decision {
         let hints = std::mem::replace(&mut self.hints, Ok(Hints::default()));
         match hints {
-            _ if amode & amode::sequential() != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
+            _ if amode & constants().mode_sequential != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
             Err(error) if rank == 0 => Decision::Fail(error),
             _ if let Some(why) = self.left.take() => Decision::Leave(why),
             // The MPI library may accept names that the operating system does not.
@@ -198,7 +199,7 @@ fn are_alike(lanes: &[u64]) -> bool {
 
 /// The engine's mode.
 fn mode(amode: c_int) -> Mode {
-    if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update }
+    if amode & constants().mode_rdonly != 0 { Mode::Read } else { Mode::Update }
 }
 
 /// Opens, with the engine, a file that MPI has opened. Collective.

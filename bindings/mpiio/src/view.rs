@@ -5,8 +5,9 @@ use std::ffi::c_char;
 
 use tributary::error::About;
 use tributary::{Error, Extents, FileView};
+use tributary_abi::constants;
 
-use crate::abi::{MPI_Datatype, MPI_Offset, displacement_current};
+use crate::abi::{MPI_Datatype, MPI_Offset};
 use crate::datatype::flattened;
 
 /// A file view.
@@ -67,7 +68,7 @@ impl KnownView {
         if !representation.eq_ignore_ascii_case("native") {
             return Err(format!("data representation {representation}"));
         }
-        if displacement == displacement_current() {
+        if displacement == MPI_Offset::from(constants().displacement_current) {
             return Err("MPI_DISPLACEMENT_CURRENT".to_string());
         }
         let words = |error: Error| error.to_string();

@@ -19,61 +19,6 @@ pub use tributary_abi::{MPI_Comm, MPI_Datatype, MPI_Info, MPI_Offset, MPI_Reques
 use tributary::Error;
 use tributary_abi::{self as ffi, constants, handles};
 
-/// Modes of MPI_File_open.
-pub mod amode {
-    use super::{c_int, constants};
-
-    /// MPI_MODE_RDONLY.
-    pub fn rdonly() -> c_int {
-        constants().mode_rdonly
-    }
-
-    /// MPI_MODE_WRONLY.
-    pub fn wronly() -> c_int {
-        constants().mode_wronly
-    }
-
-    /// MPI_MODE_RDWR.
-    pub fn rdwr() -> c_int {
-        constants().mode_rdwr
-    }
-
-    /// MPI_MODE_CREATE: the file is made if it is not there.
-    pub fn create() -> c_int {
-        constants().mode_create
-    }
-
-    /// MPI_MODE_EXCL: the file must not be there.
-    pub fn exclusive() -> c_int {
-        constants().mode_excl
-    }
-
-    /// MPI_MODE_SEQUENTIAL: access through the shared file pointer only.
-    pub fn sequential() -> c_int {
-        constants().mode_sequential
-    }
-}
-
-/// MPI_SEEK_SET.
-pub fn seek_set() -> c_int {
-    constants().seek_set
-}
-
-/// MPI_BYTE.
-pub fn byte() -> MPI_Datatype {
-    handles().byte
-}
-
-/// MPI_DISPLACEMENT_CURRENT.
-pub fn displacement_current() -> MPI_Offset {
-    constants().displacement_current.into()
-}
-
-/// MPI_DATATYPE_NULL.
-pub fn datatype_null() -> MPI_Datatype {
-    handles().datatype_null
-}
-
 /// Whether `comm` is an intracommunicator, not MPI_COMM_NULL.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use tributary_abi::{self as ffi, MISSING, constants, handles};
 
-use super::{MPI_Request, MPI_Status, byte};
+use super::{MPI_Request, MPI_Status};
 
 /// Sets the number of bytes in `status`, unless it is MPI_STATUS_IGNORE.
 ///
@@ -14,8 +14,8 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
     }
     // SAFETY: a status that may be written. If it cannot hold the number, MPI_Get_count returns MPI_UNDEFINED.
     unsafe {
-        if ffi::MPI_Status_set_elements_x(status, byte(), bytes as ffi::MPI_Count) == MISSING {
-            ffi::MPI_Status_set_elements_c(status, byte(), bytes as ffi::MPI_Count);
+        if ffi::MPI_Status_set_elements_x(status, handles().byte, bytes as ffi::MPI_Count) == MISSING {
+            ffi::MPI_Status_set_elements_c(status, handles().byte, bytes as ffi::MPI_Count);
         }
         ffi::MPI_Status_set_cancelled(status, 0);
     }

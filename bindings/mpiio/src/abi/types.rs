@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`combiner`] | the constructors, and the constants in their arguments |
+//! | [`combiner`] | the constructors |
 //! | [`contents`] | the arguments of a constructor |
 //! | [`attribute`] | values attached to datatypes |
 //! | [`committed`] | whether MPI moves data of a datatype |
@@ -21,7 +21,7 @@ pub mod committed;
 pub mod contents;
 
 pub use attribute::Attribute;
-pub use combiner::{Combiner, Words, words};
+pub use combiner::Combiner;
 pub use committed::is_committed;
 pub use contents::{BlockList, Contents};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::abi::errors::Class;
+use crate::abi::errors::class;
 use crate::abi::word::Word;
 use crate::entry::{Answer, outside, raise};
 use crate::files;
@@ -40,6 +40,6 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     match closed.and_then(|closed| closed.agree(code, &path)) {
         Ok(()) => Answer::code(code),
-        Err(error) => Answer::code(Class::of(&error).number()),
+        Err(error) => Answer::code(class(&error)),
     }
 }

@@ -14,6 +14,7 @@ use tributary::engine::Direction;
 use tributary::engine::alone;
 use tributary::error::About;
 use tributary::{CallReport, Error};
+use tributary_abi::{constants, handles};
 use tributary_bindings::access::Access;
 
 use super::attempt::{Ended, left_to_mpi};
@@ -21,7 +22,7 @@ use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::types::{self, Kept};
 use crate::abi::word::{Word, from_word, to_word};
-use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
+use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, status};
 use crate::backend::Runner;
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
@@ -292,7 +293,7 @@ impl Call {
     /// Advances this rank's file pointer, which is at `offset`, by the bytes of the call.
     fn move_on(&self, offset: MPI_Offset, etype: u64) -> Result<(), Error> {
         // SAFETY: MPI checks the datatype.
-        let size = if self.datatype == datatype_null() { 0 } else { unsafe { types::size(self.datatype) } };
+        let size = if self.datatype == handles().datatype_null { 0 } else { unsafe { types::size(self.datatype) } };
         match u64::try_from(self.count).ok().and_then(|count| size.checked_mul(count)) {
             None | Some(0) => Ok(()),
             Some(asked) => seek(self.file, offset, asked, etype),
@@ -312,6 +313,6 @@ fn position(file: Word) -> Result<MPI_Offset, Error> {
 fn seek(file: Word, offset: MPI_Offset, bytes: u64, etype: u64) -> Result<(), Error> {
     static SEEK: Function = Function::new("PMPI_File_seek\0");
     let etypes = bytes.checked_div(etype).unwrap_or_default() as MPI_Offset;
-    let code = SEEK.call(&[file, to_word(offset + etypes), to_word(seek_set())]);
+    let code = SEEK.call(&[file, to_word(offset + etypes), to_word(constants().seek_set)]);
     check("MPI_File_seek", code as c_int)
 }

@@ -9,9 +9,10 @@ use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
 use tributary::fabric::mpi::library;
 use tributary::hints::FileHints;
+use tributary_abi::constants;
 
 use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, amode, is_intracommunicator, rank, ranks};
+use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::Runner;
 use crate::channel::Channel;
 use crate::entry::Answer;
@@ -83,12 +84,13 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
 /// may understand. So is one whose stripes are refused, with a line that says so: a hint is no reason for MPI_File_open to fail. What
 /// else goes wrong is told by MPI, which does the same again.
 fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
-    let access = amode & (amode::rdonly() | amode::wronly() | amode::rdwr());
-    let is_made = access == amode::wronly() || (access == amode::rdwr() && amode & amode::sequential() == 0);
+    let all = constants();
+    let access = amode & (all.mode_rdonly | all.mode_wronly | all.mode_rdwr);
+    let is_made = access == all.mode_wronly || (access == all.mode_rdwr && amode & all.mode_sequential == 0);
     let is_for_mpi = |key: &str| key.starts_with("romio_lustre_");
     let is_left_out = |key: &str| ["striping_unit", "striping_factor", "start_iodevice"].contains(&key);
-    if amode & amode::create() == 0
-        || amode & amode::exclusive() != 0
+    if amode & all.mode_create == 0
+        || amode & all.mode_excl != 0
         || !is_made
         || asked.programs().any(|(key, _)| is_for_mpi(key))
         || asked.unused().iter().any(|unused| is_left_out(&unused.key))

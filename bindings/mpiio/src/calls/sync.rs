@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use crate::abi::SUCCESS;
-use crate::abi::errors::{Class, io_outcome};
+use crate::abi::errors::{class, io_outcome};
 use crate::abi::word::Word;
 use crate::backend::Runner;
 use crate::entry::Answer;
@@ -29,7 +29,7 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     match engine.sync_after(own) {
         Ok(()) => Answer::code(SUCCESS),
         // The MPI library has called the error handler on this rank.
-        Err(error) if code != SUCCESS => Answer::code(Class::of(&error).number()),
+        Err(error) if code != SUCCESS => Answer::code(class(&error)),
         Err(error) => Answer::Raise { file: arguments[0], error, speaks },
     }
 }

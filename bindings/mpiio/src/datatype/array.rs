@@ -1,10 +1,11 @@
 //! Parts of arrays: subarrays (MPI 4.1, section 5.1.3) and distributed arrays (section 5.1.4).
 
 use tributary::Error;
+use tributary_abi::constants;
 
 use super::build::{natural, times};
 use super::shape::{Block, Shape};
-use crate::abi::types::{Contents, words};
+use crate::abi::types::Contents;
 
 /// A subarray, fastest dimension innermost. O(dimensions).
 pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
@@ -41,7 +42,7 @@ pub fn darray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, 
 }
 
 fn fastest_first(dimensions: usize, order: i64) -> Vec<usize> {
-    let fortran = order == words().order_fortran;
+    let fortran = order == i64::from(constants().order_fortran);
     if fortran { (0..dimensions).collect() } else { (0..dimensions).rev().collect() }
 }
 
@@ -64,12 +65,14 @@ struct Distribution {
 
 impl Distribution {
     fn new(distribution: i64, argument: i64, size: i64, processes: i64) -> Self {
-        let words = words();
-        let given = |default: i64| if argument == words.default { default } else { argument };
+        let all = constants();
+        let given = |default: i64| if argument == i64::from(all.distribute_default) { default } else { argument };
         match distribution {
             // One block per process.
-            d if d == words.block => Self { block: given((size + processes - 1) / processes.max(1)).max(1), processes },
-            d if d == words.cyclic => Self { block: given(1).max(1), processes },
+            d if d == i64::from(all.distribute_block) => {
+                Self { block: given((size + processes - 1) / processes.max(1)).max(1), processes }
+            }
+            d if d == i64::from(all.distribute_cyclic) => Self { block: given(1).max(1), processes },
             _ => Self { block: size.max(1), processes: 1 },
         }
     }

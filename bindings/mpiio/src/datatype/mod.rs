@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use tributary::Error;
 use tributary::error::About;
+use tributary_abi::handles;
 
+use crate::abi::MPI_Datatype;
 use crate::abi::types::{Attribute, is_committed};
-use crate::abi::{MPI_Datatype, datatype_null};
 
 mod array;
 mod build;
@@ -35,7 +36,7 @@ thread_local! {
 /// the bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
     static KEPT: Attribute<FlatType> = Attribute::new();
-    if datatype == datatype_null() {
+    if datatype == handles().datatype_null {
         return Err(no_data("MPI_DATATYPE_NULL"));
     }
     if let Some(flat) =

@@ -16,7 +16,7 @@ use tributary::engine::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 
 use super::PENDING;
-use crate::abi::errors::Class;
+use crate::abi::errors::class;
 use crate::abi::word::Word;
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
@@ -105,7 +105,7 @@ impl Ticket {
     /// The return code for the program: success, also while the call is in flight, or an error class.
     pub fn code(&self) -> c_int {
         match self.outcome() {
-            Some(Err(error)) => Class::of(error).number(),
+            Some(Err(error)) => class(error),
             Some(Ok(Ended::ByMpi { code, .. })) => *code,
             Some(Ok(_)) | None => SUCCESS,
         }

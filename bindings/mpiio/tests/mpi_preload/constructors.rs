@@ -2,9 +2,7 @@
 
 use std::ffi::c_int;
 
-use tributary_abi::{HandleArray, MPI_Aint, MPI_Count, MPI_Datatype, constants, mpi_functions};
-use tributary_mpiio::abi::datatype_null;
-use tributary_mpiio::abi::types::words;
+use tributary_abi::{HandleArray, MPI_Aint, MPI_Count, MPI_Datatype, constants, handles, mpi_functions};
 
 use super::recipe::{Dealt, F90, Recipe, Way};
 
@@ -87,7 +85,7 @@ pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     let addresses = |list: Vec<i64>| list;
     // SAFETY: lists are as long as their lengths say; recipes that need a datatype have one.
     unsafe {
-        let of = of.unwrap_or_else(datatype_null);
+        let of = of.unwrap_or(handles().datatype_null);
         match recipe {
             Recipe::Named(_) => unreachable!("nothing to make"),
             Recipe::F90(F90::Real) => MPI_Type_create_f90_real(6, 30, new),
@@ -158,7 +156,7 @@ pub fn large(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     }
     // SAFETY: lists are as long as their lengths say; recipes that need a datatype have one.
     unsafe {
-        let of = of.unwrap_or_else(datatype_null);
+        let of = of.unwrap_or(handles().datatype_null);
         match recipe {
             Recipe::Named(_) | Recipe::F90(_) | Recipe::Dup(_) => small(recipe, old, new),
             Recipe::Contiguous(count, _) => MPI_Type_contiguous_c((*count).into(), of, new),
@@ -240,7 +238,7 @@ impl Lists {
             Way::Cyclic => constants().distribute_cyclic,
             Way::None => constants().distribute_none,
         };
-        let default = words().default as c_int;
+        let default = constants().distribute_default;
         Self {
             processes: dimensions.iter().map(|dealt| dealt.processes).product(),
             ways: dimensions.iter().map(way).collect(),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::BufferLayout;
-use tributary_mpiio::abi::datatype_null;
+use tributary_abi::handles;
 use tributary_mpiio::datatype::flat::Memory;
 use tributary_mpiio::datatype::flattened;
 use tributary_testing::mpiexec;
@@ -94,7 +94,7 @@ fn several_arrays_agree_with_pack() {
 fn views_and_types_that_cannot_be_are_refused() {
     mpiexec::under_mpiexec("datatypes::views_and_types_that_cannot_be_are_refused", &[1], || {
         let (_world, _endpoint) = mpiexec::world();
-        let error = flattened(datatype_null()).unwrap_err().to_string();
+        let error = flattened(handles().datatype_null).unwrap_err().to_string();
         assert_eq!(error, "datatype: MPI_DATATYPE_NULL; allowed: a committed datatype");
         let int = || Box::new(predefined("MPI_INT"));
         let before = Recipe::HindexedBlock(1, vec![8, -12], int()).make(0).unwrap();

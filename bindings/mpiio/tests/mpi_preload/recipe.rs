@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int, c_void};
 
 use tributary_abi::{MPI_Comm, constants, handles, mpi_functions};
 use tributary_abi::{MPI_Finalize, MPI_Init_thread, MPI_Type_free};
-use tributary_mpiio::abi::{MPI_Datatype, SUCCESS, datatype_null};
+use tributary_mpiio::abi::{MPI_Datatype, SUCCESS};
 
 use super::constructors::{
     MPI_Type_contiguous_c, MPI_Type_create_hindexed, MPI_Type_dup, MPI_Type_vector_c, has_large_counts,
@@ -151,7 +151,7 @@ impl Drop for Made {
 impl Made {
     /// What MPI_Type_dup makes of it.
     pub fn duplicate(&self) -> Self {
-        let mut new = datatype_null();
+        let mut new = handles().datatype_null;
         // SAFETY: a datatype of the test's own.
         code(unsafe { MPI_Type_dup(self.handle, &mut new) }).unwrap();
         Self { handle: new, is_derived: true }
@@ -161,7 +161,7 @@ impl Made {
 /// MPI_Type_create_hindexed over a datatype that is there already.
 pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
     let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().map(|&(length, at)| (length, at)).unzip();
-    let mut new = datatype_null();
+    let mut new = handles().datatype_null;
     let count = blocks.len() as c_int;
     // SAFETY: lists of `count`.
     let made = unsafe { MPI_Type_create_hindexed(count, lengths.as_ptr(), places.as_ptr(), of.handle, &mut new) };
@@ -182,7 +182,7 @@ pub fn large_pair(count: i64) -> Option<(Made, Made)> {
         return None;
     }
     let of = predefined("MPI_INT").make(0).unwrap().handle;
-    let (mut contiguous, mut vector) = (datatype_null(), datatype_null());
+    let (mut contiguous, mut vector) = (handles().datatype_null, handles().datatype_null);
     // SAFETY: a datatype, and places of ours.
     unsafe {
         code(MPI_Type_contiguous_c(count, of, &mut contiguous)).unwrap();
@@ -235,7 +235,7 @@ impl Recipe {
         };
         let parts = self.parts().into_iter().map(|part| part.constructed(large >> 1)).collect::<Result<Vec<_>, _>>()?;
         let old: Vec<_> = parts.iter().map(|part| part.handle).collect();
-        let mut new = datatype_null();
+        let mut new = handles().datatype_null;
         code(match large & 1 {
             0 => super::constructors::small(self, &old, &mut new),
             _ => super::constructors::large(self, &old, &mut new),

@@ -1,4 +1,4 @@
-//! The constructors of datatypes, and the constants in their arguments.
+//! The constructors of datatypes.
 
 use std::ffi::c_int;
 
@@ -67,28 +67,5 @@ impl Combiner {
     /// Whether the MPI library owns the datatype: it has no contents and cannot be freed.
     pub fn is_predefined(self) -> bool {
         matches!(self, Self::Named | Self::F90)
-    }
-}
-
-/// Constants in the arguments of subarrays and distributed arrays.
-pub struct Words {
-    /// MPI_ORDER_FORTRAN.
-    pub order_fortran: i64,
-    /// MPI_DISTRIBUTE_BLOCK.
-    pub block: i64,
-    /// MPI_DISTRIBUTE_CYCLIC.
-    pub cyclic: i64,
-    /// MPI_DISTRIBUTE_DFLT_DARG.
-    pub default: i64,
-}
-
-/// The constants of this MPI library.
-pub fn words() -> Words {
-    let all = constants();
-    Words {
-        order_fortran: all.order_fortran.into(),
-        block: all.distribute_block.into(),
-        cyclic: all.distribute_cyclic.into(),
-        default: all.distribute_default.into(),
     }
 }

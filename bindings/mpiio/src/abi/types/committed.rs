@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 use tributary::Error;
 use tributary_abi::{self as ffi, MPI_Comm, constants, handles};
 
-use super::super::errors::Class;
 use super::super::{MPI_Datatype, SUCCESS, check, is_world_there};
 
 /// Whether MPI moves data of `datatype`, which is not predefined. Local. True as well if MPI does not check its arguments,
@@ -29,7 +28,7 @@ pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     if code != SUCCESS {
         // SAFETY: a code of MPI's; writes one int.
         unsafe { ffi::MPI_Error_class(code, &mut class) };
-        return if class == Class::Type.number() { Ok(false) } else { check("MPI_Send_init", code).map(|()| true) };
+        return if class == constants().err_type { Ok(false) } else { check("MPI_Send_init", code).map(|()| true) };
     }
     // SAFETY: the request that was just made, freed once.
     check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)

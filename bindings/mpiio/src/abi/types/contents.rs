@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 
 use tributary::Error;
-use tributary_abi::{self as ffi, HandleArray, MISSING};
+use tributary_abi::{self as ffi, HandleArray, MISSING, handles};
 
-use super::super::{MPI_Datatype, check, datatype_null};
+use super::super::{MPI_Datatype, check};
 use super::Combiner;
 
 /// A datatype from MPI_Type_get_contents: a reference that we must free, unless it is predefined.
@@ -178,7 +178,7 @@ impl Envelope {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: HandleArray::of(datatype_null(), self.types),
+            types: HandleArray::of(handles().datatype_null, self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)
