@@ -7,26 +7,20 @@
 //! one exchange. Hasanov, thesis, 2.3.1.2, equation 2.6 has two messages fewer: it omits the root's.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::Cut;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
 /// See the module.
-pub static SPLIT_BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "split_binary",
-        about: "half the message down each of two binary trees, then partners exchange halves",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.6",
-        cost: "(2 log2(p + 1) - 1)(t_s + m/2 t_w)",
-        irregular: false,
-        schedule: |problem| SPLIT_BINARY.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static SPLIT_BINARY: InPlace = in_place!(Broadcast {
+    name: "split_binary",
+    about: "half the message down each of two binary trees, then partners exchange halves",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.6",
+    cost: "(2 log2(p + 1) - 1)(t_s + m/2 t_w)",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();

@@ -7,24 +7,18 @@
 //! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static IN_ORDER_BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "in_order_binary",
-        about: "up a binary tree that keeps the ranks in order",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
-        cost: "2 (log2(p + 1) - 1)(t_s + m t_w + m t_c)",
-        irregular: false,
-        schedule: |problem| IN_ORDER_BINARY.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static IN_ORDER_BINARY: InPlace = in_place!(Reduce {
+    name: "in_order_binary",
+    about: "up a binary tree that keeps the ranks in order",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
+    cost: "2 (log2(p + 1) - 1)(t_s + m t_w + m t_c)",
+    append: append,
+    time: time,
+});
 
 /// The neighbours of one member in the tree.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,23 +5,17 @@
 
 use super::chain::up;
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
-pub static PIPELINE: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "pipeline",
-        about: "every rank combines what the next has, and sends on, a segment at a time",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.13",
-        cost: "(p + X - 2)(t_s + m/X (t_w + t_c)) in X segments",
-        irregular: false,
-        schedule: |problem| PIPELINE.schedule(problem),
-    },
+pub static PIPELINE: InPlace = in_place!(Reduce {
+    name: "pipeline",
+    about: "every rank combines what the next has, and sends on, a segment at a time",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.13",
+    cost: "(p + X - 2)(t_s + m/X (t_w + t_c)) in X segments",
     append: |part, builder, before| up(part, 1, &part.segments(), builder, before),
-    time,
-};
+    time: time,
+});
 
 /// Equation 2.13.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
