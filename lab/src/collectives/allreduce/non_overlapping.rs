@@ -3,7 +3,6 @@
 //! 2 (p - 1) messages of m bytes in 2 ceil(log2 p) steps: the sum of equations 2.15 and 2.7 (Hasanov, thesis, 2.3.2.2):
 //! ceil(log2 p)(2 t_s + 2 m t_w + m t_c). It suits operators that do not commute. The engine's agreement uses it.
 
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, Part, finished_broadcast, in_place};
 use crate::collectives::{broadcast, reduce};
 use tributary::schedule::{Builder, OpId};
@@ -17,7 +16,10 @@ pub static NON_OVERLAPPING: InPlace = in_place!(Allreduce {
     append: |part, builder, before| {
         reduce_and_broadcast(part, (&reduce::BINOMIAL, &broadcast::BINOMIAL), builder, before)
     },
-    time: time,
+    time: |rates, ranks, bytes, segments| {
+        (reduce::BINOMIAL.time)(rates, ranks, bytes, segments)
+            + (broadcast::BINOMIAL.time)(rates, ranks, bytes, segments)
+    },
 });
 
 /// A reduction to the part's root, and a broadcast from it.
@@ -29,9 +31,4 @@ pub(super) fn reduce_and_broadcast(
 ) -> Vec<OpId> {
     let reduced = (reduce.append)(part, builder, before);
     finished_broadcast(broadcast, part, builder, &reduced)
-}
-
-/// Equations 2.15 and 2.7.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    (reduce::BINOMIAL.time)(rates, ranks, bytes, segments) + (broadcast::BINOMIAL.time)(rates, ranks, bytes, segments)
 }

@@ -3,7 +3,6 @@
 //! p - 1 messages of m bytes; a level takes two of them: 2 (log2(p + 1) - 1)(t_s + m t_w) for a full tree
 //! (Hasanov, thesis, 2.3.1.2, equation 2.5).
 
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
@@ -14,7 +13,7 @@ pub static BINARY: InPlace = in_place!(Broadcast {
     source: "Hasanov, thesis, 2.3.1.2, equation 2.5",
     cost: "2 (log2(p + 1) - 1)(t_s + m t_w)",
     append: append,
-    time: time,
+    time: |rates, ranks, bytes, _| 2.0 * ((ranks + 1.0).log2() - 1.0) * rates.message(bytes),
 });
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
@@ -26,9 +25,4 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         group.send(builder, child, part.message, &here);
     }
     here
-}
-
-/// Equation 2.5.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    2.0 * ((ranks + 1.0).log2() - 1.0) * rates.message(bytes)
 }

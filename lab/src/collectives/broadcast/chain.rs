@@ -2,7 +2,6 @@
 //!
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation 2.3).
 
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InOrder, InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
@@ -13,7 +12,7 @@ pub static CHAIN: InPlace = in_place!(Broadcast {
     source: "Hasanov, thesis, 2.3.1.2, equation 2.3",
     cost: "(p - 1)(t_s + m t_w)",
     append: append,
-    time: time,
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.message(bytes),
 });
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
@@ -35,9 +34,4 @@ pub(super) fn along(part: &Part<'_>, segments: &[Span], builder: &mut Builder, b
         arrived.extend(here);
     }
     if me + 1 < group.size() { order.last() } else { or_before(arrived, before) }
-}
-
-/// Equation 2.3.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.message(bytes)
 }

@@ -3,7 +3,6 @@
 //! p - 1 messages of m bytes, all through the root's port: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation
 //! 2.2).
 
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
@@ -14,7 +13,7 @@ pub static FLAT: InPlace = in_place!(Broadcast {
     source: "Hasanov, thesis, 2.3.1.2, equation 2.2",
     cost: "(p - 1)(t_s + m t_w)",
     append: append,
-    time: time,
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.message(bytes),
 });
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
@@ -27,9 +26,4 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         group.send(builder, member, part.message, before);
     }
     before.to_vec()
-}
-
-/// Equation 2.2.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.message(bytes)
 }

@@ -3,7 +3,6 @@
 //! (p - 1) X messages of m / X bytes, X segments: (X + p - 2)(t_s + m/X t_w) (Hasanov, thesis, 2.3.1.2, equation 2.4).
 
 use super::chain::along;
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
@@ -13,10 +12,7 @@ pub static PIPELINE: InPlace = in_place!(Broadcast {
     source: "Hasanov, thesis, 2.3.1.2, equation 2.4",
     cost: "(X + p - 2)(t_s + m/X t_w) in X segments",
     append: |part, builder, before| along(part, &part.segments(), builder, before),
-    time: time,
+    time: |rates, ranks, bytes, segments| {
+        if ranks < 2.0 { 0.0 } else { (segments + ranks - 2.0) * rates.message(bytes / segments) }
+    },
 });
-
-/// Equation 2.4.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    if ranks < 2.0 { 0.0 } else { (segments + ranks - 2.0) * rates.message(bytes / segments) }
-}

@@ -4,7 +4,6 @@
 //! (p - 1) X messages of m / X bytes: (p + X - 2)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis, 2.3.2.1, equation 2.13).
 
 use super::chain::up;
-use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
@@ -14,10 +13,7 @@ pub static PIPELINE: InPlace = in_place!(Reduce {
     source: "Hasanov, thesis, 2.3.2.1, equation 2.13",
     cost: "(p + X - 2)(t_s + m/X (t_w + t_c)) in X segments",
     append: |part, builder, before| up(part, 1, &part.segments(), builder, before),
-    time: time,
+    time: |rates, ranks, bytes, segments| {
+        if ranks < 2.0 { 0.0 } else { (ranks + segments - 2.0) * rates.combined(bytes / segments) }
+    },
 });
-
-/// Equation 2.13.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    if ranks < 2.0 { 0.0 } else { (ranks + segments - 2.0) * rates.combined(bytes / segments) }
-}
