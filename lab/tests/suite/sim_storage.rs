@@ -9,7 +9,7 @@ use tributary::{Rank, Topology};
 use tributary_lab::sim::machine::{CostLine, Machine, Path};
 use tributary_lab::sim::phases::PHASES;
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{Message, Side, Step, Striping, WorkPart, Workload, run};
+use tributary_lab::sim::{Step, Striping, WorkPart, Workload, run};
 
 const NS: f64 = 1000.0;
 const UNIT: u64 = 1000;
@@ -21,10 +21,6 @@ struct Program(Vec<Mutex<Vec<Option<WorkPart>>>>);
 impl Workload for Program {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         self.0[rank].lock().unwrap().get_mut(part as usize)?.take()
-    }
-
-    fn message(&self, _: Rank, _: u32, _: Side, _: u32) -> Message {
-        unreachable!("schedules have their messages")
     }
 
     fn phase(&self, part: u32) -> Option<usize> {
