@@ -14,7 +14,7 @@
 //! | [`sweep`] | a small program in C, of which one call fails in each run |
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
-//! | [`watchdog`] | a time limit for tests that might hang |
+//! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
 //!
 //! `c/` has the sources in C that the tests of several bindings share. What one program needs is beside its `main.rs`.
 #![allow(missing_docs, reason = "the names of what only tests use say it")]

@@ -10,6 +10,17 @@ use crate::settings::{self, is_coupled};
 use tributary::exchange::KERNELS;
 use tributary::{BufferLayout, CallReport, Endpoint, Extent, Extents, File, Hints, Mode};
 
+/// Tests by name, each of a number of ranks: `run` is called with it.
+#[macro_export]
+macro_rules! tests_of_ranks {
+    ($run:ident: $($name:ident($ranks:literal)),+) => {$(
+        #[test]
+        fn $name() {
+            $run($ranks);
+        }
+    )+};
+}
+
 /// Extents and buffer layout of every rank.
 pub struct Case {
     pub name: &'static str,

@@ -1,7 +1,11 @@
 //! A time limit for tests that might hang: `cargo test` has none.
 
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+
+use tributary::Endpoint;
+use tributary::fabric::threads;
 
 /// Ends the test program, with a message, unless it is dropped in time.
 #[must_use = "the limit holds as long as the watchdog lives"]
@@ -28,4 +32,11 @@ impl Watchdog {
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
+}
+
+/// Runs `program` on all ranks, which are threads, in a temporary directory, with a time limit of two minutes.
+pub fn on_threads<T: Send>(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) -> T + Sync) -> Vec<T> {
+    let _watchdog = Watchdog::new(test, 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(ranks, |transport| program(Endpoint::new(transport), directory.path())).unwrap()
 }

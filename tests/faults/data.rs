@@ -1,27 +1,16 @@
 //! Faults on the threads fabric: storage that fails on purpose, with every kernel setting and driver.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
-use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode};
+use tributary::{BufferLayout, Error, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial;
 use tributary_testing::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
-use tributary_testing::watchdog::Watchdog;
-
-const SECONDS: u64 = 120;
-
-/// Runs `program` on all ranks in a temporary directory, with a time limit.
-fn on_threads(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) + Sync) {
-    let _watchdog = Watchdog::new(test, SECONDS);
-    let directory = tempfile::tempdir().unwrap();
-    threads::run(ranks, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
-}
+use tributary_testing::watchdog::on_threads;
 
 /// One trial for each kernel setting and driver, each with another failing aggregator.
 fn with_all_settings(test: &str, expected: Expected, more: &str, inject: impl Fn(&Hostile, Option<u64>) + Sync) {

@@ -1,35 +1,26 @@
 //! Collective reads on the threads fabric when reading fails, is slow or comes in pieces.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile};
-use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
 use tributary_testing::read_trial;
 use tributary_testing::read_trial::{pattern, read};
 use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial::{RANKS, Recorded, same_error, trial_hints};
-use tributary_testing::watchdog::Watchdog;
-
-/// Runs `program` on all ranks in a temporary directory, with a time limit.
-fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {
-    let _watchdog = Watchdog::new(test, 120);
-    let directory = tempfile::tempdir().unwrap();
-    threads::run(RANKS, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
-}
+use tributary_testing::watchdog::on_threads;
 
 #[test]
 fn one_aggregator_cannot_read() {
-    on_threads("one_aggregator_cannot_read", |endpoint, directory| {
+    on_threads("one_aggregator_cannot_read", RANKS, |endpoint, directory| {
         read_trial::run(endpoint, directory);
     });
 }
 
 #[test]
 fn storage_that_is_only_difficult() {
-    on_threads("storage_that_is_only_difficult", |mut endpoint, directory| {
+    on_threads("storage_that_is_only_difficult", RANKS, |mut endpoint, directory| {
         let path = directory.join("file");
         let faults = [Fault::Short(5), Fault::Interrupt, Fault::Slow(Duration::from_micros(300))];
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
@@ -49,7 +40,7 @@ fn storage_that_is_only_difficult() {
 /// Without an exchange every rank reads its own data; the error of one is the result on all.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
-    on_threads("a_rank_that_fails_on_the_direct_path", |endpoint, directory| {
+    on_threads("a_rank_that_fails_on_the_direct_path", RANKS, |endpoint, directory| {
         let hints = Hints::parse("romio_cb_read=disable").unwrap();
         let storage = Hostile::new(Fault::None);
         let path = directory.join("file");
@@ -70,7 +61,7 @@ fn a_rank_that_fails_on_the_direct_path() {
 
 #[test]
 fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
-    on_threads("a_file_that_is_not_there", |endpoint, directory| {
+    on_threads("a_file_that_is_not_there", RANKS, |endpoint, directory| {
         let missing = directory.join("missing");
         let Err(error) = File::open(endpoint, &missing, Mode::Read, Hints::default()) else { panic!("it opened") };
         let Error::Io { operation, path, .. } = &error else { panic!("{error}") };
@@ -82,7 +73,7 @@ fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
 /// A buffer that is too small on one rank is an error on all, before anything is read.
 #[test]
 fn a_buffer_that_is_too_small_on_one_rank() {
-    on_threads("a_buffer_that_is_too_small_on_one_rank", |endpoint, directory| {
+    on_threads("a_buffer_that_is_too_small_on_one_rank", RANKS, |endpoint, directory| {
         let Recorded { mut file, .. } =
             Recorded::create(endpoint, &directory.join("file"), &trial_hints("", "gpfs", ""));
         pattern().write(&mut file, 1).unwrap();
@@ -100,7 +91,7 @@ fn a_buffer_that_is_too_small_on_one_rank() {
 /// The last rank gets less than it asked for; that does not make ranges overlap.
 #[test]
 fn a_file_that_ends_early_is_still_read_directly() {
-    on_threads("a_file_that_ends_early_is_still_read_directly", |endpoint, directory| {
+    on_threads("a_file_that_ends_early_is_still_read_directly", RANKS, |endpoint, directory| {
         let path = directory.join("file");
         let hints = Hints::parse("trib_direct_min=1;trib_tiny_call=0").unwrap();
         let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();

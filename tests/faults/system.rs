@@ -13,16 +13,11 @@ use tributary_testing::mounted::Mounted;
 use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial;
 use tributary_testing::trial::{RANKS, same_error, trial_hints};
-use tributary_testing::watchdog::Watchdog;
-
-fn on_threads<T: Send>(test: &str, ranks: usize, program: impl Fn(Endpoint) -> T + Sync) -> Vec<T> {
-    let _watchdog = Watchdog::new(test, 120);
-    threads::run(ranks, |transport| program(Endpoint::new(transport))).unwrap()
-}
+use tributary_testing::watchdog::on_threads;
 
 /// The error that all ranks get from opening `path`.
 fn opening(test: &str, path: &Path, mode: Mode) -> Error {
-    let outcomes = on_threads(test, 5, |endpoint| File::open(endpoint, path, mode, Hints::default()).map(drop));
+    let outcomes = on_threads(test, 5, |endpoint, _| File::open(endpoint, path, mode, Hints::default()).map(drop));
     let error = outcomes[0].clone().unwrap_err();
     assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Err(&error)), "{outcomes:?}");
     error
@@ -87,7 +82,7 @@ fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Faul
         let fault = if endpoint.rank() == 0 { fault } else { Fault::None };
         File::open_on(endpoint, path, mode, hints.clone(), Arc::new(Hostile::new(fault)))
     };
-    let outcomes = on_threads(test, 5, |mut endpoint| {
+    let outcomes = on_threads(test, 5, |mut endpoint, _| {
         if !is_first {
             endpoint = open(endpoint, Fault::None).unwrap().close().unwrap();
             if endpoint.rank() == 0 {
@@ -136,13 +131,13 @@ fn a_file_or_directory_that_is_read_only() {
 fn a_full_file_system() {
     let test = "a_full_file_system";
     if let Some(mounted) = Mounted::tmpfs(test, trial::TMPFS) {
-        on_threads(test, RANKS, |endpoint| trial::fill_up(endpoint, &mounted.path()));
+        on_threads(test, RANKS, |endpoint, _| trial::fill_up(endpoint, &mounted.path()));
     }
 }
 
 #[test]
 fn a_device_without_space() {
-    on_threads("a_device_without_space", RANKS, |mut endpoint| {
+    on_threads("a_device_without_space", RANKS, |mut endpoint, _| {
         for (name, kernels) in KERNELS.iter().copied() {
             for driver in DRIVERS {
                 let hints = trial_hints(kernels, driver, "");
@@ -167,7 +162,6 @@ fn no_ranks_at_all() {
 /// Bad arguments on one rank only: all ranks get an error that describes them, and the file can still be used.
 #[test]
 fn arguments_that_are_bad_on_one_rank() {
-    let directory = tempfile::tempdir().unwrap();
     let pattern = Interleaved::full(RANKS, 24, 150);
     let list = |extents: &[(u64, u64)]| {
         Extents::from_list(extents.iter().map(|&(offset, len)| Extent { offset, len })).unwrap()
@@ -177,9 +171,8 @@ fn arguments_that_are_bad_on_one_rank() {
         ("a layout beyond the buffer", list(&[(0, 100)]), BufferLayout::Extents(list(&[(5, 100)])), 100),
         ("a layout of fewer bytes", list(&[(0, 100)]), BufferLayout::Extents(list(&[(0, 99)])), 100),
     ];
-    let path = directory.path().join("file");
-    on_threads("arguments_that_are_bad_on_one_rank", RANKS, |mut endpoint| {
-        let rank = endpoint.rank();
+    on_threads("arguments_that_are_bad_on_one_rank", RANKS, |mut endpoint, directory| {
+        let (rank, path) = (endpoint.rank(), directory.join("file"));
         for (c, (what, extents, layout, len)) in bad.iter().enumerate() {
             for culprit in [0, 4, RANKS - 1] {
                 let (name, kernels) = KERNELS[(c + culprit) % KERNELS.len()];
@@ -208,10 +201,9 @@ fn arguments_that_are_bad_on_one_rank() {
 /// Hints that are bad on one rank only.
 #[test]
 fn hints_that_are_bad_on_one_rank() {
-    let directory = tempfile::tempdir().unwrap();
-    let outcomes = on_threads("hints_that_are_bad_on_one_rank", 5, |endpoint| {
+    let outcomes = on_threads("hints_that_are_bad_on_one_rank", 5, |endpoint, directory| {
         let text = if endpoint.rank() == 3 { "cb_nodes=3;trib_placement=list:1" } else { "" };
-        File::open(endpoint, directory.path().join("file"), Mode::Create, Hints::parse(text).unwrap()).map(drop)
+        File::open(endpoint, directory.join("file"), Mode::Create, Hints::parse(text).unwrap()).map(drop)
     });
     let error = outcomes[3].clone().unwrap_err();
     assert!(matches!(error, Error::Hint { .. }), "{error}");

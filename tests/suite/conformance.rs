@@ -9,37 +9,8 @@ fn on_threads(ranks: usize) {
     threads::run(ranks, |transport| suite::run(Endpoint::new(transport), directory.path())).unwrap();
 }
 
-#[test]
-fn one_rank() {
-    on_threads(1);
-}
-
-#[test]
-fn two_ranks() {
-    on_threads(2);
-}
-
-#[test]
-fn three_ranks() {
-    on_threads(3);
-}
-
-#[test]
-fn five_ranks() {
-    on_threads(5);
-}
-
-#[test]
-fn eight_ranks() {
-    on_threads(8);
-}
-
-#[test]
-fn thirteen_ranks() {
-    on_threads(13);
-}
-
-#[test]
-fn thirty_two_ranks() {
-    on_threads(32);
+tributary_testing::tests_of_ranks! {
+    on_threads:
+    one_rank(1), two_ranks(2), three_ranks(3), five_ranks(5),
+    eight_ranks(8), thirteen_ranks(13), thirty_two_ranks(32)
 }

@@ -1,25 +1,17 @@
 //! Independent calls and the size of the file, on the threads fabric: with and without failing storage, and between
 //! collective calls.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::About;
 use tributary::error::IoClass;
-use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
-use tributary_testing::watchdog::Watchdog;
+use tributary_testing::watchdog::on_threads;
 
 const RANKS: usize = 4;
 const LAYOUT: BufferLayout = BufferLayout::Contiguous;
-
-fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {
-    let _watchdog = Watchdog::new(test, 120);
-    let directory = tempfile::tempdir().unwrap();
-    threads::run(RANKS, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
-}
 
 fn exchange() -> Hints {
     Hints::parse("romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_driver=lustre;striping_unit=64;striping_factor=2").unwrap()
@@ -34,7 +26,7 @@ fn class_of(error: &Error) -> IoClass {
 
 #[test]
 fn a_rank_reads_what_all_have_written_and_all_read_what_a_rank_has_written() {
-    on_threads("independent and collective", |endpoint, directory| {
+    on_threads("independent and collective", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let path = directory.join("file");
         let pattern = Interleaved::full(RANKS, 24, 40);
@@ -69,7 +61,7 @@ fn a_rank_reads_what_all_have_written_and_all_read_what_a_rank_has_written() {
 
 #[test]
 fn the_end_of_the_file_moves_and_reads_stop_there() {
-    on_threads("set_len", |endpoint, directory| {
+    on_threads("set_len", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let mut file = File::open(endpoint, directory.join("file"), Mode::Create, exchange()).unwrap();
         let pattern = Interleaved::full(RANKS, 24, 40);
@@ -98,7 +90,7 @@ fn the_end_of_the_file_moves_and_reads_stop_there() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    on_threads("bad arguments", |endpoint, directory| {
+    on_threads("bad arguments", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let mut file = File::open(endpoint, directory.join("file"), Mode::Create, Hints::default()).unwrap();
         assert_eq!(file.write_at(9, b"").unwrap(), 0);
@@ -119,7 +111,7 @@ fn bad_arguments_are_refused() {
 
 #[test]
 fn a_file_that_is_only_read() {
-    on_threads("read only", |mut endpoint, directory| {
+    on_threads("read only", RANKS, |mut endpoint, directory| {
         let path = directory.join("file");
         let second = endpoint.duplicate().unwrap();
         File::open(endpoint, &path, Mode::Create, Hints::default()).unwrap().close().unwrap();
@@ -135,7 +127,7 @@ fn a_file_that_is_only_read() {
 /// The storage of one rank fails: its own calls fail and name the offset; those of other ranks fail only if collective.
 #[test]
 fn failing_storage() {
-    on_threads("failing storage", |endpoint, directory| {
+    on_threads("failing storage", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let storage = Hostile::new(Fault::None);
         let path = directory.join("file");
@@ -183,7 +175,7 @@ fn failing_storage() {
 
 #[test]
 fn a_refusal_that_is_tested() {
-    on_threads("start_refuse", |endpoint, directory| {
+    on_threads("start_refuse", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let mut file = File::open(endpoint, directory.join("file"), Mode::Create, exchange()).unwrap();
         let pattern = Interleaved::full(RANKS, 24, 40);

@@ -1,14 +1,12 @@
 //! Non-blocking operations on the threads fabric.
 
-use std::path::Path;
 use std::time::Instant;
 
 use tributary::engine::Operation;
-use tributary::fabric::threads;
-use tributary::{BufferLayout, CallReport, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, CallReport, Error, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS, hints};
-use tributary_testing::watchdog::Watchdog;
+use tributary_testing::watchdog::on_threads;
 
 const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
@@ -16,12 +14,6 @@ const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node
 
 fn full() -> Interleaved {
     Interleaved::full(RANKS, 24, 150)
-}
-
-fn on_threads(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) + Sync) {
-    let _watchdog = Watchdog::new(test, 120);
-    let directory = tempfile::tempdir().unwrap();
-    threads::run(ranks, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
 }
 
 fn settings() -> impl Iterator<Item = (String, Hints)> {

@@ -9,29 +9,9 @@ fn on_threads(ranks: usize) {
     threads::run(ranks, |transport| suite::run_shared(Endpoint::new(transport), directory.path())).unwrap();
 }
 
-#[test]
-fn one_rank() {
-    on_threads(1);
-}
-
-#[test]
-fn two_ranks() {
-    on_threads(2);
-}
-
-#[test]
-fn three_ranks() {
-    on_threads(3);
-}
-
-#[test]
-fn eight_ranks() {
-    on_threads(8);
-}
-
-#[test]
-fn thirty_two_ranks() {
-    on_threads(32);
+tributary_testing::tests_of_ranks! {
+    on_threads:
+    one_rank(1), two_ranks(2), three_ranks(3), eight_ranks(8), thirty_two_ranks(32)
 }
 
 /// Nodes that share memory among their ranks, and exchange messages with each other.

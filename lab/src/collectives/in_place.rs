@@ -36,6 +36,29 @@ impl InPlace {
     }
 }
 
+/// An algorithm in place, with its row of the registry.
+macro_rules! in_place {
+    ($operation:ident {
+        name: $name:expr, about: $about:expr, source: $source:expr, cost: $cost:expr, append: $append:expr, time: $time:expr,
+    }) => {{
+        const ROW: InPlace = InPlace {
+            algorithm: $crate::collectives::Algorithm {
+                operation: $crate::collectives::Operation::$operation,
+                name: $name,
+                about: $about,
+                source: $source,
+                cost: $cost,
+                irregular: false,
+                schedule: |problem| ROW.schedule(problem),
+            },
+            append: $append,
+            time: $time,
+        };
+        ROW
+    }};
+}
+pub(in crate::collectives) use in_place;
+
 /// One rank's schedule among all ranks, with the operations that `append` adds.
 pub fn schedule(
     operation: Operation,

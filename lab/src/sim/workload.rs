@@ -11,8 +11,11 @@ pub trait Workload {
     /// Part number `part` of `rank`; `None` after its last. Called once for each part, in order.
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart>;
 
-    /// Message number `index` of one side of a part that is [`WorkPart::Chains`].
-    fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message;
+    /// Message number `index` of one side of a part that is [`WorkPart::Chains`]. The default suits work without such parts:
+    /// nobody asks for it.
+    fn message(&self, rank: Rank, _part: u32, _side: Side, _index: u32) -> Message {
+        Message { peer: rank, bytes: 0, mode: SendMode::Standard }
+    }
 
     /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
     fn phase(&self, _part: u32) -> Option<usize> {
@@ -104,9 +107,5 @@ impl Workload for Schedules {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let schedule = if part == 0 { self.0.get(rank)?.lock().ok()?.take() } else { None };
         schedule.map(WorkPart::Schedule)
-    }
-
-    fn message(&self, _: Rank, _: u32, _: Side, _: u32) -> Message {
-        Message { peer: 0, bytes: 0, mode: SendMode::Standard }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use crate::collective_suite::block;
 use crate::gather_world::{World, distributions, parts, some_sizes};
 use crate::one_port::{Cost, ends};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -202,10 +203,6 @@ fn the_worst_case_of_the_oblivious_tree_is_one_message_of_the_ordered() {
     }
 }
 
-fn body(rank: Rank, len: u64) -> Vec<u8> {
-    (0..len).map(|i| (rank as u64 * 31 + i) as u8).collect()
-}
-
 #[test]
 fn the_six_distributions_from_sizes_known_only_locally() {
     let _watchdog = Watchdog::new("the_six_distributions_from_sizes_known_only_locally", 300);
@@ -215,9 +212,9 @@ fn the_six_distributions_from_sizes_known_only_locally() {
             let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
             for (turn, (name, sizes)) in distributions(ranks, 200).into_iter().enumerate() {
                 let root = (turn * 5 + 9) % ranks;
-                let all: Vec<u8> = (0..ranks).flat_map(|rank| body(rank, sizes[rank])).collect();
+                let all: Vec<u8> = (0..ranks).flat_map(|rank| block(rank, sizes[rank])).collect();
                 for threshold in [None, Some(0), Some(300)] {
-                    let mine = body(rank, sizes[rank]);
+                    let mine = block(rank, sizes[rank]);
                     let got = gatherv(&mut endpoint, root, mine.clone(), threshold);
                     let got = waiting.wait(pin!(got)).unwrap();
                     assert!(got == if rank == root { all.clone() } else { Vec::new() }, "{name}: gathered");
@@ -240,10 +237,10 @@ fn a_tree_serves_again_without_construction() {
         let part = waiting.wait(pin!(build(&mut endpoint, 9, sizes[rank], None))).unwrap();
         for turn in 0..3 {
             let mut buffers = Buffers::default();
-            buffers.set(Buffer::Send, body(rank + turn, sizes[rank]));
+            buffers.set(Buffer::Send, block(rank + turn, sizes[rank]));
             let traffic = endpoint.run_and_wait(part.gather(), &mut buffers, 7).unwrap();
             assert_eq!(traffic.messages, u64::from(part.to.is_some()));
-            let all: Vec<u8> = (0..11).flat_map(|rank| body(rank + turn, sizes[rank])).collect();
+            let all: Vec<u8> = (0..11).flat_map(|rank| block(rank + turn, sizes[rank])).collect();
             assert!(rank != 9 || buffers.take(Buffer::Receive) == all);
         }
     })

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use crate::collective_suite::block;
 use crate::two_sides::{World, some_sizes};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::threads;
@@ -132,11 +133,6 @@ fn random_groups_up_to_512_ranks() {
     }
 }
 
-/// What a rank brings.
-fn body(rank: Rank, len: u64) -> Vec<u8> {
-    (0..len).map(|i| (rank as u64 * 131 + i * 7 + (i >> 8)) as u8).collect()
-}
-
 #[test]
 fn sizes_known_only_to_their_owners_on_threads() {
     let _watchdog = Watchdog::new("sizes_known_only_to_their_owners_on_threads", 300);
@@ -151,10 +147,10 @@ fn sizes_known_only_to_their_owners_on_threads() {
                 let b = (0..ranks).rev().filter(|rank| !a.contains(rank)).skip(usize::from(ranks > 5)).collect();
                 let groups = TwoGroups::new(a, b).unwrap();
                 let sizes = some_sizes(ranks, turn);
-                let mine = body(rank, sizes[rank]);
+                let mine = block(rank, sizes[rank]);
                 let got = waiting.wait(pin!(intergroup_allgatherv(&mut endpoint, &groups, mine))).unwrap();
                 let other = groups.locate(rank).map_or(&[][..], |(_, _, other)| other);
-                let expected: Vec<u8> = other.iter().flat_map(|&from| body(from, sizes[from])).collect();
+                let expected: Vec<u8> = other.iter().flat_map(|&from| block(from, sizes[from])).collect();
                 assert!(got == expected, "rank {rank} of {ranks}, turn {turn}, {groups:?}");
             }
         })

@@ -8,7 +8,7 @@ use tributary::exchange::{ASCENDING_ISEND, ASCENDING_ISSEND, BALANCED, KERNELS};
 use tributary::schedule::Throttle;
 use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::{Connection, Machine, Noise, Walk};
-use tributary_lab::sim::{Side, SimOutcome, WorkPart, Workload, run};
+use tributary_lab::sim::{SimOutcome, WorkPart, Workload, run};
 
 /// A machine on which everything costs something.
 fn machine() -> Machine {
@@ -49,10 +49,6 @@ impl Workload for Written<'_> {
         self.0.part(rank, part)?;
         *self.1.lock().unwrap() += 1;
         Some(WorkPart::Schedule(self.0.schedule(rank)))
-    }
-
-    fn message(&self, _: usize, _: u32, _: Side, _: u32) -> tributary_lab::sim::Message {
-        unreachable!("schedules have their messages")
     }
 }
 

@@ -15,7 +15,7 @@ use tributary_lab::forecast::{
 };
 use tributary_lab::sim::machine::{Connection, Machine, Requests};
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{Message, Schedules, Side, SimOutcome, WorkPart, Workload, run};
+use tributary_lab::sim::{Schedules, SimOutcome, WorkPart, Workload, run};
 
 const RANKS: usize = 24;
 /// Bytes of a request.
@@ -108,10 +108,6 @@ impl Workload for AsSchedules<'_> {
             WorkPart::Chains(chains) => WorkPart::Schedule(chains.schedule(self.0, rank, part)),
             other => other,
         })
-    }
-
-    fn message(&self, _: usize, _: u32, _: Side, _: u32) -> Message {
-        unreachable!("schedules have their messages")
     }
 
     fn phase(&self, part: u32) -> Option<usize> {

@@ -1,8 +1,9 @@
 //! Messages that hold links.
 
+use crate::log_gops::{NS, lines};
 use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span};
 use tributary::{Rank, Topology};
-use tributary_lab::sim::machine::{CostLine, Machine, Path};
+use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::{Links, Schedules, run};
 
 /// Two groups of two routers with two nodes each; a byte takes 1 ns out of a node, 2 ns between routers, 5 ns between groups.
@@ -11,9 +12,7 @@ const DRAGONFLY: Links =
 const LATENCY: u64 = 700;
 
 fn machine(links: Links, hold_links: bool) -> Machine {
-    let line = CostLine { latency: LATENCY as f64 * 1000.0, byte: 1000.0 };
-    let paths = [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3];
-    Machine { paths, links: Some(links), hold_links, ..Machine::free() }
+    Machine { paths: lines(LATENCY as f64 * NS, NS), links: Some(links), hold_links, ..Machine::free() }
 }
 
 /// When each message is received, in nanoseconds: sender, receiver, bytes. Every rank is a node.

@@ -2,16 +2,16 @@
 
 use std::sync::Mutex;
 
+use crate::log_gops::{NS, lines};
 use tributary::access::Extent;
 use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Builder, SendMode, Span};
 use tributary::{Rank, Topology};
-use tributary_lab::sim::machine::{CostLine, Machine, Path};
+use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::phases::PHASES;
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{Message, Side, Step, Striping, WorkPart, Workload, run};
+use tributary_lab::sim::{Step, Striping, WorkPart, Workload, run};
 
-const NS: f64 = 1000.0;
 const UNIT: u64 = 1000;
 const ALL: Striping = Striping { unit: UNIT, servers: u32::MAX };
 
@@ -21,10 +21,6 @@ struct Program(Vec<Mutex<Vec<Option<WorkPart>>>>);
 impl Workload for Program {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         self.0[rank].lock().unwrap().get_mut(part as usize)?.take()
-    }
-
-    fn message(&self, _: Rank, _: u32, _: Side, _: u32) -> Message {
-        unreachable!("schedules have their messages")
     }
 
     fn phase(&self, part: u32) -> Option<usize> {
@@ -118,8 +114,7 @@ fn time_is_counted_by_phases() {
 #[test]
 fn messages_wait_for_a_rank_that_waits_for_the_file() {
     let mut machine = machine(1);
-    let line = CostLine { latency: 100.0 * NS, byte: 0.0 };
-    machine.paths = [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3];
+    machine.paths = lines(100.0 * NS, 0.0);
     let span = Span::new(Buffer::Send, 0, 8);
     let mut send = Builder::default();
     send.op(Action::Send { to: 1, mode: SendMode::Synchronous }, span, &[]);

@@ -31,7 +31,8 @@ pub enum Aggregators {
 
 /// A row.
 struct Note {
-    operation: &'static str,
+    /// One, or several between bars.
+    operations: &'static str,
     name: &'static str,
     when: &'static str,
     example: Example,
@@ -55,8 +56,8 @@ const TWO_SIDES: Example = Example { weights: &[1, 4, 0, 2, 1, 3, 1, 0, 5, 1, 2,
 const LOW: Example = Example { aggregators: Aggregators::Lowest(4), ..EIGHT };
 
 /// A row of [`NOTES`].
-const fn note(operation: &'static str, name: &'static str, example: Example, when: &'static str) -> Note {
-    Note { operation, name, when, example }
+const fn note(operations: &'static str, name: &'static str, example: Example, when: &'static str) -> Note {
+    Note { operations, name, when, example }
 }
 
 /// In the order of the registries. Formatted by hand: a row is its names and its words.
@@ -83,38 +84,26 @@ static NOTES: &[Note] = &[
     note("allgather", "locality_bruck", SIXTEEN,
         "Short blocks on many nodes: a rank sends log_q of the number of nodes messages off its node, and few bytes. \
          The engine agrees on ranges and nodes by it."),
-    note("gather", "linear", IRREGULAR,
+    note("gather|scatter", "linear", IRREGULAR,
         "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank."),
-    note("gather", "binomial", IRREGULAR,
+    note("gather|scatter", "binomial", IRREGULAR,
         "Short blocks of about the same size. A large block far from the root is passed on at every level."),
     note("gather", "ordered_tree", IRREGULAR,
         "Blocks of any sizes, above all of very different ones: few startups, and a transfer time linear in the sum \
          of all blocks. Sizes may be known to their owners alone; the tree is good for any number of gathers."),
-    note("gather", "ordered_tree_threshold", IRREGULAR,
+    note("gather|scatter", "ordered_tree_threshold", IRREGULAR,
         "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a \
          startup at the root. Drawn with a threshold of 4m."),
-    note("gather", "linear_synchronized", EIGHT,
+    note("gather|scatter", "linear_synchronized", EIGHT,
         "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
          The messages without bytes say that a receiver waits."),
-         note("gather", "minimum_spanning_tree", IRREGULAR,
+    note("gather|scatter", "minimum_spanning_tree", IRREGULAR,
         "As binomial; its ranges are halves even if p is not a power of two."),
     note("gather", "hierarchical", TWELVE,
         "Nodes: one message of each passes between them. Any two gathers make such a hierarchy."),
-    note("scatter", "linear", IRREGULAR,
-        "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank."),
-    note("scatter", "binomial", IRREGULAR,
-        "Short blocks of about the same size. A large block far from the root is passed on at every level."),
     note("scatter", "ordered_tree", IRREGULAR,
         "Blocks of any sizes, above all of very different ones; the tree of a gather with the same sizes serves \
          again."),
-    note("scatter", "ordered_tree_threshold", IRREGULAR,
-        "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a \
-         startup at the root. Drawn with a threshold of 4m."),
-    note("scatter", "linear_synchronized", EIGHT,
-        "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
-         The messages without bytes say that a receiver waits."),
-    note("scatter", "minimum_spanning_tree", IRREGULAR,
-        "As binomial; its ranges are halves even if p is not a power of two."),
     note("scatter", "hierarchical", TWELVE,
         "Nodes: one message of each passes between them. Any two scatters make such a hierarchy."),
     note("broadcast", "flat", EIGHT,
@@ -187,7 +176,7 @@ static NOTES: &[Note] = &[
 ];
 
 fn row(operation: &str, name: &str) -> Option<&'static Note> {
-    NOTES.iter().find(|note| note.operation == operation && note.name == name)
+    NOTES.iter().find(|note| note.operations.split('|').any(|it| it == operation) && note.name == name)
 }
 
 /// When to use a collective algorithm; empty if nothing is said here.
@@ -228,7 +217,8 @@ mod tests {
             );
             assert!(!entry.cost.is_empty() && !entry.about.is_empty(), "{operation} {name}: no cost, or no words");
         }
-        let known = |note: &Note| all.iter().any(|entry| entry.operation == note.operation && entry.name == note.name);
+        let is_known = |operation, name| all.iter().any(|entry| entry.operation == operation && entry.name == name);
+        let known = |note: &Note| note.operations.split('|').all(|operation| is_known(operation, note.name));
         assert!(NOTES.iter().all(known));
     }
 }

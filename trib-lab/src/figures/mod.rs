@@ -21,7 +21,8 @@ use std::path::Path;
 
 use trib::{Failure, say};
 
-use crate::reproduce::plot;
+use crate::reproduce::{plot, write};
+use panels::Figure;
 
 /// Reads the rows of a directory, prints their medians, and writes the figures (an SVG each) and a page into `output`, by
 /// default the directory itself.
@@ -32,35 +33,31 @@ use crate::reproduce::plot;
 pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     let read = rows::read(from)?;
     let medians = summary::medians(&read.rows);
-    let figures = panels::of(&read.machine, &medians);
     // Printed first, so that a full disk loses nothing.
     say(table::text(&read, &medians))?;
     let output = output.unwrap_or(from);
     std::fs::create_dir_all(output).map_err(|cause| Failure::new(format!("{}: {cause}", output.display())))?;
-    let mut drawn = Vec::new();
-    for figure in figures {
-        let svg = plot::draw(&figure.title, &figure.drawing);
-        let svg = svg.map_err(|problem| Failure::new(format!("{}: {problem}", figure.name)))?;
-        write(&output.join(format!("{}.svg", figure.name)), &svg)?;
-        drawn.push((figure, svg));
+    let drawn = drawn(&read.machine, &medians)?;
+    for (figure, svg) in &drawn {
+        write(&output.join(format!("{}.svg", figure.name)), svg)?;
     }
     let page = output.join("figures.html");
     write(&page, &page::html(&read, &medians, &drawn))?;
     say(format!("{} figures; all on one page: {}", drawn.len(), page.display()))
 }
 
-/// Everything that is made of the results, except files.
-#[cfg(test)]
-fn drawn(read: &rows::Results) -> Result<String, Failure> {
-    let medians = summary::medians(&read.rows);
-    let mut drawn = Vec::new();
-    for figure in panels::of(&read.machine, &medians) {
-        let svg = plot::draw(&figure.title, &figure.drawing).map_err(Failure::new)?;
-        drawn.push((figure, svg));
-    }
-    Ok(table::text(read, &medians) + &page::html(read, &medians, &drawn))
+/// The figures, each with its SVG.
+fn drawn(machine: &str, medians: &[summary::Median]) -> Result<Vec<(Figure, String)>, Failure> {
+    let draw = |figure: Figure| match plot::draw(&figure.title, &figure.drawing) {
+        Ok(svg) => Ok((figure, svg)),
+        Err(problem) => Err(Failure::new(format!("{}: {problem}", figure.name))),
+    };
+    panels::of(machine, medians).into_iter().map(draw).collect()
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+/// Everything that is made of the results, except files.
+#[cfg(test)]
+fn all(read: &rows::Results) -> Result<String, Failure> {
+    let medians = summary::medians(&read.rows);
+    Ok(table::text(read, &medians) + &page::html(read, &medians, &drawn(&read.machine, &medians)?))
 }

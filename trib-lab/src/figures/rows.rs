@@ -256,7 +256,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             std::fs::write(directory.path().join("m-2.jsonl"), text).unwrap();
             match read(directory.path()) {
-                Ok(results) => super::super::drawn(&results).map(|_| ()).unwrap_or_default(),
+                Ok(results) => super::super::all(&results).map(|_| ()).unwrap_or_default(),
                 Err(failure) => prop_assert!(!failure.to_string().contains('\n'), "{}", failure),
             }
         }

@@ -1,6 +1,8 @@
 //! Decides which implementation violates which guideline. Measurements are paired: the i-th ones of all implementations
 //! were made right after one another, so a slow spell of the machine affects all of them. The median of the ratios decides.
 
+use trib::compare::statistics::median;
+
 use super::sizes::Problem;
 use crate::cli::guidelines::Irregular;
 
@@ -71,25 +73,14 @@ pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack:
 
 /// The median of the ratios of measurements made together.
 fn ratio(these: &[f64], those: &[f64]) -> f64 {
-    median(these.iter().zip(those).map(|(this, that)| this / that.max(f64::MIN_POSITIVE)).collect())
-}
-
-/// The median; the mean of the two middle values if their number is even.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
-    values.get(low).zip(values.get(high)).map_or(0.0, |(low, high)| (low + high) / 2.0)
+    let ratios = these.iter().zip(those).map(|(this, that)| this / that.max(f64::MIN_POSITIVE));
+    median(&ratios.collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sizes::problems;
     use super::*;
-
-    #[test]
-    fn medians() {
-        assert_eq!((median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0, 2.0, 3.0]), median(vec![])), (2.0, 2.5, 0.0));
-    }
 
     #[test]
     fn a_slower_implementation_violates_a_guideline_that_applies() {

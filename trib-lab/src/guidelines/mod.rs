@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `sizes` | the distributions |
 //! | `benchmark` | the measurements on MPI |
-//! | `judge` | medians and violations |
+//! | `judge` | violations, by the medians of pairs |
 //! | `show` | the table and the JSON |
 
 mod benchmark;

@@ -1,10 +1,11 @@
 //! The report of `trib-lab guidelines`: a table, or JSON.
 
 use serde_json::{Value, json};
+use trib::compare::statistics::median;
 use trib::listing;
 
 use super::benchmark::Benchmark;
-use super::judge::{Implementation, Times, Violation, median};
+use super::judge::{Implementation, Times, Violation};
 use super::sizes::Problem;
 use crate::cli::guidelines::{GuidelinesOptions, Irregular};
 
@@ -32,7 +33,7 @@ pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured
             let Measured { problem, times, violations, .. } = measured;
             let mut row = vec![problem.name.to_string(), problem.block.to_string()];
             row.extend([problem.bytes().to_string(), problem.padded().to_string()]);
-            row.extend(times.iter().map(|times| format!("{:.1}", median(times.clone()) * 1e6)));
+            row.extend(times.iter().map(|times| format!("{:.1}", median(times).unwrap_or(0.0) * 1e6)));
             table.add_row(row);
             violated.extend(violations.iter().map(|violation| say(problem, violation)));
         }
@@ -70,7 +71,7 @@ fn object(measured: &Measured) -> Value {
     let Measured { operation, problem, times, violations } = measured;
     let named = Implementation::ALL.iter().zip(times);
     let seconds: serde_json::Map<_, _> =
-        named.map(|(who, times)| (who.name(*operation).to_string(), json!(median(times.clone())))).collect();
+        named.map(|(who, times)| (who.name(*operation).to_string(), json!(median(times).unwrap_or(0.0)))).collect();
     let violations: Vec<Value> = violations
         .iter()
         .map(|v| json!({ "guideline": v.guideline, "by": v.by, "against": v.against, "ratio": v.ratio }))

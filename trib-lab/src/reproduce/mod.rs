@@ -85,7 +85,8 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     Ok(papers)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file; an error names it.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }
 

@@ -4,27 +4,17 @@
 //! 2.3.2.2, equation 2.17). For few ranks.
 
 use super::non_overlapping::reduce_and_broadcast;
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 use crate::collectives::{broadcast, reduce};
 
 /// See the module.
-pub static LINEAR: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "linear",
-        about: "flat reduction, then flat broadcast",
-        source: "Hasanov, thesis, 2.3.2.2, equation 2.17",
-        cost: "2 (p - 1)(t_s + m t_w) + (p - 1) m t_c",
-        irregular: false,
-        schedule: |problem| LINEAR.schedule(problem),
-    },
+pub static LINEAR: InPlace = in_place!(Allreduce {
+    name: "linear",
+    about: "flat reduction, then flat broadcast",
+    source: "Hasanov, thesis, 2.3.2.2, equation 2.17",
+    cost: "2 (p - 1)(t_s + m t_w) + (p - 1) m t_c",
     append: |part, builder, before| reduce_and_broadcast(part, (&reduce::FLAT, &broadcast::FLAT), builder, before),
-    time,
-};
-
-/// Equation 2.17.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    (reduce::FLAT.time)(rates, ranks, bytes, segments) + (broadcast::FLAT.time)(rates, ranks, bytes, segments)
-}
+    time: |rates, ranks, bytes, segments| {
+        (reduce::FLAT.time)(rates, ranks, bytes, segments) + (broadcast::FLAT.time)(rates, ranks, bytes, segments)
+    },
+});

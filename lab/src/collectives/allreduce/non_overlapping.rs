@@ -3,28 +3,24 @@
 //! 2 (p - 1) messages of m bytes in 2 ceil(log2 p) steps: the sum of equations 2.15 and 2.7 (Hasanov, thesis, 2.3.2.2):
 //! ceil(log2 p)(2 t_s + 2 m t_w + m t_c). It suits operators that do not commute. The engine's agreement uses it.
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, finished_broadcast};
+use crate::collectives::in_place::{InPlace, Part, finished_broadcast, in_place};
 use crate::collectives::{broadcast, reduce};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static NON_OVERLAPPING: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "non_overlapping",
-        about: "binomial reduction, then binomial broadcast",
-        source: "Hasanov, thesis, 2.3.2.2, equations 2.15 and 2.7",
-        cost: "ceil(log2 p)(2 t_s + 2 m t_w + m t_c)",
-        irregular: false,
-        schedule: |problem| NON_OVERLAPPING.schedule(problem),
-    },
+pub static NON_OVERLAPPING: InPlace = in_place!(Allreduce {
+    name: "non_overlapping",
+    about: "binomial reduction, then binomial broadcast",
+    source: "Hasanov, thesis, 2.3.2.2, equations 2.15 and 2.7",
+    cost: "ceil(log2 p)(2 t_s + 2 m t_w + m t_c)",
     append: |part, builder, before| {
         reduce_and_broadcast(part, (&reduce::BINOMIAL, &broadcast::BINOMIAL), builder, before)
     },
-    time,
-};
+    time: |rates, ranks, bytes, segments| {
+        (reduce::BINOMIAL.time)(rates, ranks, bytes, segments)
+            + (broadcast::BINOMIAL.time)(rates, ranks, bytes, segments)
+    },
+});
 
 /// A reduction to the part's root, and a broadcast from it.
 pub(super) fn reduce_and_broadcast(
@@ -35,9 +31,4 @@ pub(super) fn reduce_and_broadcast(
 ) -> Vec<OpId> {
     let reduced = (reduce.append)(part, builder, before);
     finished_broadcast(broadcast, part, builder, &reduced)
-}
-
-/// Equations 2.15 and 2.7.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    (reduce::BINOMIAL.time)(rates, ranks, bytes, segments) + (broadcast::BINOMIAL.time)(rates, ranks, bytes, segments)
 }

@@ -7,27 +7,21 @@
 //! reduction, and the odd ranks get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, OWN, doubling_allgather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use crate::collectives::reduce;
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static RABENSEIFNER: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "rabenseifner",
-        about: "recursive halving reduce-scatter, then a recursive doubling allgather",
-        source: "Hasanov, thesis, 2.3.2.2, equation 2.19",
-        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 3 t_s + 2 m t_w + m/2 t_c more off powers of two",
-        irregular: false,
-        schedule: |problem| RABENSEIFNER.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static RABENSEIFNER: InPlace = in_place!(Allreduce {
+    name: "rabenseifner",
+    about: "recursive halving reduce-scatter, then a recursive doubling allgather",
+    source: "Hasanov, thesis, 2.3.2.2, equation 2.19",
+    cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 3 t_s + 2 m t_w + m/2 t_c more off powers of two",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = &part.group;

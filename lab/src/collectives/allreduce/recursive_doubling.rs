@@ -5,26 +5,20 @@
 //! 2 (t_s + m t_w) + m t_c more than floor(log2 p) steps.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::fold::Fold;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static RECURSIVE_DOUBLING: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "recursive_doubling",
-        about: "partners at doubling distance exchange and combine",
-        source: "Hasanov, thesis, 2.3.2.2, equation 2.18",
-        cost: "log2 p (t_s + m t_w + m t_c); 2 (t_s + m t_w) + m t_c more if p is no power of two",
-        irregular: false,
-        schedule: |problem| RECURSIVE_DOUBLING.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static RECURSIVE_DOUBLING: InPlace = in_place!(Allreduce {
+    name: "recursive_doubling",
+    about: "partners at doubling distance exchange and combine",
+    source: "Hasanov, thesis, 2.3.2.2, equation 2.18",
+    cost: "log2 p (t_s + m t_w + m t_c); 2 (t_s + m t_w) + m t_c more if p is no power of two",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = &part.group;

@@ -4,25 +4,19 @@
 //! (Hasanov, thesis, 2.3.2.2, equation 2.20).
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, OWN, ring_allgather, ring_reduce_scatter};
-use crate::collectives::in_place::{InPlace, Part};
+use crate::collectives::in_place::{InPlace, Part, in_place};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static RING: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "ring",
-        about: "ring reduce-scatter, then a ring allgather",
-        source: "Hasanov, thesis, 2.3.2.2, equation 2.20",
-        cost: "2 (p - 1)(t_s + m/p t_w) + (p - 1) m/p t_c",
-        irregular: false,
-        schedule: |problem| RING.schedule(problem),
-    },
+pub static RING: InPlace = in_place!(Allreduce {
+    name: "ring",
+    about: "ring reduce-scatter, then a ring allgather",
+    source: "Hasanov, thesis, 2.3.2.2, equation 2.20",
+    cost: "2 (p - 1)(t_s + m/p t_w) + (p - 1) m/p t_c",
     append: |part, builder, before| around(part, u64::MAX, builder, before),
-    time,
-};
+    time: time,
+});
 
 /// The first way round the ring is in segments of `segment` bytes, the second in whole blocks.
 pub(super) fn around(part: &Part<'_>, segment: u64, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {

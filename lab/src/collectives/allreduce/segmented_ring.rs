@@ -7,23 +7,17 @@
 
 use super::ring::around;
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
-pub static SEGMENTED_RING: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Allreduce,
-        name: "segmented_ring",
-        about: "ring reduce-scatter in segments, then a ring allgather",
-        source: "Hasanov, thesis, 2.3.2.2, equation 2.21",
-        cost: "(p - 1)(x t_s + m/p t_w) + (p - 1)(t_s + m/p t_w) and a combined segment more, x segments a block",
-        irregular: false,
-        schedule: |problem| SEGMENTED_RING.schedule(problem),
-    },
+pub static SEGMENTED_RING: InPlace = in_place!(Allreduce {
+    name: "segmented_ring",
+    about: "ring reduce-scatter in segments, then a ring allgather",
+    source: "Hasanov, thesis, 2.3.2.2, equation 2.21",
+    cost: "(p - 1)(x t_s + m/p t_w) + (p - 1)(t_s + m/p t_w) and a combined segment more, x segments a block",
     append: |part, builder, before| around(part, part.segment, builder, before),
-    time,
-};
+    time: time,
+});
 
 /// Equation 2.21.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {

@@ -3,25 +3,18 @@
 //! p - 1 messages of m bytes; a level takes two of them: 2 (log2(p + 1) - 1)(t_s + m t_w) for a full tree
 //! (Hasanov, thesis, 2.3.1.2, equation 2.5).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "binary",
-        about: "down a complete binary tree",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.5",
-        cost: "2 (log2(p + 1) - 1)(t_s + m t_w)",
-        irregular: false,
-        schedule: |problem| BINARY.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static BINARY: InPlace = in_place!(Broadcast {
+    name: "binary",
+    about: "down a complete binary tree",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.5",
+    cost: "2 (log2(p + 1) - 1)(t_s + m t_w)",
+    append: append,
+    time: |rates, ranks, bytes, _| 2.0 * ((ranks + 1.0).log2() - 1.0) * rates.message(bytes),
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
@@ -32,9 +25,4 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         group.send(builder, child, part.message, &here);
     }
     here
-}
-
-/// Equation 2.5.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    2.0 * ((ranks + 1.0).log2() - 1.0) * rates.message(bytes)
 }

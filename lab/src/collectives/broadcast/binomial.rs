@@ -4,27 +4,15 @@
 //! one more lower bit, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
 //! (Hasanov, thesis, 2.3.1.2, equation 2.7).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 use tributary::collectives::binomial;
 
 /// See the module.
-pub static BINOMIAL: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "binomial",
-        about: "down a binomial tree, the farthest first",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.7",
-        cost: "ceil(log2 p)(t_s + m t_w)",
-        irregular: false,
-        schedule: |problem| BINOMIAL.schedule(problem),
-    },
+pub static BINOMIAL: InPlace = in_place!(Broadcast {
+    name: "binomial",
+    about: "down a binomial tree, the farthest first",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.7",
+    cost: "ceil(log2 p)(t_s + m t_w)",
     append: binomial::broadcast,
-    time,
-};
-
-/// Equation 2.7.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    ranks.log2().ceil() * rates.message(bytes)
-}
+    time: |rates, ranks, bytes, _| ranks.log2().ceil() * rates.message(bytes),
+});

@@ -2,25 +2,18 @@
 //!
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation 2.3).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InOrder, InPlace, Part, or_before};
+use crate::collectives::in_place::{InOrder, InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
 /// See the module.
-pub static CHAIN: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "chain",
-        about: "every rank passes the message to the next",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.3",
-        cost: "(p - 1)(t_s + m t_w)",
-        irregular: false,
-        schedule: |problem| CHAIN.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static CHAIN: InPlace = in_place!(Broadcast {
+    name: "chain",
+    about: "every rank passes the message to the next",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.3",
+    cost: "(p - 1)(t_s + m t_w)",
+    append: append,
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.message(bytes),
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     along(part, &[part.message], builder, before)
@@ -41,9 +34,4 @@ pub(super) fn along(part: &Part<'_>, segments: &[Span], builder: &mut Builder, b
         arrived.extend(here);
     }
     if me + 1 < group.size() { order.last() } else { or_before(arrived, before) }
-}
-
-/// Equation 2.3.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.message(bytes)
 }

@@ -3,25 +3,18 @@
 //! p - 1 messages of m bytes, all through the root's port: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation
 //! 2.2).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static FLAT: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "flat",
-        about: "the root sends the message to one rank after the other",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.2",
-        cost: "(p - 1)(t_s + m t_w)",
-        irregular: false,
-        schedule: |problem| FLAT.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static FLAT: InPlace = in_place!(Broadcast {
+    name: "flat",
+    about: "the root sends the message to one rank after the other",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.2",
+    cost: "(p - 1)(t_s + m t_w)",
+    append: append,
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.message(bytes),
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
@@ -33,9 +26,4 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         group.send(builder, member, part.message, before);
     }
     before.to_vec()
-}
-
-/// Equation 2.2.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.message(bytes)
 }

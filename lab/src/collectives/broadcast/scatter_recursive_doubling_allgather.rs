@@ -7,26 +7,20 @@
 //! end: t_s + m t_w more than floor(log2 p) steps, which is within the thesis' 2 ceil(log2 p) steps.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, SCATTERED, doubling_allgather, scatter};
 use crate::collectives::fold::Fold;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static SCATTER_RECURSIVE_DOUBLING_ALLGATHER: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "scatter_recursive_doubling_allgather",
-        about: "binomial scatter of blocks, then a recursive doubling allgather",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.9",
-        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w; t_s + m t_w more if p is no power of two",
-        irregular: false,
-        schedule: |problem| SCATTER_RECURSIVE_DOUBLING_ALLGATHER.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static SCATTER_RECURSIVE_DOUBLING_ALLGATHER: InPlace = in_place!(Broadcast {
+    name: "scatter_recursive_doubling_allgather",
+    about: "binomial scatter of blocks, then a recursive doubling allgather",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.9",
+    cost: "2 log2 p t_s + 2 (p - 1)/p m t_w; t_s + m t_w more if p is no power of two",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();

@@ -5,25 +5,19 @@
 //! thesis, 2.3.1.2, equation 2.8).
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, SCATTERED, ring_allgather, scatter};
-use crate::collectives::in_place::{InPlace, Part};
+use crate::collectives::in_place::{InPlace, Part, in_place};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static SCATTER_RING_ALLGATHER: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "scatter_ring_allgather",
-        about: "binomial scatter of blocks, then a ring allgather",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.8",
-        cost: "(ceil(log2 p) + p - 1) t_s + 2 (p - 1)/p m t_w",
-        irregular: false,
-        schedule: |problem| SCATTER_RING_ALLGATHER.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static SCATTER_RING_ALLGATHER: InPlace = in_place!(Broadcast {
+    name: "scatter_ring_allgather",
+    about: "binomial scatter of blocks, then a ring allgather",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.8",
+    cost: "(ceil(log2 p) + p - 1) t_s + 2 (p - 1)/p m t_w",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();

@@ -6,27 +6,23 @@
 //! Full trees take (2 log2(p + 1) - 1)(t_s + m/2 t_w): the root's two messages, twice log2(p + 1) - 2 on the way down,
 //! one exchange. Hasanov, thesis, 2.3.1.2, equation 2.6 has two messages fewer: it omits the root's.
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::Cut;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
 /// See the module.
-pub static SPLIT_BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Broadcast,
-        name: "split_binary",
-        about: "half the message down each of two binary trees, then partners exchange halves",
-        source: "Hasanov, thesis, 2.3.1.2, equation 2.6",
-        cost: "(2 log2(p + 1) - 1)(t_s + m/2 t_w)",
-        irregular: false,
-        schedule: |problem| SPLIT_BINARY.schedule(problem),
+pub static SPLIT_BINARY: InPlace = in_place!(Broadcast {
+    name: "split_binary",
+    about: "half the message down each of two binary trees, then partners exchange halves",
+    source: "Hasanov, thesis, 2.3.1.2, equation 2.6",
+    cost: "(2 log2(p + 1) - 1)(t_s + m/2 t_w)",
+    append: append,
+    // Equation 2.6 and the root's two messages.
+    time: |rates, ranks, bytes, _| {
+        if ranks < 2.0 { 0.0 } else { (2.0 * (ranks + 1.0).log2() - 1.0) * rates.message(bytes / 2.0) }
     },
-    append,
-    time,
-};
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
@@ -60,9 +56,4 @@ fn below_the_root(group: &Group, halves: [Span; 2], builder: &mut Builder, befor
     }
     let other = group.receive(builder, partner, halves[1 - side], before);
     here.into_iter().chain(other).collect()
-}
-
-/// Equation 2.6 and the root's two messages.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    if ranks < 2.0 { 0.0 } else { (2.0 * (ranks + 1.0).log2() - 1.0) * rates.message(bytes / 2.0) }
 }

@@ -6,23 +6,17 @@
 
 use super::chain::up;
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
-pub static BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "binary",
-        about: "up a complete binary tree, a segment at a time",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
-        cost: "2 (log2(p + 1) + X - 2)(t_s + m/X (t_w + t_c)) in X segments",
-        irregular: false,
-        schedule: |problem| BINARY.schedule(problem),
-    },
+pub static BINARY: InPlace = in_place!(Reduce {
+    name: "binary",
+    about: "up a complete binary tree, a segment at a time",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
+    cost: "2 (log2(p + 1) + X - 2)(t_s + m/X (t_w + t_c)) in X segments",
     append: |part, builder, before| up(part, 2, &part.segments(), builder, before),
-    time,
-};
+    time: time,
+});
 
 /// Equation 2.14.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {

@@ -4,25 +4,18 @@
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.12).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
 /// See the module.
-pub static CHAIN: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "chain",
-        about: "every rank combines what the next has, and sends on",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.12",
-        cost: "(p - 1)(t_s + m t_w + m t_c)",
-        irregular: false,
-        schedule: |problem| CHAIN.schedule(problem),
-    },
+pub static CHAIN: InPlace = in_place!(Reduce {
+    name: "chain",
+    about: "every rank combines what the next has, and sends on",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.12",
+    cost: "(p - 1)(t_s + m t_w + m t_c)",
     append: |part, builder, before| up(part, 1, &[part.message], builder, before),
-    time,
-};
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.combined(bytes),
+});
 
 /// Combines segment after segment up the tree in which member i has the children `arity` i + 1 to `arity` i + `arity`. A
 /// segment is sent as soon as it is complete. The receive buffer has m / X bytes.
@@ -47,9 +40,4 @@ pub(super) fn up(
         }
     }
     or_before(sent, &last)
-}
-
-/// Equation 2.12.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.combined(bytes)
 }

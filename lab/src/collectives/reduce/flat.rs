@@ -3,25 +3,18 @@
 //! p - 1 messages of m bytes into a buffer of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.10).
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
 /// See the module.
-pub static FLAT: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "flat",
-        about: "the root receives from one rank after the other",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.10",
-        cost: "(p - 1)(t_s + m t_w + m t_c)",
-        irregular: false,
-        schedule: |problem| FLAT.schedule(problem),
-    },
+pub static FLAT: InPlace = in_place!(Reduce {
+    name: "flat",
+    about: "the root receives from one rank after the other",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.10",
+    cost: "(p - 1)(t_s + m t_w + m t_c)",
     append: |part, builder, before| one_by_one(part, &[part.message], builder, before),
-    time,
-};
+    time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.combined(bytes),
+});
 
 /// The root receives all pieces of one rank, then those of the next.
 pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
@@ -36,9 +29,4 @@ pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder
         last = or_before(combined.into_iter().collect(), &last);
     }
     last
-}
-
-/// Equation 2.10.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    (ranks - 1.0) * rates.combined(bytes)
 }

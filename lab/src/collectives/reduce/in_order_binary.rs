@@ -6,25 +6,19 @@
 //! into two buffers. At most 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) for a full tree, which has the root in the middle
 //! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static IN_ORDER_BINARY: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "in_order_binary",
-        about: "up a binary tree that keeps the ranks in order",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
-        cost: "2 (log2(p + 1) - 1)(t_s + m t_w + m t_c)",
-        irregular: false,
-        schedule: |problem| IN_ORDER_BINARY.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static IN_ORDER_BINARY: InPlace = in_place!(Reduce {
+    name: "in_order_binary",
+    about: "up a binary tree that keeps the ranks in order",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.14",
+    cost: "2 (log2(p + 1) - 1)(t_s + m t_w + m t_c)",
+    append: append,
+    // Equation 2.14 with one segment.
+    time: |rates, ranks, bytes, _| 2.0 * ((ranks + 1.0).log2() - 1.0) * rates.combined(bytes),
+});
 
 /// The neighbours of one member in the tree.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,11 +64,6 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         None => left.is_some().then(|| builder.copy(partial, part.message, &last)),
     };
     or_before(moved.into_iter().collect(), &last)
-}
-
-/// Equation 2.14 with one segment.
-fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
-    2.0 * ((ranks + 1.0).log2() - 1.0) * rates.combined(bytes)
 }
 
 #[cfg(test)]

@@ -8,27 +8,21 @@
 //! for the next lower power of two, 3 messages a pair.
 
 use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// See the module.
-pub static RABENSEIFNER: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "rabenseifner",
-        about: "recursive halving reduce-scatter, then a binomial gather",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.16",
-        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 2 t_s + m t_w + m/2 t_c more off powers of two",
-        irregular: false,
-        schedule: |problem| RABENSEIFNER.schedule(problem),
-    },
-    append,
-    time,
-};
+pub static RABENSEIFNER: InPlace = in_place!(Reduce {
+    name: "rabenseifner",
+    about: "recursive halving reduce-scatter, then a binomial gather",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.16",
+    cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 2 t_s + m t_w + m/2 t_c more off powers of two",
+    append: append,
+    time: time,
+});
 
 fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();

@@ -4,26 +4,14 @@
 //! 2.3.2.1, equation 2.11). It has more startups than the flat tree and saves memory at the root.
 
 use super::flat::one_by_one;
-use crate::collectives::Rates;
-use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::InPlace;
+use crate::collectives::in_place::{InPlace, in_place};
 
 /// See the module.
-pub static SEGMENTED_FLAT: InPlace = InPlace {
-    algorithm: Algorithm {
-        operation: Operation::Reduce,
-        name: "segmented_flat",
-        about: "the root receives from one rank after the other, a segment at a time",
-        source: "Hasanov, thesis, 2.3.2.1, equation 2.11",
-        cost: "X (p - 1)(t_s + m/X (t_w + t_c)) in X segments",
-        irregular: false,
-        schedule: |problem| SEGMENTED_FLAT.schedule(problem),
-    },
+pub static SEGMENTED_FLAT: InPlace = in_place!(Reduce {
+    name: "segmented_flat",
+    about: "the root receives from one rank after the other, a segment at a time",
+    source: "Hasanov, thesis, 2.3.2.1, equation 2.11",
+    cost: "X (p - 1)(t_s + m/X (t_w + t_c)) in X segments",
     append: |part, builder, before| one_by_one(part, &part.segments(), builder, before),
-    time,
-};
-
-/// Equation 2.11.
-fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    segments * (ranks - 1.0) * rates.combined(bytes / segments)
-}
+    time: |rates, ranks, bytes, segments| segments * (ranks - 1.0) * rates.combined(bytes / segments),
+});

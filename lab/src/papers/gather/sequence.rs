@@ -1,8 +1,8 @@
 //! Schedules one after the other, as a workload of the simulator.
 
-use crate::sim::{Message, Side, WorkPart, Workload};
+use crate::sim::{WorkPart, Workload};
 use tributary::Rank;
-use tributary::schedule::{Schedule, SendMode};
+use tributary::schedule::Schedule;
 
 /// What every rank runs, one schedule after the other, without a barrier between.
 #[derive(Debug, Default)]
@@ -23,10 +23,5 @@ impl Sequence {
 impl Workload for Sequence {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         self.0.get(part as usize).map(|schedules| WorkPart::Schedule(schedules[rank].clone()))
-    }
-
-    /// Never asked for: no part is a chain.
-    fn message(&self, rank: Rank, _: u32, _: Side, _: u32) -> Message {
-        Message { peer: rank, bytes: 0, mode: SendMode::Standard }
     }
 }

@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use crate::collectives::intergroup::root_gathering;
-use crate::sim::{self, Machine, Message, Side, WorkPart, Workload};
+use crate::sim::{self, Machine, WorkPart, Workload};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::schedule::SendMode;
 
 use super::inside::{LONG, RingInside};
 use super::setting::{World, algorithm_of};
@@ -50,10 +49,6 @@ impl Workload for Whole<'_> {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let schedule = if part == 0 { self.world.schedule(self.name, rank).ok() } else { None };
         schedule.map(WorkPart::Schedule)
-    }
-
-    fn message(&self, rank: Rank, _: u32, _: Side, _: u32) -> Message {
-        Message { peer: rank, bytes: 0, mode: SendMode::Standard }
     }
 }
 
