@@ -71,7 +71,7 @@ macro_rules! hints {
 
 hints! {
     /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; GPFS: two per node, or one where there is
-    /// one node or a placement; others: one per node, but where nodes are containers of one machine, at most one for each core
+    /// one node or a placement; others: one per node, but where nodes are containers of one machine, at most one for two cores
     /// that all ranks share). More than there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system gives more to more (or fewer) writers than the default has.", ONLY_EXCHANGED;
