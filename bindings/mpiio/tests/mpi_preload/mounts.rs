@@ -10,6 +10,9 @@ use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 use crate::outages::{HOST, RANKS, during, on};
 
+/// Emulated hosts share a machine, and would have fewer.
+const AN_AGGREGATOR_A_HOST: &str = "cb_nodes=4";
+
 /// What the file system's script says.
 fn told(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: .ci/mounts does"))
@@ -32,7 +35,7 @@ fn rounds(program: &str, rounds: &str, hints: &str) -> Outcome {
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn what_others_write_into_holes_stays() {
     none_wrong(&rounds("holes.c", "2", ""));
-    none_wrong(&rounds("holes.c", "2", "trib_tiny_call=0; romio_cb_write=enable"));
+    none_wrong(&rounds("holes.c", "2", &format!("trib_tiny_call=0; romio_cb_write=enable; {AN_AGGREGATOR_A_HOST}")));
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn withstands(hints: &str, event: impl FnOnce() + Send) -> Outcome {
 fn loses_the_mount(how: &str) {
     let (place, again) = (std::env::temp_dir(), told("TRIB_TEST_MOUNT"));
     let place = place.display();
-    let outcome = withstands("", || {
+    let outcome = withstands(AN_AGGREGATOR_A_HOST, || {
         on(HOST, &how.replace("PLACE", &place.to_string()));
         wait(3);
         on(HOST, &format!("umount -l {place} 2> /dev/null; {again}"));
