@@ -15,6 +15,7 @@ mod hints;
 mod hostile;
 mod hosts;
 mod late;
+mod legal;
 mod mounts;
 mod mpi4py;
 mod names;

@@ -1,0 +1,35 @@
+//! Programs that the MPI standard allows, written after reports about other MPI-IO software. Each says in its head what the standard
+//! promises, verifies itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+
+/// Ranks of one host that go as those of several, two on each.
+const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
+/// The name of the file that the programs write.
+const FILE: &str = "file";
+
+/// A program of `tests/programs/legal` with its arguments, behind the name of its file.
+fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {
+    let program = compile(&format!("legal/{source}"));
+    arguments.iter().fold(Launch::new(ranks, &program).arg(FILE), |launch, &argument| launch.arg(argument))
+}
+
+/// Runs a program without the library, with it, and as ranks of several hosts.
+///
+/// # Panics
+/// When a run fails or does not print `ok`.
+fn is_ok(source: &str, ranks: usize, arguments: &[&str]) {
+    let plain = launch(source, ranks, arguments);
+    let with = plain.clone().with_library();
+    for (what, launch) in [("without", plain), ("with", with.clone()), (HOSTS, with.hints(HOSTS))] {
+        prints_ok(&launch.run(), &format!("{source} {arguments:?}, {what}"));
+    }
+}
+
+/// # Panics
+/// When the program did not print `ok`.
+fn prints_ok(outcome: &Outcome, what: &str) {
+    let ok = outcome.stdout.lines().any(|line| line == "ok" || line.starts_with("ok: "));
+    assert!(ok, "{what}:\n{}{}", outcome.stdout, outcome.stderr);
+}
