@@ -131,7 +131,7 @@ impl File {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
             }
             (Way::Hosts, CallMemory::Source(layout, source)) => {
-                done.outcome = self.write_on_host((left, layout, *source), &clock).await?;
+                done.outcome = self.write_on_host((left, layout, *source), agreed.is_sole, &clock).await?;
             }
             (Way::Hosts, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;

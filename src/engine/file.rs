@@ -18,7 +18,7 @@ use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{Failure, OpenStorage, Storage, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::{DriverName, Hints};
+use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 
 /// An open file. Methods that say so are collective: all ranks call them, in the same order, and all get the same error or
@@ -47,6 +47,8 @@ pub struct File {
     pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
     /// Watches how long calls wait for ranks to come.
     pub(in crate::engine) patience: Arc<Patience>,
+    /// What the caller says of others that may write the file meanwhile ([`File::set_sole_writer`]); none if it says nothing.
+    pub(in crate::engine) sole_writer: Option<bool>,
     /// What the caller calls the next calls, if it has its own names for them.
     pub(in crate::engine) called: Option<&'static str>,
     /// Set while an operation runs; still set if one was dropped in the middle.
@@ -100,6 +102,7 @@ impl File {
             recording,
             diary: None,
             patience,
+            sole_writer: None,
             called: None,
             busy,
             returns_at_end,
@@ -109,6 +112,19 @@ impl File {
     /// What the caller calls the next collective calls, in a line that says that a rank waits ([`Patience`]). Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);
+    }
+
+    /// Says whether nobody but the file's ranks can write the file while they are in a blocking call on it: no other program, no other
+    /// rank of this one, no other thread, and no call in flight, through this handle or another. Where this holds on all ranks, a
+    /// blocking write may read what lies between its pieces and write it back with them (`romio_ds_write`); otherwise it writes its
+    /// pieces only. A file of which nothing is said counts as written by others, unless the hint `romio_ds_write` is `enable`. Local.
+    pub fn set_sole_writer(&mut self, is_sole: bool) {
+        self.sole_writer = Some(is_sole);
+    }
+
+    /// Whether nobody else can be writing the file in the call that runs, for all that this rank knows.
+    pub(in crate::engine) fn is_sole_writer(&self) -> bool {
+        self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
 
     /// Checks that no operation was dropped before its end: its messages may still be in flight.

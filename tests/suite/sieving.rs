@@ -36,8 +36,9 @@ impl Runs {
     }
 }
 
-/// Writes the runs into a file that is there, and reads them; what was asked of the file by each.
-fn asked(runs: Runs, hints: &str) -> [Asked; 2] {
+/// Writes the runs into a file that is there, which nobody else writes if it `is_sole`, and reads them; what was asked of the file by
+/// each.
+fn asked(runs: Runs, hints: &str, is_sole: bool) -> [Asked; 2] {
     let _watchdog = Watchdog::new("sieving", 60);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
@@ -56,6 +57,7 @@ fn asked(runs: Runs, hints: &str) -> [Asked; 2] {
         let rank = endpoint.rank() as u64;
         let (own, files) = (runs.of(rank), Arc::new(counted.clone()));
         let mut file = File::open_on(endpoint, &path, Mode::Update, hints.clone(), files).unwrap();
+        file.set_sole_writer(is_sole);
         let bytes = vec![252 + rank as u8; own.bytes() as usize];
         file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
         count(0);
@@ -79,7 +81,7 @@ fn asked(runs: Runs, hints: &str) -> [Asked; 2] {
 /// Writes both ways, which must ask the file for the same, but for bytes at the ends of what is read.
 fn written(runs: Runs, hints: &str) -> Asked {
     let [messages, shared] =
-        [MESSAGES, SHARED].map(|way| asked(runs, &format!("{way};romio_cb_write=enable;{hints}"))[0]);
+        [MESSAGES, SHARED].map(|way| asked(runs, &format!("{way};romio_cb_write=enable;{hints}"), true)[0]);
     assert_eq!(Asked { read: 0, ..messages }, Asked { read: 0, ..shared }, "{hints}");
     assert!(shared.read.abs_diff(messages.read) <= 2 * RANKS * runs.part, "{hints}: {messages:?}, {shared:?}");
     messages
@@ -87,7 +89,7 @@ fn written(runs: Runs, hints: &str) -> Asked {
 
 /// How a read by messages, or of each rank by itself, asks for them.
 fn read(runs: Runs, hints: &str) -> Asked {
-    asked(runs, &format!("{MESSAGES};{hints}"))[1]
+    asked(runs, &format!("{MESSAGES};{hints}"), true)[1]
 }
 
 #[test]
@@ -124,6 +126,17 @@ fn hints_force_either() {
     assert_eq!((reads, read), (1000, dense.bytes()));
 }
 
+/// Where others may write the file, nothing but the pieces is written, whatever a hint says.
+#[test]
+fn gaps_that_others_may_write_are_not_written() {
+    let dense = Runs { count: 450, part: 24, apart: 2085 };
+    for hints in [MESSAGES, SHARED].into_iter().flat_map(|way| ["", ";romio_ds_write=enable"].map(|hint| (way, hint))) {
+        let hints = format!("{};romio_cb_write=enable{}", hints.0, hints.1);
+        let [Asked { writes, written, reads, .. }, _] = asked(dense, &hints, false);
+        assert_eq!((writes, written, reads), (450, dense.bytes(), 0), "{hints}");
+    }
+}
+
 /// A dense part is written as a whole, whatever lies far behind it.
 #[test]
 fn a_gap_that_is_worth_a_call_divides_groups() {
@@ -138,6 +151,7 @@ fn a_gap_that_is_worth_a_call_divides_groups() {
             let own = Extents::from_extents(parts.into_iter().flatten().collect::<Vec<_>>()).unwrap();
             let files = Arc::new(counted.clone());
             let mut file = File::open_on(Endpoint::new(transport), &path, Mode::Update, hints.clone(), files).unwrap();
+            file.set_sole_writer(true);
             file.write_all(&own, &BufferLayout::Contiguous, &[2; 40_000]).unwrap();
             file.close().unwrap();
         })

@@ -5,10 +5,12 @@
 //! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
+//! | `communicator` | whether a communicator has all ranks of the program |
 //! | `guard` | no panic reaches C |
 //! | `version` | the symbol that tells a library's version |
 
 pub mod access;
+pub mod communicator;
 pub mod guard;
 pub mod hints;
 pub mod info;

@@ -10,6 +10,7 @@ use tributary::error::About;
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result};
 use tributary_abi::MPI_Info;
+use tributary_bindings::communicator::has_the_whole_program;
 use tributary_bindings::info::{entries, made_of};
 use tributary_bindings::opening::{decided_by, endpoint_on};
 
@@ -69,7 +70,9 @@ unsafe fn open(
     });
     let terms = agreed(&mut endpoint, own, amode, &info)?;
     let access = Access::of(terms.amode)?;
-    let file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
+    let mut file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
+    // SAFETY: an intracommunicator, of which an endpoint was made.
+    file.set_sole_writer(unsafe { has_the_whole_program(comm.as_given()) });
     Ok(GioFile::new(file, terms.path, access, info))
 }
 

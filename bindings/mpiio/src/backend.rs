@@ -11,6 +11,7 @@ use tributary::{Endpoint, Error, File, Hints};
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
+use crate::calls::passing;
 use crate::channel::give_back;
 use crate::hints::{effective, given};
 use crate::next::Function;
@@ -94,7 +95,10 @@ impl Backend {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
             Runner::NotOpened(_) | Runner::InUse(_) => Err("not opened by the engine yet".to_string()),
-            Runner::Engine { file, .. } => Ok(file),
+            Runner::Engine { file, is_kept } => {
+                file.set_sole_writer(is_sole_writer(*is_kept));
+                Ok(file)
+            }
         }
     }
 
@@ -187,6 +191,12 @@ impl Backend {
             Runner::NotOpened(_) | Runner::Mpi(_) | Runner::InUse(_) => Ok(Closed(None)),
         }
     }
+}
+
+/// Whether nobody but the ranks of a file can write it while they are in a blocking call on it: they are all ranks of the program, which
+/// call MPI one thread at a time (such a file `is_kept`), and MPI runs no write beside the program. Local.
+pub fn is_sole_writer(is_kept: bool) -> bool {
+    is_kept && !passing::has_started_writes()
 }
 
 /// A file that the engine has closed: its endpoint, if it had one, and whether that is kept for the next file.

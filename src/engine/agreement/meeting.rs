@@ -74,6 +74,7 @@ impl File {
         let fits = checked.is_ok() && early.is_none() && slots::fits(file);
         let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
         facts.comes_along |= fits;
+        facts.is_sole = self.is_sole_writer();
         let mut error = checked.err();
         if error.is_some() {
             facts.fail(rank);

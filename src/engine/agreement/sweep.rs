@@ -75,7 +75,8 @@ impl File {
     ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        Contribution::new(Facts::of((file, file), again, early, Some(self.setup.tiling)), self.cover(file, direction))
+        let facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
+        Contribution::new(Facts { is_sole: self.is_sole_writer(), ..facts }, self.cover(file, direction))
     }
 
     /// What this rank holds, if its host may write or read that by itself.

@@ -41,13 +41,17 @@ lanes! {
         pub transferred: u64,
         /// The most microseconds that a rank took for them.
         pub micros: u64,
+        /// Whether nobody can be writing the file during the call but the call's ranks, in the call. Only then may bytes that no
+        /// rank writes be written back as they were.
+        pub is_sole: bool,
     }
 }
 
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } = *facts;
+        let Facts { failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, is_sole, .. } =
+            *facts;
         // In ranges that overlap, pieces may overlap or not.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
@@ -65,6 +69,7 @@ impl Agreed {
             no_memory: false,
             transferred,
             micros,
+            is_sole,
         };
         agreed.redo(direction);
         agreed

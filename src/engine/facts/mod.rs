@@ -99,6 +99,8 @@ lanes! {
         pub micros: u64,
         /// Whether all data that is left comes along with the facts.
         pub comes_along: bool,
+        /// Whether nobody can be writing the file during the call but the call's ranks, in the call.
+        pub is_sole: bool,
     }
 }
 
@@ -114,10 +116,12 @@ impl Facts {
         transferred: 0,
         micros: 0,
         comes_along: true,
+        is_sole: true,
     };
 
     /// The facts of a rank that writes or reads `asked`. `early` is the outcome if it has done so already; otherwise it has `file`
-    /// to do, and touches so many windows. The hash is computed if that is cheap compared with the call.
+    /// to do, and touches so many windows. The hash is computed if that is cheap compared with the call. Others may be writing the
+    /// file, until the caller says otherwise.
     #[inline]
     pub fn of(
         (asked, file): (&Extents, &Extents),
@@ -126,7 +130,7 @@ impl Facts {
         tiling: Option<Tiling>,
     ) -> Self {
         let all = Amount::of(asked, touched);
-        let own = Self { all, again: again.lanes(), tiles: None, ..Self::NONE };
+        let own = Self { all, again: again.lanes(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
             let mut sum = 0u64;
@@ -164,6 +168,7 @@ impl Facts {
         self.transferred = self.transferred.saturating_add(other.transferred);
         self.micros = self.micros.max(other.micros);
         self.comes_along &= other.comes_along;
+        self.is_sole &= other.is_sole;
     }
 }
 

@@ -224,6 +224,7 @@ mod tests {
         no_memory: false,
         transferred: 0,
         micros: 0,
+        is_sole: false,
     };
 
     fn left(left: Amount) -> Agreed {

@@ -231,9 +231,14 @@ impl Setup {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
     }
 
-    /// What to do about gaps, where a hint says this.
-    pub fn sieve(&self, switch: Switch) -> Sieve {
-        Sieve::new(switch, self.window_terms().1)
+    /// What to do about gaps in a read.
+    pub fn read_sieve(&self) -> Sieve {
+        Sieve::new(self.hints.ds_read, self.window_terms().1)
+    }
+
+    /// What to do about gaps in a write, during which nobody else can be writing the file if it `is_sole`.
+    pub fn write_sieve(&self, is_sole: bool) -> Sieve {
+        Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole)
     }
 
     /// The roles of a call of `bytes` bytes over all ranks.

@@ -43,6 +43,12 @@ impl Sieve {
         Self { switch, call, bridge }
     }
 
+    /// The sieve of a write during which others may write the file, unless it `is_sole`: what they write in a gap must not be written
+    /// over by what was there before, so nothing but the runs is written.
+    pub fn of_write(switch: Switch, unit: u64, is_sole: bool) -> Self {
+        Self::new(if is_sole { switch } else { Switch::Disable }, unit)
+    }
+
     /// The same, but over no gap of `gap` bytes or more: others may write there.
     pub fn within(self, gap: u64) -> Self {
         Self { bridge: self.bridge.min(gap - 1), ..self }

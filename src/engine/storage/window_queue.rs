@@ -48,6 +48,8 @@ pub struct WindowQueue {
     /// The shift in bytes of the call's windows from those of its plan.
     shift: i64,
     hints: Hints,
+    /// Whether nobody else can be writing the file during the call.
+    is_sole: bool,
     /// Bytes that the file system locks together.
     unit: u64,
     rank: Rank,
@@ -65,7 +67,7 @@ impl WindowQueue {
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
-        let (free, read, made, in_flight, shift) = Default::default();
+        let (free, read, made, in_flight, shift, is_sole) = Default::default();
         Self {
             worker,
             free,
@@ -73,6 +75,7 @@ impl WindowQueue {
             made,
             in_flight,
             shift,
+            is_sole,
             hints: hints.clone(),
             unit,
             rank,
@@ -87,9 +90,10 @@ impl WindowQueue {
         self.timed = wanted;
     }
 
-    /// Sets the shift in bytes of all windows submitted from here on.
-    pub fn shift_windows(&mut self, by: i64) {
-        self.shift = by;
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and whether nobody else can be writing the file
+    /// meanwhile.
+    pub fn begin_call(&mut self, shift: i64, is_sole: bool) {
+        (self.shift, self.is_sole) = (shift, is_sole);
     }
 
     /// The shift of the windows.
@@ -153,11 +157,10 @@ impl WindowQueue {
     /// Submits a window to be written or read.
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &self.worker {
-            let hint = match task {
-                Task::Write => self.hints.ds_write,
-                Task::Read => self.hints.ds_read,
+            let sieve = match task {
+                Task::Write => Sieve::of_write(self.hints.ds_write, self.unit, self.is_sole),
+                Task::Read => Sieve::new(self.hints.ds_read, self.unit),
             };
-            let sieve = Sieve::new(hint, self.unit);
             worker.submit(Job { task, window: window.moved(self.shift), buffer, sieve });
             self.in_flight += 1;
         }

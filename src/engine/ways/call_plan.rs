@@ -48,7 +48,7 @@ impl File {
             self.queue = Some(self.open_queue());
         }
         if let Some(queue) = &mut self.queue {
-            queue.shift_windows(shift);
+            queue.begin_call(shift, agreed.is_sole);
             queue.time(self.diary.is_some());
         }
         if let Some(cached) = self.plans.current() {

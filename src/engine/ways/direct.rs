@@ -32,7 +32,7 @@ impl File {
         if extents.count() == 0 {
             return Outcome::default();
         }
-        let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
+        let bridge = self.setup.read_sieve().bridge();
         let read = self.storage().and_then(|storage| {
             guarded("read", 0, || direct_read::read(&*storage, extents, layout, sink, bridge))
                 .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))

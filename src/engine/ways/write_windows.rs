@@ -60,7 +60,7 @@ impl File {
         clock: &Clock,
     ) -> Result<CallReport> {
         let (windows, left) = (windows(&self.setup, &agreed.left), &agreed.left);
-        let sieve = self.setup.sieve(self.setup.hints.ds_write);
+        let sieve = self.setup.write_sieve(agreed.is_sole);
         let whole = [Extent { offset: left.start, len: left.span() }];
         let runs = (left.bytes == left.span()).then_some(&whole[..]);
         let (closing, error) = self.fill_windows(access, windows, (sieve, runs), clock).await?;
@@ -116,12 +116,17 @@ impl File {
         Ok((closing, error))
     }
 
-    /// Writes what the ranks of this host hold, where no other host holds any of it. Collective over the ranks of the host; the
-    /// outcome is this rank's, which all ranks still have to agree on.
+    /// Writes what the ranks of this host hold, where no other host holds any of it. Nobody else can be writing the file if the call
+    /// `is_sole`. Collective over the ranks of the host; the outcome is this rank's, which all ranks still have to agree on.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(in crate::engine) async fn write_on_host(&mut self, access: Access<'_>, clock: &Clock) -> Result<Outcome> {
+    pub(in crate::engine) async fn write_on_host(
+        &mut self,
+        access: Access<'_>,
+        is_sole: bool,
+        clock: &Clock,
+    ) -> Result<Outcome> {
         let (asked, layout, source) = access;
         if !self.has_arena() {
             return Ok(self.write_directly(asked, layout, source));
@@ -137,7 +142,7 @@ impl File {
         let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
             Way::Direct => return Ok(self.write_directly(file, layout, source)),
             Way::Windows => {
-                let sieve = self.setup.sieve(self.setup.hints.ds_write).within(COVER_GAP);
+                let sieve = self.setup.write_sieve(is_sole).within(COVER_GAP);
                 let runs = held::filled(self.arena()?.team().met().verdict(), agreed.left.bytes);
                 let windows = windows(&self.setup, &agreed.left);
                 let (closing, error) = self.fill_windows(access, windows, (sieve, runs.as_deref()), clock).await?;

@@ -16,8 +16,11 @@ pub mod types;
 
 pub use tributary_abi::{MPI_Comm, MPI_Datatype, MPI_Info, MPI_Offset, MPI_Request, MPI_Status, SUCCESS, word};
 
-use tributary::Error;
-use tributary_abi::{self as ffi, constants, handles};
+pub use tributary_bindings::communicator::{
+    check, has_one_thread_at_a_time, is_congruent_to_world, is_world_there, world,
+};
+
+use tributary_abi::{self as ffi, handles};
 
 /// Whether `comm` is an intracommunicator, not MPI_COMM_NULL.
 ///
@@ -27,41 +30,6 @@ pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
     let mut inter = 0;
     // SAFETY: a communicator, as the caller promises.
     unsafe { comm != handles().comm_null && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
-}
-
-/// MPI_COMM_WORLD.
-pub fn world() -> MPI_Comm {
-    handles().comm_world
-}
-
-/// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF: not in a program that uses MPI only through sessions. Local.
-///
-/// # Errors
-/// MPI's.
-pub fn is_world_there() -> Result<bool, Error> {
-    let (mut is_begun, mut is_over): (c_int, c_int) = (0, 0);
-    // SAFETY: callable at any time; writes one int.
-    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_begun) })?;
-    // SAFETY: likewise.
-    check("MPI_Finalized", unsafe { ffi::MPI_Finalized(&mut is_over) })?;
-    Ok(is_begun != 0 && is_over == 0)
-}
-
-/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False where there is no MPI_COMM_WORLD.
-///
-/// # Errors
-/// MPI's.
-///
-/// # Safety
-/// `comm` is an intracommunicator, and MPI is initialised, or a session of it.
-pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool, Error> {
-    if !is_world_there()? {
-        return Ok(false);
-    }
-    let mut how: c_int = 0;
-    // SAFETY: two communicators; writes one int.
-    let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
-    check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
 }
 
 /// Whether so many ranks are all of MPI_COMM_WORLD, if there is one. Local. MPI is initialised, or a session of it.
@@ -90,20 +58,4 @@ pub unsafe fn ranks(comm: MPI_Comm) -> c_int {
     // SAFETY: a communicator; writes one int.
     unsafe { ffi::MPI_Comm_size(comm, &mut ranks) };
     ranks
-}
-
-/// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.
-///
-/// # Errors
-/// MPI's.
-pub fn has_one_thread_at_a_time() -> Result<bool, Error> {
-    let mut level: c_int = 0;
-    // SAFETY: MPI is initialised, as a file is open; writes one int.
-    let code = unsafe { ffi::MPI_Query_thread(&mut level) };
-    check("MPI_Query_thread", code).map(|()| level != constants().thread_multiple)
-}
-
-/// Turns the return code of `call` into a result.
-pub fn check(call: &str, code: c_int) -> Result<(), Error> {
-    if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }
 }

@@ -23,7 +23,7 @@ use super::split::Split;
 use crate::abi::types::{self, Kept};
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, status};
-use crate::backend::Runner;
+use crate::backend::{Runner, is_sole_writer};
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
@@ -166,7 +166,8 @@ unsafe fn wait(
     let mut first = None;
     match (&mut backend.runner, &backend.wanted, access) {
         (Runner::NotOpened(unopened), ..) => unopened.connect(&backend.path, function)?,
-        (Runner::Engine { file, .. }, None, Ok(access)) => {
+        (Runner::Engine { file, is_kept }, None, Ok(access)) => {
+            file.set_sole_writer(is_sole_writer(*is_kept));
             file.call_them(function.full_name());
             let note = |report: &CallReport| counts.counts().ran(name, report);
             // SAFETY: the caller's promise.

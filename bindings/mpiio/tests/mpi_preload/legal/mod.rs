@@ -1,6 +1,8 @@
 //! Programs that the MPI standard allows, written after reports about other MPI-IO software. Each says in its head what the standard
 //! promises, verifies itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
 
+mod holes;
+
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
@@ -15,15 +17,15 @@ fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {
     arguments.iter().fold(Launch::new(ranks, &program).arg(FILE), |launch, &argument| launch.arg(argument))
 }
 
-/// Runs a program without the library, with it, and as ranks of several hosts.
+/// Runs a program with the library: on one host, as ranks of several hosts, and with further `hints`.
 ///
 /// # Panics
 /// When a run fails or does not print `ok`.
-fn is_ok(source: &str, ranks: usize, arguments: &[&str]) {
-    let plain = launch(source, ranks, arguments);
-    let with = plain.clone().with_library();
-    for (what, launch) in [("without", plain), ("with", with.clone()), (HOSTS, with.hints(HOSTS))] {
-        prints_ok(&launch.run(), &format!("{source} {arguments:?}, {what}"));
+fn is_ok(source: &str, ranks: usize, arguments: &[&str], hints: &[&str]) {
+    let with = launch(source, ranks, arguments).with_library();
+    prints_ok(&with.run(), &format!("{source} {arguments:?}"));
+    for hints in [HOSTS].iter().chain(hints) {
+        prints_ok(&with.clone().hints(hints).run(), &format!("{source} {arguments:?}, {hints}"));
     }
 }
 

@@ -1,0 +1,68 @@
+//! What a communicator has to do with all ranks of the program, and who calls MPI.
+
+use std::ffi::c_int;
+
+use tributary::fabric::mpi::MPI_Comm;
+use tributary::{Error, Result};
+use tributary_abi::{self as ffi, SUCCESS, constants, handles};
+
+/// MPI_COMM_WORLD.
+pub fn world() -> MPI_Comm {
+    handles().comm_world
+}
+
+/// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF: not in a program that uses MPI only through sessions. Local.
+///
+/// # Errors
+/// MPI's.
+pub fn is_world_there() -> Result<bool> {
+    let (mut is_begun, mut is_over): (c_int, c_int) = (0, 0);
+    // SAFETY: callable at any time; writes one int.
+    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_begun) })?;
+    // SAFETY: likewise.
+    check("MPI_Finalized", unsafe { ffi::MPI_Finalized(&mut is_over) })?;
+    Ok(is_begun != 0 && is_over == 0)
+}
+
+/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False where there is no MPI_COMM_WORLD.
+///
+/// # Errors
+/// MPI's.
+///
+/// # Safety
+/// `comm` is an intracommunicator, and MPI is initialised, or a session of it.
+pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool> {
+    if !is_world_there()? {
+        return Ok(false);
+    }
+    let mut how: c_int = 0;
+    // SAFETY: two communicators; writes one int.
+    let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
+    check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
+}
+
+/// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.
+///
+/// # Errors
+/// MPI's.
+pub fn has_one_thread_at_a_time() -> Result<bool> {
+    let mut level: c_int = 0;
+    // SAFETY: MPI is initialised, as a file is open; writes one int.
+    let code = unsafe { ffi::MPI_Query_thread(&mut level) };
+    check("MPI_Query_thread", code).map(|()| level != constants().thread_multiple)
+}
+
+/// Whether the ranks of a file on `comm` are all that can call MPI while they are in a blocking call: all ranks of the program, with one
+/// thread at a time. Local. What cannot be asked counts as no.
+///
+/// # Safety
+/// As [`is_congruent_to_world`].
+pub unsafe fn has_the_whole_program(comm: MPI_Comm) -> bool {
+    // SAFETY: the caller's promise.
+    has_one_thread_at_a_time().unwrap_or(false) && unsafe { is_congruent_to_world(comm) }.unwrap_or(false)
+}
+
+/// Turns the return code of `call` into a result.
+pub fn check(call: &str, code: c_int) -> Result<()> {
+    if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }
+}

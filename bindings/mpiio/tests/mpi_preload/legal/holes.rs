@@ -1,0 +1,30 @@
+//! Holes of a collective write that are written by others meanwhile: no byte of them is lost.
+
+use super::is_ok;
+
+/// What would write the holes, if it were done.
+const FILLED: &str = "romio_ds_write=enable";
+/// The same of windows that go to aggregators by messages.
+const FILLED_BY_MESSAGES: &str = "romio_ds_write=enable; trib_shared_memory=disable";
+
+#[test]
+fn of_a_call_in_flight() {
+    for threads in ["single", "multiple"] {
+        for how in ["iwrite", "split"] {
+            is_ok("holes_inflight.c", 4, &["30", "100", "20", threads, how], &[FILLED, FILLED_BY_MESSAGES]);
+        }
+    }
+}
+
+/// Ranks without bytes return before the others, and write then.
+#[test]
+fn of_a_blocking_call() {
+    is_ok("holes_inflight.c", 4, &["30", "100", "20", "single", "blocking"], &[FILLED, FILLED_BY_MESSAGES]);
+}
+
+#[test]
+fn through_another_handle_by_a_thread_or_before_it_is_waited_for() {
+    for how in ["handles", "comms", "inflight", "threads"] {
+        is_ok("holes_beside.c", 4, &[how, "15"], &[FILLED, FILLED_BY_MESSAGES]);
+    }
+}
