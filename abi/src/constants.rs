@@ -176,6 +176,7 @@ predefined! {
     errors_return   MPI_Errhandler  MPI_ERRORS_RETURN   0x5400_0001  c"ompi_mpi_errors_return"  0x143;
     file_null       MPI_File        MPI_FILE_NULL       0x0          c"ompi_mpi_file_null"      0x118;
     info_null       MPI_Info        MPI_INFO_NULL       0x1c00_0000  c"ompi_mpi_info_null"      0x130;
+    band            MPI_Op          MPI_BAND            0x5800_0006  c"ompi_mpi_op_band"        0x28;
     max             MPI_Op          MPI_MAX             0x5800_0001  c"ompi_mpi_op_max"         0x23;
     min             MPI_Op          MPI_MIN             0x5800_0002  c"ompi_mpi_op_min"         0x22;
     sum             MPI_Op          MPI_SUM             0x5800_0003  c"ompi_mpi_op_sum"         0x21;

@@ -38,14 +38,15 @@ mpi_functions! {
     fn MPI_Comm_compare(one: MPI_Comm, other: MPI_Comm, how: *mut c_int);
     fn MPI_Comm_dup(comm: MPI_Comm, new: *mut MPI_Comm);
     fn MPI_Comm_free(comm: *mut MPI_Comm);
-    fn MPI_Comm_idup(comm: MPI_Comm, new: *mut MPI_Comm, request: *mut MPI_Request);
     fn MPI_Comm_get_attr(comm: MPI_Comm, key: c_int, value: *mut c_void, found: *mut c_int);
+    fn MPI_Comm_get_errhandler(comm: MPI_Comm, handler: *mut MPI_Errhandler);
     fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int);
     fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int);
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, handler: MPI_Errhandler);
     fn MPI_Comm_size(comm: MPI_Comm, size: *mut c_int);
     fn MPI_Comm_split(comm: MPI_Comm, colour: c_int, key: c_int, new: *mut MPI_Comm);
     fn MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int);
+    fn MPI_Errhandler_free(handler: *mut MPI_Errhandler);
     fn MPI_Intercomm_create(
         local: MPI_Comm, leader: c_int, peers: MPI_Comm, remote: c_int, tag: c_int, new: *mut MPI_Comm,
     );

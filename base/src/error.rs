@@ -25,6 +25,8 @@ pub enum IoClass {
     NoSuchFile,
     /// EISDIR, EINVAL and other misuse of a path.
     BadFile,
+    /// EMFILE, ENFILE, EAGAIN, ENOMEM: the process or the system has no descriptor, thread or memory left.
+    UsedUp,
     /// Everything else.
     Other,
 }
@@ -40,6 +42,7 @@ impl IoClass {
             Some(libc::EACCES | libc::EPERM) => Self::Access,
             Some(libc::ENOENT | libc::ENOTDIR) => Self::NoSuchFile,
             Some(libc::EISDIR | libc::EINVAL | libc::ENAMETOOLONG) => Self::BadFile,
+            Some(libc::EMFILE | libc::ENFILE | libc::EAGAIN | libc::ENOMEM) => Self::UsedUp,
             _ => Self::Other,
         }
     }

@@ -140,9 +140,14 @@ impl Storage for File {
         self.sync_data()
     }
 
-    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost.
+    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost. A process that has no
+    /// descriptor left syncs the file, which reports the same.
     fn settle(&self) -> io::Result<()> {
-        match nix::unistd::close(self.try_clone()?) {
+        let duplicate = match self.try_clone() {
+            Err(cause) if matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return self.sync(),
+            duplicate => duplicate?,
+        };
+        match nix::unistd::close(duplicate) {
             // The descriptor is gone all the same; nothing is said of the bytes.
             Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(errno) => Err(errno.into()),

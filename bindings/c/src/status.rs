@@ -116,7 +116,7 @@ fn code(error: &Error) -> trib_status {
             IoClass::Access => TRIB_ERR_ACCESS,
             IoClass::NoSuchFile => TRIB_ERR_NO_SUCH_FILE,
             IoClass::BadFile => TRIB_ERR_BAD_FILE,
-            IoClass::Other => TRIB_ERR_IO,
+            IoClass::UsedUp | IoClass::Other => TRIB_ERR_IO,
         },
     }
 }

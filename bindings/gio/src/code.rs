@@ -81,7 +81,7 @@ fn of_class(class: IoClass) -> c_int {
         IoClass::Access => EACCESS,
         IoClass::NoSuchFile => ENOENT,
         IoClass::BadFile => EBAD_FILE,
-        IoClass::TooLarge | IoClass::Other => EFILE,
+        IoClass::TooLarge | IoClass::UsedUp | IoClass::Other => EFILE,
     }
 }
 

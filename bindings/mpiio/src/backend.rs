@@ -12,7 +12,7 @@ use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::calls::passing;
-use crate::channel::give_back;
+use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::Function;
 use crate::unopened::{UnopenedFile, open};
@@ -22,12 +22,7 @@ pub enum Runner {
     /// The engine will, from the first collective call on.
     NotOpened(Box<UnopenedFile>),
     /// The engine.
-    Engine {
-        /// The engine's file.
-        file: Box<File>,
-        /// Whether its endpoint is kept for the next file.
-        is_kept: bool,
-    },
+    Engine(Box<File>),
     /// The MPI library, with the reason.
     Mpi(String),
     /// A running call has it. Meanwhile MPI_File_get_info returns these hints.
@@ -47,6 +42,8 @@ pub struct Backend {
     pub is_first: bool,
     /// What runs collective calls.
     pub runner: Runner,
+    /// Where the file's endpoint belongs, if it has one.
+    seat: Option<Seat>,
     /// New hints of the program since the file was opened. The next collective call applies the first rank's on all ranks.
     pub wanted: Option<Box<Hints>>,
     /// The last result of MPI_File_get_info, until other hints are in force.
@@ -55,14 +52,14 @@ pub struct Backend {
 
 impl Backend {
     /// For a file that MPI has opened.
-    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner) -> Self {
-        Self { path, amode, is_first, runner, wanted: None, effective: None }
+    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
+        Self { path, amode, is_first, runner, seat, wanted: None, effective: None }
     }
 
     /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
     pub fn lend(&mut self) -> Self {
         let hints = self.effective_hints();
-        let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints));
+        let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints), None);
         std::mem::replace(self, stand_in)
     }
 
@@ -80,7 +77,7 @@ impl Backend {
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
-                self.runner = unopened.open(&self.path, self.amode, function).await?;
+                self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, function).await?;
             }
             other => self.runner = other,
         }
@@ -95,8 +92,8 @@ impl Backend {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
             Runner::NotOpened(_) | Runner::InUse(_) => Err("not opened by the engine yet".to_string()),
-            Runner::Engine { file, is_kept } => {
-                file.set_sole_writer(is_sole_writer(*is_kept));
+            Runner::Engine(file) => {
+                file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
                 Ok(file)
             }
         }
@@ -105,8 +102,8 @@ impl Backend {
     /// How this rank waits for calls of the engine, if it has an endpoint.
     pub fn waiting(&mut self) -> Option<Waiting> {
         match &mut self.runner {
-            Runner::NotOpened(unopened) => unopened.waiting(),
-            Runner::Engine { file, .. } => Some(file.endpoint().waiting().clone()),
+            Runner::NotOpened(unopened) => Some(unopened.waiting()),
+            Runner::Engine(file) => Some(file.endpoint().waiting().clone()),
             Runner::Mpi(_) | Runner::InUse(_) => None,
         }
     }
@@ -117,7 +114,7 @@ impl Backend {
             Runner::NotOpened(unopened) => {
                 unopened.hints.as_ref().map(|hints| given(hints, &self.path)).unwrap_or_default()
             }
-            Runner::Engine { file, .. } => effective(file),
+            Runner::Engine(file) => effective(file),
             Runner::Mpi(_) => Vec::new(),
             Runner::InUse(hints) => hints.to_vec(),
         };
@@ -135,10 +132,10 @@ impl Backend {
                 unopened.hints = Ok(asked.clone());
                 self.effective = None;
             }
-            Runner::Engine { file, .. } if self.is_first => {
+            Runner::Engine(file) if self.is_first => {
                 self.wanted = (asked != file.hints()).then(|| Box::new(asked.clone()));
             }
-            Runner::NotOpened(_) | Runner::Engine { .. } | Runner::Mpi(_) | Runner::InUse(_) => {}
+            Runner::NotOpened(_) | Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => {}
         }
     }
 
@@ -149,7 +146,7 @@ impl Backend {
     /// then on.
     pub async fn apply(&mut self) -> Result<(), Error> {
         let wanted = self.wanted.take();
-        let Runner::Engine { file: engine, .. } = &mut self.runner else { return Ok(()) };
+        let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
         let endpoint = engine.endpoint();
         let waiting = endpoint.waiting().clone();
         let decided = decided_by(endpoint, 0, || wanted, "the first rank's hints");
@@ -166,9 +163,9 @@ impl Backend {
         self.effective = None;
         let mut closed = Ok(());
         match std::mem::replace(&mut self.runner, Runner::Mpi("the engine did not open it again".to_string())) {
-            Runner::Engine { file, is_kept } => {
+            Runner::Engine(file) => {
                 self.runner = match file.close_async().await {
-                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_kept).await,
+                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints).await,
                     Err(error) => {
                         let why = error.to_string();
                         closed = Err(error);
@@ -181,26 +178,53 @@ impl Backend {
         closed
     }
 
+    /// Leaves the file to MPI from now on, as `error` says that the engine has no means to go on. Collective.
+    ///
+    /// # Errors
+    /// Those of the file system when the engine closes the file.
+    pub async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
+        if self.is_first {
+            tributary::say(format_args!("{} is left to MPI: {error}", self.path.display()));
+        }
+        self.effective = None;
+        match std::mem::replace(&mut self.runner, Runner::Mpi(error.to_string())) {
+            Runner::Engine(file) => {
+                let endpoint = file.close_async().await?;
+                if let Some(seat) = &self.seat {
+                    seat.keep(endpoint);
+                }
+            }
+            other => self.runner = other,
+        }
+        Ok(())
+    }
+
     /// Closes the engine's file. Collective, if the engine has opened it.
     ///
     /// # Errors
     /// Those of the file system, on all ranks.
     pub fn close(self) -> Result<Closed, Error> {
-        match self.runner {
-            Runner::Engine { file, is_kept } => file.close().map(|endpoint| Closed(Some((endpoint, is_kept)))),
-            Runner::NotOpened(_) | Runner::Mpi(_) | Runner::InUse(_) => Ok(Closed(None)),
-        }
+        let (endpoint, is_opened) = match self.runner {
+            Runner::Engine(file) => (Some(file.close()?), true),
+            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
+            Runner::Mpi(_) | Runner::InUse(_) => (None, false),
+        };
+        Ok(Closed { endpoint, is_opened, seat: self.seat })
     }
 }
 
 /// Whether nobody but the ranks of a file can write it while they are in a blocking call on it: they are all ranks of the program, which
-/// call MPI one thread at a time (such a file `is_kept`), and MPI runs no write beside the program. Local.
-pub fn is_sole_writer(is_kept: bool) -> bool {
-    is_kept && !passing::has_started_writes()
+/// call MPI one thread at a time, and MPI runs no write beside the program. Local.
+fn is_sole_writer(seat: Option<&Seat>) -> bool {
+    seat.is_some_and(Seat::has_the_whole_program) && !passing::has_started_writes()
 }
 
-/// A file that the engine has closed: its endpoint, if it had one, and whether that is kept for the next file.
-pub struct Closed(Option<(Endpoint, bool)>);
+/// A file that the engine has closed, or has not opened: its endpoint, if it has one, and where that belongs.
+pub struct Closed {
+    endpoint: Option<Endpoint>,
+    is_opened: bool,
+    seat: Option<Seat>,
+}
 
 impl Closed {
     /// If the engine had opened the file, makes the result of MPI_File_close the same on all ranks; it is collective then.
@@ -208,11 +232,13 @@ impl Closed {
     /// # Errors
     /// The error of the lowest failing rank.
     pub fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
-        let Some((mut endpoint, is_kept)) = self.0 else { return Ok(()) };
+        let Some(mut endpoint) = self.endpoint else { return Ok(()) };
         let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
         let waiting = endpoint.waiting().clone();
-        let outcome = waiting.complete(pin!(agree(&mut endpoint, own)));
-        give_back(endpoint, is_kept);
+        let outcome = if self.is_opened { waiting.complete(pin!(agree(&mut endpoint, own))) } else { Ok(()) };
+        if let Some(seat) = self.seat {
+            seat.keep(endpoint);
+        }
         outcome
     }
 }

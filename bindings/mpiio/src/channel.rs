@@ -1,31 +1,59 @@
-//! The communicator for the engine's messages of a file: a duplicate over the file's ranks.
+//! The endpoint for the engine's messages of a file, on a communicator of this library.
 //!
-//! Nearly all files are opened on MPI_COMM_WORLD or a duplicate of it. For these, opening makes no communicator: the first
-//! collective call duplicates MPI_COMM_WORLD, which cannot be freed, and the duplicate is kept for the next file. Any other
-//! communicator may be freed after the open, so the open duplicates it. If several threads of a rank may call MPI at once,
-//! every open duplicates its communicator, because two threads must not duplicate MPI_COMM_WORLD at the same time. (All
-//! ranks are assumed to have the same thread level.)
+//! It is taken in MPI_File_open, which is collective over the file's communicator, and never later: a collective call of this library
+//! at any other place would get out of order with the program's own collectives.
+//!
+//! All files of the same ranks share one duplicate of their communicator; each has a place with tags of its own there
+//! ([`SharedComm`]). The duplicate over all ranks of the program is kept for the next file, with the endpoint of each place and the
+//! memory that its ranks share; one over other ranks is freed with its last file. Where several threads of a rank may call MPI at
+//! once, opens on different communicators have no order, so each file has a duplicate of its own.
+//!
+//! The ranks agree at the open on what all of them have: places that are free, endpoints that are kept. So nothing hangs where some
+//! ranks could not open an earlier file.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tributary::fabric::mpi::{ComingEndpoint, MpiEndpoint};
+use tributary::fabric::mpi::{MpiEndpoint, SharedComm};
 use tributary::{Endpoint, Error};
+use tributary_abi::{self as ffi, handles};
 
-use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
+use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
 
-/// The communicator of a file, at some stage of being made.
-pub enum Channel {
-    /// All ranks of the program: MPI_COMM_WORLD, not yet duplicated.
-    World,
-    /// A duplicate of the file's own communicator.
-    Own(Endpoint),
-    /// A duplicate that MPI is still making.
-    Coming(ComingEndpoint),
+/// Maximum number of open files of the same ranks that the engine takes: a bit each in the agreement.
+const MAX_PLACES: usize = 64;
+/// A rank takes at most one file for so many descriptors that its process may have. Each costs it two: the file, and memory that it
+/// shares with other ranks.
+const DESCRIPTORS: usize = 64;
+/// Maximum number of communicators of this library in a process.
+const MAX_COMMUNICATORS: usize = 32;
+
+/// The duplicates that files share.
+static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
+
+struct Groups {
+    all: Vec<Group>,
+    /// The number of the next group.
+    next: u64,
+    /// Communicators of files that share none.
+    own: usize,
 }
 
-/// Unused endpoints over all ranks of the program. Every rank has the same list: all ranks of a file take and return an
-/// endpoint together.
-static IDLE: Mutex<Vec<Movable>> = Mutex::new(Vec::new());
+/// The files of the same ranks.
+struct Group {
+    number: u64,
+    comm: SharedComm,
+    /// Whether it is kept without files.
+    is_kept: bool,
+    places: Vec<Place>,
+}
+
+/// A place for a file.
+#[derive(Default)]
+struct Place {
+    is_taken: bool,
+    /// The endpoint of the last file, with the memory that its ranks share.
+    endpoint: Option<Movable>,
+}
 
 struct Movable(Endpoint);
 
@@ -33,76 +61,217 @@ struct Movable(Endpoint);
 // thread that takes it out may call MPI, as for files (see `crate::files`).
 unsafe impl Send for Movable {}
 
-impl Channel {
-    /// The channel of a file on `comm`. Collective over `comm`, unless its ranks are all ranks of the program.
-    ///
-    /// # Errors
-    /// MPI's.
+/// Where the endpoint of an open file belongs. It is free for other files when this is dropped.
+pub enum Seat {
+    /// A place of a group.
+    Place {
+        /// The group.
+        group: u64,
+        /// The place.
+        number: usize,
+        /// Whether the group has all ranks of the program, of which one thread at a time calls MPI.
+        has_the_whole_program: bool,
+    },
+    /// A communicator of its own.
+    Own,
+}
+
+fn groups() -> MutexGuard<'static, Groups> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a rank brings to the agreement at an open; every bit is set that all ranks have set.
+#[derive(Clone, Copy)]
+struct Offer {
+    /// Places that are free.
+    free: u64,
+    /// Places whose endpoints are kept.
+    kept: u64,
+    flags: u64,
+}
+
+impl Offer {
+    /// One thread at a time may call MPI.
+    const ONE_THREAD: u64 = 1;
+    /// There is a group of these ranks.
+    const HAS_GROUP: u64 = 2;
+    /// Another communicator may be made.
+    const HAS_ROOM: u64 = 4;
+
+    fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// What all ranks of `comm` have. Collective: one MPI_Allreduce.
     ///
     /// # Safety
-    /// MPI is initialised, and `comm` is an intracommunicator.
-    pub unsafe fn on(comm: MPI_Comm) -> Result<Self, Error> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if has_one_thread_at_a_time()? && is_congruent_to_world(comm)? {
-                return Ok(Self::World);
+    /// MPI is initialised, and `comm` is an intracommunicator of so many ranks.
+    unsafe fn agreed(self, comm: MPI_Comm, ranks: usize) -> Result<Self, Error> {
+        if ranks == 1 {
+            return Ok(self);
+        }
+        let (own, mut all) = ([self.free, self.kept, self.flags], [0u64; 3]);
+        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: two arrays of three numbers; the caller's communicator.
+        let code = unsafe { ffi::MPI_Allreduce(from, to, 3, handles().uint64, handles().band, comm) };
+        let [free, kept, flags] = all;
+        check("MPI_Allreduce", code).map(|()| Self { free, kept, flags })
+    }
+}
+
+/// The endpoint for a file on `comm`, which has so many ranks, and where it belongs; or the reason why the engine cannot take the
+/// file, the same on all ranks. Collective over `comm`: an MPI_Allreduce, and an MPI_Comm_dup unless files of the same ranks share a
+/// duplicate.
+///
+/// # Errors
+/// MPI's.
+///
+/// # Safety
+/// MPI is initialised, and `comm` is an intracommunicator.
+pub unsafe fn take(comm: MPI_Comm, ranks: usize) -> Result<Result<(Endpoint, Seat), String>, Error> {
+    let found = groups().find(comm);
+    // SAFETY: the caller's promise.
+    let (agreed, is_world) = unsafe { (offer(found).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
+    if !agreed.has(Offer::ONE_THREAD) {
+        // SAFETY: likewise.
+        return if agreed.has(Offer::HAS_ROOM) { unsafe { own(comm) } } else { Ok(Err(no_room())) };
+    }
+    let group = match found {
+        Some(number) if agreed.has(Offer::HAS_GROUP) => number,
+        _ if !agreed.has(Offer::HAS_ROOM) => return Ok(Err(no_room())),
+        // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
+        found => match unsafe { SharedComm::duplicate_of(comm) } {
+            Ok(comm) => groups().add(comm, is_world, found),
+            Err(error) => return Ok(Err(error.to_string())),
+        },
+    };
+    if agreed.free == 0 {
+        return Ok(Err("the library has no place for another open file of the same ranks".to_string()));
+    }
+    let number = agreed.free.trailing_zeros() as usize;
+    let endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
+    Ok(Ok((endpoint, Seat::Place { group, number, has_the_whole_program: is_world })))
+}
+
+/// What this rank has for a file of a group, or of ranks that have none. Local.
+fn offer(group: Option<u64>) -> Offer {
+    let mut groups = groups();
+    let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
+    let one = has_one_thread_at_a_time().unwrap_or(false);
+    let mut offer = Offer { free: 0, kept: 0, flags: 0 };
+    let group = group.and_then(|number| groups.group(number));
+    offer.flags = if group.is_some() { Offer::HAS_GROUP } else { 0 };
+    for number in 0..places() {
+        let place = group.as_ref().and_then(|group| group.places.get(number));
+        offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
+        offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
+    }
+    offer.flags |= if one { Offer::ONE_THREAD } else { 0 } | if room { Offer::HAS_ROOM } else { 0 };
+    offer
+}
+
+/// Number of places that this rank has in a group.
+fn places() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one limit.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
+    let descriptors = if is_known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { usize::MAX };
+    (descriptors / DESCRIPTORS).clamp(1, MAX_PLACES)
+}
+
+fn no_room() -> String {
+    format!("the library has {MAX_COMMUNICATORS} communicators, and makes no more")
+}
+
+/// An endpoint on a duplicate of `comm` that no other file shares.
+///
+/// # Safety
+/// As [`take`].
+unsafe fn own(comm: MPI_Comm) -> Result<Result<(Endpoint, Seat), String>, Error> {
+    // SAFETY: the caller's promise.
+    Ok(match unsafe { MpiEndpoint::from_raw(comm) } {
+        Ok(endpoint) => {
+            groups().own += 1;
+            Ok((Endpoint::new(Box::new(endpoint)), Seat::Own))
+        }
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+impl Groups {
+    /// The group of the ranks of `comm`. Local.
+    fn find(&self, comm: MPI_Comm) -> Option<u64> {
+        // SAFETY: the communicator of an open, while MPI is initialised.
+        self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
+    }
+
+    fn group(&mut self, number: u64) -> Option<&mut Group> {
+        self.all.iter_mut().find(|group| group.number == number)
+    }
+
+    /// Adds a group and returns its number. One that only some ranks have goes; its communicator stays allocated, because freeing it
+    /// would wait for the others.
+    fn add(&mut self, comm: SharedComm, is_kept: bool, unshared: Option<u64>) -> u64 {
+        if let Some(at) = unshared.and_then(|number| self.all.iter().position(|group| group.number == number)) {
+            std::mem::forget(self.all.swap_remove(at));
+        }
+        let number = self.next;
+        self.next += 1;
+        self.all.push(Group { number, comm, is_kept, places: Vec::new() });
+        number
+    }
+
+    /// Takes a place, with the endpoint that it has if all ranks have theirs.
+    fn seat(&mut self, group: u64, number: usize, is_kept: bool) -> Result<Endpoint, Error> {
+        let gone = || Error::Internal { rank: 0, what: "a group of files is not there".to_string() };
+        let group = self.group(group).ok_or_else(gone)?;
+        if group.places.len() <= number {
+            group.places.resize_with(number + 1, Place::default);
+        }
+        let place = &mut group.places[number];
+        let endpoint = match place.endpoint.take().filter(|_| is_kept) {
+            Some(Movable(endpoint)) => endpoint,
+            None => Endpoint::new(Box::new(group.comm.endpoint(number)?)),
+        };
+        place.is_taken = true;
+        Ok(endpoint)
+    }
+
+    /// Frees a place. A group without files goes, unless it is kept.
+    fn leave(&mut self, number: u64, place: usize) -> Option<Group> {
+        let group = self.group(number)?;
+        group.places[place].is_taken = false;
+        let is_over = !group.is_kept && group.places.iter().all(|place| !place.is_taken);
+        let at = self.all.iter().position(|group| is_over && group.number == number)?;
+        Some(self.all.swap_remove(at))
+    }
+}
+
+impl Seat {
+    /// Whether the file's ranks are all ranks of the program, of which one thread at a time calls MPI.
+    pub fn has_the_whole_program(&self) -> bool {
+        matches!(self, Self::Place { has_the_whole_program: true, .. })
+    }
+
+    /// Keeps the endpoint of a file for the next one. Local; all ranks do it between the same opens of these ranks.
+    pub fn keep(&self, endpoint: Endpoint) {
+        let Self::Place { group, number, .. } = *self else { return };
+        if let Some(group) = groups().group(group) {
+            group.places[number].endpoint = Some(Movable(endpoint));
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let gone = match *self {
+            Self::Place { group, number, .. } => groups().leave(group, number),
+            Self::Own => {
+                groups().own -= 1;
+                None
             }
-            Ok(Self::Own(Endpoint::new(Box::new(MpiEndpoint::from_raw(comm)?))))
-        }
+        };
+        // Not inside the lock: its communicator is freed.
+        drop(gone);
     }
-
-    /// The means to talk. Collective, the first time for all ranks of the program.
-    ///
-    /// # Errors
-    /// MPI's.
-    pub fn open(self) -> Result<Endpoint, Error> {
-        match self.start_to_open()? {
-            Self::Own(endpoint) => Ok(endpoint),
-            // MPI_Comm_idup, as on ranks that do not wait here: MPI_Comm_dup would not match it.
-            Self::Coming(endpoint) => Ok(Endpoint::new(Box::new(endpoint.wait()?))),
-            Self::World => Err(Error::Internal { rank: 0, what: "no communicator is being duplicated".to_string() }),
-        }
-    }
-
-    /// Begins to make the endpoint, without waiting for other ranks. Collective; the first time over all ranks of the program.
-    ///
-    /// # Errors
-    /// MPI's.
-    pub fn start_to_open(self) -> Result<Self, Error> {
-        match self.kept() {
-            // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
-            Self::World => Ok(Self::Coming(unsafe { MpiEndpoint::start_from_raw(world())? })),
-            other => Ok(other),
-        }
-    }
-
-    /// The endpoint, once it is made. Collective as [`Channel::open`].
-    ///
-    /// # Errors
-    /// MPI's.
-    pub async fn opened(self) -> Result<Endpoint, Error> {
-        match self {
-            Self::Coming(endpoint) => Ok(Endpoint::new(Box::new(endpoint.await?))),
-            other => other.open(),
-        }
-    }
-
-    /// Takes the endpoint of an earlier file, if this is for all ranks of the program.
-    fn kept(self) -> Self {
-        match self {
-            Self::World => idle().pop().map_or(Self::World, |Movable(endpoint)| Self::Own(endpoint)),
-            other => other,
-        }
-    }
-}
-
-/// Takes back the endpoint of a file, for the next file if it `is_kept`, which all ranks agreed on.
-pub fn give_back(endpoint: Endpoint, is_kept: bool) {
-    if is_kept {
-        idle().push(Movable(endpoint));
-    }
-}
-
-fn idle() -> std::sync::MutexGuard<'static, Vec<Movable>> {
-    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,6 @@
 //! One open file of the program.
 
-use std::ffi::c_int;
 use std::path::Path;
-use std::sync::Arc;
 
 use tributary::engine::Direction;
 use tributary::hints::FileHints;
@@ -31,9 +29,8 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// A newly opened file, whose view is all bytes.
-    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, asked: FileHints) -> Self {
+    pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(KnownView::all());
-        let backend = Backend::new(path, amode, is_first, runner);
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
     }
 
@@ -51,6 +48,7 @@ impl OpenFile {
 
     /// The placeholder of a file that was closed.
     pub fn closed() -> Self {
-        Self::new(Path::new("").into(), 0, false, Runner::Mpi("closed".to_string()), FileHints::default())
+        let runner = Runner::Mpi("closed".to_string());
+        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())
     }
 }

@@ -70,7 +70,7 @@ impl Report {
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
-            Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
+            Runner::Engine(file) => (Some(Engine::of(file)), None),
             Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
             Runner::InUse(_) => (None, Some("a call is under way".to_string())),
@@ -140,7 +140,7 @@ impl Report {
 /// Tells the engine which hints were given, for a capture. Local.
 pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     let unused = not_used(open, counts, None);
-    if let Runner::Engine { file, .. } = &mut open.backend.runner {
+    if let Runner::Engine(file) = &mut open.backend.runner {
         file.describe_hints(&open.asked, unused);
     }
 }
@@ -153,7 +153,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
         (_, None) if !exchanged && Hints::is_only_of_exchanges(key) => {
             Some("no call exchanged data by messages".to_string())
         }
-        (Runner::Engine { file, .. }, None) => not_of_the_file(file, key),
+        (Runner::Engine(file), None) => not_of_the_file(file, key),
         _ => None,
     };
     open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()

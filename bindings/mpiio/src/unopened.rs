@@ -5,10 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tributary::engine::{Patience, Prelude, alone};
+use tributary::engine::Prelude;
 use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
@@ -17,27 +16,19 @@ use tributary_bindings::opening::decided_by;
 
 use crate::abi::has_all_ranks;
 use crate::backend::Runner;
-use crate::channel::Channel;
+use crate::channel::Seat;
 use crate::job;
 use crate::next::Function;
 
-/// How an allreduce combines the numbers of [`UnopenedFile::lanes`]: the number of the open, lowest and highest; whether the
-/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest; whether the
-/// first rank wants the job told.
-const LANES: [ReduceOp; 7] =
-    [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max];
+/// How an allreduce combines the numbers of [`lanes`]: the lowest rank that does not take the file; the fingerprint of
+/// the terms, lowest and highest; whether the first rank wants the job told.
+const LANES: [ReduceOp; 4] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
 /// What the engine needs to open the file.
 pub struct UnopenedFile {
-    channel: Channel,
-    /// This rank in the file's communicator, and how many there are.
-    rank: (usize, usize),
-    /// The number of this open in the program, which must be the same on all ranks.
-    number: u64,
-    /// Whether the endpoint may be kept for the next file.
-    may_keep: bool,
+    endpoint: Endpoint,
     /// On the first rank, the identity of the opened file: its name may refer to another file later.
     identity: Option<(u64, u64)>,
     /// On the first rank, why the site leaves the file to MPI, if it does.
@@ -66,66 +57,41 @@ enum Decision {
 
 impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
-    pub fn new(
-        channel: Channel,
-        hints: Result<Hints, Error>,
-        left: Option<String>,
-        path: &Path,
-        rank: (usize, usize),
-    ) -> Self {
-        static OPENED: AtomicU64 = AtomicU64::new(0);
-        let number = match &channel {
-            Channel::World => OPENED.fetch_add(1, Ordering::Relaxed),
-            Channel::Own(_) | Channel::Coming(_) => 0,
-        };
-        let may_keep = matches!(channel, Channel::World);
-        let identity = if rank.0 == 0 { identity(path) } else { None };
-        Self { channel, rank, number, may_keep, identity, left, hints }
+    pub fn new(endpoint: Endpoint, hints: Result<Hints, Error>, left: Option<String>, path: &Path) -> Self {
+        let identity = if endpoint.rank() == 0 { identity(path) } else { None };
+        Self { endpoint, identity, left, hints }
     }
 
-    /// Makes the endpoint, in a call of `function`. Collective; the first time over all ranks of the program.
-    ///
-    /// # Errors
-    /// MPI's.
-    pub fn connect(&mut self, path: &Path, function: &'static Function) -> Result<(), Error> {
-        let (rank, ranks) = self.rank;
-        let seconds = self.hints.as_ref().map_or(Hints::default().patience, |hints| hints.patience);
-        let patience = Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, (None, None));
-        patience.begin(function.full_name());
-        let made = std::mem::replace(&mut self.channel, Channel::World).open();
-        patience.end();
-        self.channel = Channel::Own(alone(made)?);
-        Ok(())
+    /// How this rank waits.
+    pub fn waiting(&self) -> Waiting {
+        self.endpoint.waiting().clone()
     }
 
-    /// Begins to make the endpoint, without waiting for other ranks. Collective as [`UnopenedFile::connect`].
-    ///
-    /// # Errors
-    /// MPI's.
-    pub fn start_to_connect(&mut self) -> Result<(), Error> {
-        self.channel = alone(std::mem::replace(&mut self.channel, Channel::World).start_to_open())?;
-        Ok(())
+    /// The endpoint of a file that has had no collective call.
+    pub fn into_endpoint(self) -> Endpoint {
+        self.endpoint
     }
 
-    /// How this rank waits, if it has an endpoint.
-    pub fn waiting(&self) -> Option<Waiting> {
-        match &self.channel {
-            Channel::Own(endpoint) => Some(endpoint.waiting().clone()),
-            Channel::World | Channel::Coming(_) => None,
-        }
-    }
-
-    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. Collective.
+    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. The endpoint goes back to its `seat` if
+    /// the engine does not need it. Collective.
     ///
     /// # Errors
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
-    pub async fn open(mut self, path: &Path, amode: c_int, function: &'static Function) -> Result<Runner, Error> {
-        let endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
-        let waiting = endpoint.waiting().clone();
+    pub async fn open(
+        mut self,
+        (path, seat): (&Path, Option<&Seat>),
+        amode: c_int,
+        function: &'static Function,
+    ) -> Result<Runner, Error> {
+        let decision = self.decide(path, amode);
+        let endpoint = self.endpoint;
+        let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
         // Also on a rank that does not take the file they say what becomes of a failure, and when to say that nobody comes.
-        let hints = self.hints.clone().unwrap_or_default();
-        let decision = self.decide(path, amode, endpoint.rank());
-        let mut lanes = self.lanes(&decision, endpoint.rank());
+        let hints = match &decision {
+            Decision::Take(terms) => terms.hints.clone(),
+            Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),
+        };
+        let mut lanes = lanes(&decision, rank);
         // Usually all ranks have the same terms, and the engine opens the file at once.
         let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike };
         let opened = File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut prelude).await;
@@ -134,30 +100,31 @@ impl UnopenedFile {
         {
             return Err(error.clone());
         }
-        let [least, most, is_kept, decides, .., is_told] = lanes;
-        if is_told == 1 && has_all_ranks(self.rank.1) {
+        let [decides, .., is_told] = lanes;
+        if is_told == 1 && has_all_ranks(ranks) {
             job::is_told_by_all();
         }
         let mut endpoint = match opened {
             Ok(Err(endpoint)) => endpoint,
-            opened => return Ok(runner(opened.map(Result::ok), path, self.rank.0, is_kept == 1)),
+            opened => return Ok(runner(opened.map(Result::ok), path, rank)),
         };
-        if least != most {
-            return Ok(Runner::Mpi("ranks began with different files".to_string()));
-        }
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
-        match decided? {
-            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),
+        let left = match decided? {
+            Decision::Take(Terms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
+        };
+        if let Some(seat) = seat {
+            seat.keep(endpoint);
         }
+        left
     }
 
     /// This rank's decision.
-    fn decide(&mut self, path: &Path, amode: c_int, rank: usize) -> Decision {
-        let hints = std::mem::replace(&mut self.hints, Ok(Hints::default()));
-        match hints {
+    fn decide(&mut self, path: &Path, amode: c_int) -> Decision {
+        let rank = self.endpoint.rank();
+        match self.hints.clone() {
             _ if amode & constants().mode_sequential != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
             Err(error) if rank == 0 => Decision::Fail(error),
             _ if let Some(why) = self.left.take() => Decision::Leave(why),
@@ -172,19 +139,18 @@ impl UnopenedFile {
             }
         }
     }
+}
 
-    /// This rank's numbers, for an allreduce by [`LANES`].
-    fn lanes(&self, decision: &Decision, rank: usize) -> [u64; LANES.len()] {
-        let (decides, terms) = match decision {
-            Decision::Take(terms) => (NOBODY, Some(terms)),
-            Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
-        };
-        let mut hasher = DefaultHasher::new();
-        terms.hash(&mut hasher);
-        let terms = hasher.finish();
-        let is_told = u64::from(rank == 0 && job::is_wanted());
-        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, is_told]
-    }
+/// A rank's numbers, for an allreduce by [`LANES`].
+fn lanes(decision: &Decision, rank: usize) -> [u64; LANES.len()] {
+    let (decides, terms) = match decision {
+        Decision::Take(terms) => (NOBODY, Some(terms)),
+        Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
+    };
+    let mut hasher = DefaultHasher::new();
+    terms.hash(&mut hasher);
+    let terms = hasher.finish();
+    [decides, terms, terms, u64::from(rank == 0 && job::is_wanted())]
 }
 
 /// Device and inode, which identify a file on its host.
@@ -192,9 +158,9 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Whether all ranks take the same file on the same terms, by the agreed [`UnopenedFile::lanes`].
+/// Whether all ranks take the same file on the same terms, by the agreed [`lanes`].
 fn are_alike(lanes: &[u64]) -> bool {
-    matches!(lanes, [least, most, _, NOBODY, lowest, highest, _] if least == most && lowest == highest)
+    matches!(lanes, [NOBODY, lowest, highest, _] if lowest == highest)
 }
 
 /// The engine's mode.
@@ -203,15 +169,15 @@ fn mode(amode: c_int) -> Mode {
 }
 
 /// Opens, with the engine, a file that MPI has opened. Collective.
-pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
+pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -> Runner {
     let rank = endpoint.rank();
-    runner(File::open_async(endpoint, path, mode(amode), hints).await.map(Some), path, rank, is_kept)
+    runner(File::open_async(endpoint, path, mode(amode), hints).await.map(Some), path, rank)
 }
 
 /// What runs the calls of a file that the engine has opened. If it could not, MPI does, and the first rank prints the reason.
-fn runner(opened: Result<Option<File>, Error>, path: &Path, rank: usize, is_kept: bool) -> Runner {
+fn runner(opened: Result<Option<File>, Error>, path: &Path, rank: usize) -> Runner {
     match opened {
-        Ok(Some(file)) => Runner::Engine { file: Box::new(file), is_kept },
+        Ok(Some(file)) => Runner::Engine(Box::new(file)),
         Ok(None) => Runner::Mpi("the engine did not open it".to_string()),
         Err(error) => {
             if rank == 0 {

@@ -6,7 +6,7 @@
 //! ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first receive at once, and each
 //! further one when the chunk before has arrived in full.
 //!
-//! First chunks have the message's tag, all others `tag + 2^15`. So a receive posted for the *next* message of the same sender
+//! First chunks have the message's tag, all others that tag and 2^15 more ([`Tags`]). So a receive posted for the *next* message of the same sender
 //! and tag cannot match a chunk of this one. The further chunks of all messages of one sender and tag form one MPI-ordered
 //! stream, which the receiver takes in the order in which the messages were posted: of a *lane* (the long receives of one
 //! sender and tag), only the first has a further receive posted. A receive with a capacity below `chunk` never gets a full
@@ -14,14 +14,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use super::flight::{Flight, Incoming};
 use super::idle::Backoff;
-use super::raw::{Comm, Duplicating, check_with, is_finalised};
+use super::raw::{Comm, check_with, is_finalised};
 use super::requests::{Finished, Requests};
 use super::{MPI_Comm, Session, sleeping};
 use crate::error::{Error, Result};
@@ -33,16 +31,32 @@ use crate::topology::Rank;
 /// The default length of the longest MPI message, in bytes: 1 GiB.
 pub const DEFAULT_CHUNK: usize = 1 << 30;
 
-/// Tags of messages are below this; chunks after the first add it to their tag.
-const TAGS: c_int = 1 << 15;
+/// The tags of an endpoint in its communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tags {
+    /// The tag of MPI for tag 0.
+    pub(super) first: c_int,
+    /// Tags of messages are below this; chunks after the first add it to their tag.
+    pub(super) count: c_int,
+}
 
-/// One rank's end of a communicator of its own. It stays on the thread that made it, which must be one that may call MPI.
+impl Tags {
+    /// Of an endpoint whose communicator is its own.
+    const ALL: Self = Self { first: 0, count: 1 << 15 };
+
+    fn of_first_chunk(self, tag: u16) -> c_int {
+        self.first + c_int::from(tag)
+    }
+}
+
+/// One rank's end of a communicator of its own, or of one that several share ([`SharedComm`](super::SharedComm)). It stays on the thread that made it, which must be one that may call MPI.
 ///
 /// A drop with messages in flight is safe and never waits. It cancels receives, and leaks message bodies that the network may
 /// still access; it leaks the communicator too, so that no stray message can match in another one. (MPI libraries have some
 /// thousands of communicators.) A send that is never received may still delay MPI_Finalize.
 pub struct MpiEndpoint {
-    comm: Comm,
+    comm: Arc<Comm>,
+    tags: Tags,
     chunk: usize,
     requests: Requests,
     finished: Vec<Finished>,
@@ -87,19 +101,6 @@ impl MpiEndpoint {
         Ok(Self::over(comm, chunk, None))
     }
 
-    /// As [`MpiEndpoint::from_raw`], without waiting for other ranks. MPI_Comm_idup is called before this function returns, so
-    /// calls on several communicators keep the order of the program. Collective over the ranks of `comm`.
-    ///
-    /// # Errors
-    /// Those of [`MpiEndpoint::from_raw`].
-    ///
-    /// # Safety
-    /// That of [`MpiEndpoint::from_raw`]; `comm` is not freed before the endpoint is there.
-    pub unsafe fn start_from_raw(comm: MPI_Comm) -> Result<ComingEndpoint> {
-        // SAFETY: the caller's promise.
-        Ok(ComingEndpoint(unsafe { Comm::start_duplicate_of(comm)? }))
-    }
-
     /// Keeps MPI from being finalised as long as the endpoint lives.
     pub(super) fn holding(mut self, session: Rc<Session>) -> Self {
         self.session = Some(session);
@@ -107,11 +108,17 @@ impl MpiEndpoint {
     }
 
     pub(super) fn over(comm: Comm, chunk: usize, session: Option<Rc<Session>>) -> Self {
+        Self::with(Arc::new(comm), Tags::ALL, chunk, session)
+    }
+
+    /// An endpoint of a communicator, with these tags there. Local.
+    pub(super) fn with(comm: Arc<Comm>, tags: Tags, chunk: usize, session: Option<Rc<Session>>) -> Self {
         if comm.ranks == 1 {
             super::warn_of_another_launcher();
         }
         Self {
             comm,
+            tags,
             chunk,
             requests: Requests::default(),
             finished: Vec::new(),
@@ -145,8 +152,8 @@ impl MpiEndpoint {
         if peer >= self.comm.ranks {
             return Err(Error::argument("rank of the peer", peer, format!("0 to {}", self.comm.ranks - 1)));
         }
-        if c_int::from(tag) >= TAGS {
-            return Err(Error::argument("message tag", tag, format!("0 to {}", TAGS - 1)));
+        if c_int::from(tag) >= self.tags.count {
+            return Err(Error::argument("message tag", tag, format!("0 to {}", self.tags.count - 1)));
         }
         Ok(())
     }
@@ -158,7 +165,7 @@ impl MpiEndpoint {
 
     /// The tag of a message's chunks after the first.
     fn further_tag(&self, tag: u16) -> Result<c_int> {
-        let further = c_int::from(tag) + TAGS;
+        let further = self.tags.of_first_chunk(tag) + self.tags.count;
         if further > self.comm.highest_tag {
             let what = format!("tag {further} of a message over {} bytes", self.chunk);
             return Err(Error::Fabric(format!("{what} is above this MPI's highest tag, {}", self.comm.highest_tag)));
@@ -168,7 +175,7 @@ impl MpiEndpoint {
 
     /// Posts all chunks of `body`. A clone of it is in `flights` already, which keeps its memory until all chunks are sent.
     fn post_send(&mut self, ticket: Ticket, to: Rank, tag: u16, mode: SendMode, body: &Message) -> Result<()> {
-        let mut mpi_tag = c_int::from(tag);
+        let mut mpi_tag = self.tags.of_first_chunk(tag);
         for number in 0..=body.len() / self.chunk {
             let from = number * self.chunk;
             let chunk = &body[from..body.len().min(from + self.chunk)];
@@ -267,39 +274,13 @@ impl MpiEndpoint {
 
     fn start_receive(&mut self, ticket: Ticket, mut incoming: Incoming) -> Result<()> {
         let key = (incoming.from, incoming.tag);
-        let request = incoming.post(&self.comm, self.chunk, c_int::from(key.1))?;
+        let request = incoming.post(&self.comm, self.chunk, self.tags.of_first_chunk(key.1))?;
         if incoming.capacity >= self.chunk {
             self.lanes.entry(key).or_default().push_back(ticket);
         }
         self.flights.insert(ticket, Flight::Receive(incoming));
         self.requests.push(request, ticket);
         Ok(())
-    }
-}
-
-/// An endpoint whose communicator MPI is still making: a future, or waited for.
-pub struct ComingEndpoint(Duplicating);
-
-impl ComingEndpoint {
-    /// Waits for the endpoint. 16 ranks that polled for it on 2 cores kept each other from making it: the first write after an
-    /// open, on 4 hosts of 4, took 12 ms in place of 9.
-    ///
-    /// # Errors
-    /// Those of [`MpiEndpoint::from_raw`].
-    pub fn wait(self) -> Result<MpiEndpoint> {
-        self.0.wait().map(|comm| MpiEndpoint::over(comm, DEFAULT_CHUNK, None))
-    }
-}
-
-impl Future for ComingEndpoint {
-    type Output = Result<MpiEndpoint>;
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.0.test() {
-            Ok(None) => Poll::Pending,
-            Ok(Some(comm)) => Poll::Ready(Ok(MpiEndpoint::over(comm, DEFAULT_CHUNK, None))),
-            Err(error) => Poll::Ready(Err(error)),
-        }
     }
 }
 
@@ -385,7 +366,9 @@ impl Transport for MpiEndpoint {
 impl Drop for MpiEndpoint {
     fn drop(&mut self) {
         let flights = std::mem::take(&mut self.flights);
-        self.comm.is_quiet = self.failed.is_none() && flights.is_empty();
+        if self.failed.is_some() || !flights.is_empty() {
+            self.comm.leak();
+        }
         if std::thread::panicking() || is_finalised() {
             // MPI must not be called any more, and may still access every body.
             std::mem::forget(flights);

@@ -22,10 +22,12 @@ mod raw;
 mod requests;
 #[cfg(feature = "rsmpi")]
 mod rsmpi;
+mod sharing;
 mod sleeping;
 
-pub use endpoint::{ComingEndpoint, DEFAULT_CHUNK, MpiEndpoint};
+pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use native::Native;
+pub use sharing::SharedComm;
 pub use tributary_abi::MPI_Comm;
 
 /// The exit code of a rank that panics, as of a Rust program.

@@ -1,10 +1,10 @@
 //! MPI calls with checked return codes, and handles that are freed on drop.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary_abi::{self as ffi, constants, handles};
 
-use super::sleeping;
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
@@ -145,7 +145,7 @@ pub(super) struct Comm {
     handle: ffi::MPI_Comm,
     /// Whether to free it on drop. If messages may still be in flight it must not be freed: MPI would reuse its context for
     /// the next communicator, which could then receive them.
-    pub(super) is_quiet: bool,
+    is_quiet: AtomicBool,
     pub(super) rank: Rank,
     pub(super) ranks: usize,
     pub(super) highest_tag: c_int,
@@ -159,22 +159,10 @@ impl Comm {
     pub(super) unsafe fn duplicate_of(parent: ffi::MPI_Comm) -> Result<Self> {
         let mut handle = handles().comm_null;
         // SAFETY: the caller vouches for `parent`.
-        check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(parent, &mut handle) })?;
-        let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        check("MPI_Comm_dup", unsafe { quietly(parent, || ffi::MPI_Comm_dup(parent, &mut handle)) })?;
+        let mut comm = Self { handle, is_quiet: AtomicBool::new(true), rank: 0, ranks: 0, highest_tag: 0 };
         comm.query()?;
         Ok(comm)
-    }
-
-    /// Starts to duplicate `parent` (MPI_Comm_idup). Collective over its ranks; does not wait for them.
-    ///
-    /// # Safety
-    /// As [`Comm::duplicate_of`]; `parent` is not freed before the duplicate is complete.
-    pub(super) unsafe fn start_duplicate_of(parent: ffi::MPI_Comm) -> Result<Duplicating> {
-        let handle = Box::into_raw(Box::new(handles().comm_null));
-        let mut request = handles().request_null;
-        // SAFETY: the caller vouches for `parent`; the handle's memory stays valid, also if the duplicate is given up.
-        check("MPI_Comm_idup", unsafe { ffi::MPI_Comm_idup(parent, handle, &mut request) })?;
-        Ok(Duplicating { handle, request })
     }
 
     /// Both groups of the inter-communicator `parent` merged, and the number of ranks of the group that is first there.
@@ -197,7 +185,7 @@ impl Comm {
         let mut handle = handles().comm_null;
         // SAFETY: a valid inter-communicator. Both groups pass `high` = 0, so MPI chooses their order.
         check("MPI_Intercomm_merge", unsafe { ffi::MPI_Intercomm_merge(parent, 0, &mut handle) })?;
-        let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        let mut comm = Self { handle, is_quiet: AtomicBool::new(true), rank: 0, ranks: 0, highest_tag: 0 };
         comm.query()?;
         let is_first = comm.rank == rank as Rank;
         Ok((comm, (if is_first { local } else { remote }) as usize))
@@ -207,6 +195,22 @@ impl Comm {
     pub(super) fn duplicate(&self) -> Result<Self> {
         // SAFETY: our own handle is valid until drop.
         unsafe { Self::duplicate_of(self.handle) }
+    }
+
+    /// Leaves it allocated for ever, because messages may still be in flight.
+    pub(super) fn leak(&self) {
+        self.is_quiet.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it has the ranks of `other` in the same order. Local.
+    ///
+    /// # Safety
+    /// `other` is a valid intracommunicator, and MPI is initialised.
+    pub(super) unsafe fn has_ranks_of(&self, other: ffi::MPI_Comm) -> Result<bool> {
+        let mut how: c_int = 0;
+        // SAFETY: our own handle, and the caller's; writes one int.
+        check("MPI_Comm_compare", unsafe { ffi::MPI_Comm_compare(other, self.handle, &mut how) })?;
+        Ok(how == constants().congruent)
     }
 
     fn query(&mut self) -> Result<()> {
@@ -265,49 +269,34 @@ impl Comm {
     }
 }
 
-/// A duplicate in progress. If it is dropped before it is complete, the handle's memory leaks, because MPI still writes it.
-pub(super) struct Duplicating {
-    handle: *mut ffi::MPI_Comm,
-    request: Request,
-}
-
-impl Duplicating {
-    /// The communicator, when it is complete; returned once. Never waits.
-    pub(super) fn test(&mut self) -> Result<Option<Comm>> {
-        let mut flag = 0;
-        // SAFETY: the request of the duplicate, or the null request once it is complete; the status is ignored.
-        check("MPI_Test", unsafe { ffi::MPI_Test(&mut self.request, &mut flag, status_ignore()) })?;
-        if flag == 0 || self.handle.is_null() { Ok(None) } else { self.take().map(Some) }
+/// Runs `call` on the program's communicator `comm`, whose errors are returned meanwhile: an error of this library's call is not for the
+/// program's error handler, which by default ends the job.
+///
+/// # Safety
+/// `comm` is a valid communicator, MPI is initialised, and this is the thread that may call it.
+unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> c_int {
+    let mut before = handles().errors_return;
+    // SAFETY: a valid communicator; MPI hands out the handler, which is given back and freed below.
+    let is_kept = unsafe { ffi::MPI_Comm_get_errhandler(comm, &mut before) } == ffi::SUCCESS;
+    if is_kept {
+        // SAFETY: a valid communicator and a predefined handler.
+        unsafe { ffi::MPI_Comm_set_errhandler(comm, handles().errors_return) };
     }
-
-    /// Waits for the communicator: in MPI, unless this MPI is known to spin there.
-    pub(super) fn wait(mut self) -> Result<Comm> {
-        while sleeping::is_known_to_spin() {
-            match self.test()? {
-                Some(comm) => return Ok(comm),
-                None => std::thread::yield_now(),
-            }
+    let code = call();
+    if is_kept {
+        // SAFETY: the handler that the communicator had.
+        unsafe {
+            ffi::MPI_Comm_set_errhandler(comm, before);
+            ffi::MPI_Errhandler_free(&mut before);
         }
-        // SAFETY: the request of the duplicate; the status is ignored.
-        let code = sleeping::measured(|| unsafe { ffi::MPI_Wait(&mut self.request, status_ignore()) });
-        check("MPI_Wait", code)?;
-        self.take()
     }
-
-    /// The communicator of a complete duplicate. Called once.
-    fn take(&mut self) -> Result<Comm> {
-        // SAFETY: from a box, which MPI no longer accesses; taken back once.
-        let handle = unsafe { *Box::from_raw(std::mem::replace(&mut self.handle, std::ptr::null_mut())) };
-        let mut comm = Comm { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
-        comm.query()?;
-        Ok(comm)
-    }
+    code
 }
 
 impl Drop for Comm {
     fn drop(&mut self) {
         // Freeing is collective: a rank that unwinds is about to abort the program and must not wait for the others.
-        if self.is_quiet && !std::thread::panicking() && !is_finalised() {
+        if self.is_quiet.load(Ordering::Relaxed) && !std::thread::panicking() && !is_finalised() {
             // SAFETY: our own handle, freed once, without messages under way.
             unsafe { ffi::MPI_Comm_free(&mut self.handle) };
         }

@@ -39,7 +39,7 @@ pub fn class(error: &Error) -> c_int {
             IoClass::Access => all.err_access,
             IoClass::NoSuchFile => all.err_no_such_file,
             IoClass::BadFile => all.err_bad_file,
-            IoClass::TooLarge | IoClass::Other => all.err_io,
+            IoClass::TooLarge | IoClass::UsedUp | IoClass::Other => all.err_io,
         },
         Error::Argument { about, .. } => match about {
             About::Count => all.err_count,

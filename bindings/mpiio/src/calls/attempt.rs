@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
-use tributary::error::About;
+use tributary::error::{About, IoClass};
 use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
@@ -102,10 +102,21 @@ impl Backend {
                     counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
+                // MPI may still manage: it has its file open already.
+                Err(error @ Error::Io { class: IoClass::UsedUp, .. }) if is_of_opening(&error) => {
+                    counts.counts().left_to_mpi(name, &error.to_string());
+                    self.give_up(&error).await?;
+                    return Ok(Ended::LeftToMpi);
+                }
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+/// Whether an error is one of a file that could not be opened, so that nothing was read or written through it.
+fn is_of_opening(error: &Error) -> bool {
+    matches!(error, Error::Io { operation, .. } if operation == "open")
 }
 
 /// As [`Access::transfer`], for a call that other calls of the rank go on beside. Collective.

@@ -23,7 +23,6 @@ use super::split::Split;
 use crate::abi::types::{self, Kept};
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, status};
-use crate::backend::{Runner, is_sole_writer};
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
@@ -111,11 +110,6 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     let asked = access.as_ref().map_or(0, Access::bytes);
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
-        if let Runner::NotOpened(unopened) = &mut file.backend.runner
-            && let Err(error) = unopened.start_to_connect()
-        {
-            return Answer::Raise { file: handle, error, speaks };
-        }
         let ticket = Ticket::new(handle, function, speaks);
         file.queue.push(&shared, Job { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
@@ -164,19 +158,16 @@ unsafe fn wait(
 ) -> Result<Ended, Error> {
     let (backend, name) = (&mut file.backend, function.name());
     let mut first = None;
-    match (&mut backend.runner, &backend.wanted, access) {
-        (Runner::NotOpened(unopened), ..) => unopened.connect(&backend.path, function)?,
-        (Runner::Engine { file, is_kept }, None, Ok(access)) => {
-            file.set_sole_writer(is_sole_writer(*is_kept));
-            file.call_them(function.full_name());
-            let note = |report: &CallReport| counts.counts().ran(name, report);
-            // SAFETY: the caller's promise.
-            match unsafe { access.transfer(direction, file, note) } {
-                Ok(bytes) => return Ok(Ended::Moved(bytes)),
-                Err(error) => first = Some(error),
-            }
+    if backend.wanted.is_none()
+        && let (Ok(file), Ok(access)) = (backend.engine(), access)
+    {
+        file.call_them(function.full_name());
+        let note = |report: &CallReport| counts.counts().ran(name, report);
+        // SAFETY: the caller's promise.
+        match unsafe { access.transfer(direction, file, note) } {
+            Ok(bytes) => return Ok(Ended::Moved(bytes)),
+            Err(error) => first = Some(error),
         }
-        _ => {}
     }
     match backend.waiting() {
         Some(waiting) => {
@@ -204,9 +195,6 @@ fn start(
     if form.ending == Ending::Begin && file.split.is_some() {
         let allowed = "one at a time: end the first before beginning the next";
         return Err(Error::argument("split collective call", "another one is active on the file", allowed));
-    }
-    if let Runner::NotOpened(unopened) = &mut file.backend.runner {
-        unopened.start_to_connect()?;
     }
     let (access, offset) = call.access(&file.view);
     let for_mpi = alone(call.for_mpi(form, access.is_ok().then_some(offset)))?;

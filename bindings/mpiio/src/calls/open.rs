@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
@@ -13,13 +14,14 @@ use tributary_abi::constants;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
-use crate::backend::Runner;
-use crate::channel::Channel;
+use crate::backend::{Backend, Runner};
+use crate::channel;
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
 use crate::next::Function;
 use crate::open_file::OpenFile;
+use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
 
 /// Prefixes that name the file system to an MPI library. They are not part of the path.
@@ -41,38 +43,57 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    // Duplicated before the file is opened: a rank on which the open fails must take part. If only this rank cannot
-    // duplicate, the job ends, unless the environment says otherwise.
-    // SAFETY: an intracommunicator.
-    let channel = (!is_log_of_darshan(name)).then(|| alone(unsafe { Channel::on(comm) }));
-    // SAFETY: an int; a valid info.
-    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
+    // environment says otherwise.
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
+    // SAFETY: an intracommunicator.
+    let taken = (!is_log_of_darshan(name)).then(|| alone(unsafe { channel::take(comm, ranks as usize) }));
+    // SAFETY: an int; a valid info.
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
-    if let (true, Some(_), Ok(asked), None) = (is_first, &channel, &asked, &left) {
+    if let (true, Some(_), Ok(asked), None) = (is_first, &taken, &asked, &left) {
         lay_out(&path, amode, asked);
     }
     let code =
         named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], arguments[3], handle]));
     if code as c_int != SUCCESS {
+        if let Some(Ok(Ok((endpoint, seat)))) = taken {
+            seat.keep(endpoint);
+        }
         return Answer::Return(code);
     }
-    let runner = match channel {
-        Some(Ok(channel)) => {
+    let (runner, seat) = match taken {
+        Some(Ok(Ok((endpoint, seat)))) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, left, &path, (rank as usize, ranks as usize))))
+            (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
         }
-        Some(Err(error)) => Runner::Mpi(error.to_string()),
-        None => Runner::Mpi("a log of Darshan".to_string()),
+        Some(Ok(Err(why))) => {
+            // Not every rank of thousands that open files of their own.
+            if is_first && (ranks > 1 || is_first_rank()) {
+                say_once(&path, &why);
+            }
+            (Runner::Mpi(why), None)
+        }
+        Some(Err(error)) => (Runner::Mpi(error.to_string()), None),
+        None => (Runner::Mpi("a log of Darshan".to_string()), None),
     };
     // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
     let handle = unsafe { *(handle as *const Word) };
-    files::add(handle, OpenFile::new(path.into(), amode, is_first, runner, asked.unwrap_or_default()));
+    let backend = Backend::new(path.into(), amode, is_first, runner, seat);
+    files::add(handle, OpenFile::new(backend, asked.unwrap_or_default()));
     Answer::Return(code)
+}
+
+/// Says why the first file is left to MPI for want of something, and that there may be more.
+fn say_once(path: &Path, why: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        tributary::say(format_args!("{} is left to MPI, and other files may be: {why}", path.display()));
+    });
 }
 
 /// Makes a new file with the hinted stripes, on the first rank, before MPI makes it without: MPI libraries that are built without a

@@ -19,7 +19,7 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     pending::settle(&shared);
     let mut file = shared.lock();
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    let Runner::Engine { file: engine, .. } = &mut file.backend.runner else {
+    let Runner::Engine(engine) = &mut file.backend.runner else {
         drop(file);
         return Answer::Return(function.call(arguments));
     };

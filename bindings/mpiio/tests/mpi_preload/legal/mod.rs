@@ -2,6 +2,8 @@
 //! promises, verifies itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
 
 mod holes;
+mod order;
+mod resources;
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;

@@ -2,7 +2,7 @@
  * with one handle MPI says so (MPI 4.1, 14.6.1); with two handles MPI alone loses nothing either.
  *   handles   even ranks start a write through one handle, odd ranks write the holes through a second handle of all ranks
  *   comms     even ranks write pieces in a blocking call through a handle of theirs, odd ranks the holes through a handle of theirs
- *   inflight  every rank starts independent writes of holes, writes its pieces in a blocking collective call, and waits
+ *   inflight  every rank starts an independent write of a hole, writes its pieces in a blocking collective call, and waits
  *   threads   MPI_THREAD_MULTIPLE: a thread of each odd rank writes holes while its rank is in the blocking call
  * holes_beside PATH handles|comms|inflight|threads [ROUNDS] */
 #include <mpi.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES = 500, PIECE = 100, HOLE = 20, UNIT = PIECE + HOLE, MOST = 64 };
+enum { PIECES = 500, PIECE = 100, HOLE = 20, UNIT = PIECE + HOLE };
 
 static int rank, ranks;
 static MPI_File other;
@@ -57,23 +57,23 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         char value = 1 + round % 100;
         int bytes = is_comms && is_odd ? PIECES * HOLE : is_odd ? 0 : PIECES * PIECE;
-        MPI_Request request = MPI_REQUEST_NULL, flying[MOST];
+        MPI_Request request = MPI_REQUEST_NULL;
         pthread_t thread;
         memset(data, value, PIECES * PIECE);
         memset(filler, value, HOLE);
         MPI_Barrier(MPI_COMM_WORLD);
         if (is_inflight) {
-            /* Few at a time: an MPI may start a thread for each. */
-            int pieces = PIECES * even, flown = 0;
+            /* One a rank is in flight: MPICH 4.0.2 fails by itself where there are many, one in 15 runs. */
+            int pieces = PIECES * even;
             for (int i = rank; i < pieces; i += ranks) {
-                if (flown == MOST) {
-                    MPI_Waitall(flown, flying, MPI_STATUSES_IGNORE);
-                    flown = 0;
-                }
-                MPI_File_iwrite_at(other, (MPI_Offset)i * UNIT + PIECE, filler, HOLE, MPI_BYTE, &flying[flown++]);
+                MPI_Offset at = (MPI_Offset)i * UNIT + PIECE;
+                if (i + ranks < pieces)
+                    MPI_File_write_at(other, at, filler, HOLE, MPI_BYTE, MPI_STATUS_IGNORE);
+                else
+                    MPI_File_iwrite_at(other, at, filler, HOLE, MPI_BYTE, &request);
             }
             MPI_File_write_at_all(file, 0, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-            MPI_Waitall(flown, flying, MPI_STATUSES_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
         } else if (!strcmp(how, "handles")) {
             MPI_File_iwrite_at_all(file, 0, data, bytes, MPI_BYTE, &request);
             if (is_odd)

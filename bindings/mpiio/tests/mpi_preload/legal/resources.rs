@@ -1,0 +1,27 @@
+//! Programs that use up what a process has: communicators, descriptors.
+
+use super::{is_ok, launch, prints_ok};
+use crate::common::family::{Family, ours};
+
+/// Maximum number of files that MPICH 4.0.2 has open at once by itself (2,045: each has one of its communicators), but for the one
+/// communicator of the library. Open MPI has no such limit.
+const FILES: &str = "2044";
+
+#[test]
+fn as_many_files_are_open_as_without_the_library() {
+    let files = if ours() == Family::Mpich { FILES } else { "500" };
+    for on in ["world", "dup", "self"] {
+        let outcome = launch("manyopen.c", 2, &[files, on]).with_library().run();
+        prints_ok(&outcome, on);
+        assert_eq!(outcome.stderr.matches("is left to MPI, and other files may be: ").count(), 1, "{}", outcome.stderr);
+        let taken = outcome.reports.iter().filter(|report| report.driver.is_some()).count();
+        assert!(taken >= 1 && taken < outcome.reports.len(), "{taken} of {}", outcome.reports.len());
+    }
+}
+
+#[test]
+fn a_program_without_descriptors_goes_on() {
+    for when in ["first", "later", "one"] {
+        is_ok("descriptors.c", 4, &[when], &["trib_shared_memory=disable"]);
+    }
+}
