@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
+//! | `handles` | which handles of files are open |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
 //! | `guard` | no panic reaches C |
 //! | `version` | the symbol that tells a library's version |
 
 pub mod access;
 pub mod guard;
+pub mod handles;
 pub mod hints;
 pub mod info;
 pub mod list;

@@ -120,7 +120,7 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.
     status("GIO_delete", || unsafe {
         let path = path_of(filename)?;
-        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, 0, &cause))
+        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, None, &cause))
     })
 }
 
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
 pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
     status("GIO_get_info", || unsafe {
-        let file = opened(fh)?;
+        let file = opened(fh, "GIO_get_info")?;
         if info_used.is_null() {
             return Err(Error::argument("info_used", "NULL", "a pointer to an MPI_Info"));
         }

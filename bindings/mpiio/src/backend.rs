@@ -177,13 +177,16 @@ impl Backend {
         closed
     }
 
-    /// Closes the engine's file. Collective, if the engine has opened it.
+    /// Closes the engine's file, in a call of `function`. Collective, if the engine has opened it.
     ///
     /// # Errors
     /// Those of the file system, on all ranks.
-    pub fn close(self) -> Result<Closed, Error> {
+    pub fn close(self, function: &'static Function) -> Result<Closed, Error> {
         match self.runner {
-            Runner::Engine { file, is_kept } => file.close().map(|endpoint| Closed(Some((endpoint, is_kept)))),
+            Runner::Engine { mut file, is_kept } => {
+                file.call_them(function.full_name());
+                file.close().map(|endpoint| Closed(Some((endpoint, is_kept))))
+            }
             Runner::NotOpened(_) | Runner::Mpi(_) | Runner::InUse(_) => Ok(Closed(None)),
         }
     }

@@ -1,7 +1,7 @@
 //! A file that the engine has not opened yet. It opens it in the file's first collective call.
 
 use std::ffi::c_int;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -13,6 +13,7 @@ use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_abi::constants;
+use tributary::fingerprint;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::has_all_ranks;
@@ -47,7 +48,7 @@ pub struct UnopenedFile {
 }
 
 /// The arguments with which all ranks open the file.
-#[derive(Debug, Hash, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
     hints: Hints,
@@ -179,9 +180,9 @@ impl UnopenedFile {
             Decision::Take(terms) => (NOBODY, Some(terms)),
             Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
         };
-        let mut hasher = DefaultHasher::new();
-        terms.hash(&mut hasher);
-        let terms = hasher.finish();
+        let terms = terms.map_or(0, |Terms { path, hints }| {
+            fingerprint([path.as_os_str().as_bytes(), &serde_json::to_vec(hints).unwrap_or_default()])
+        });
         let is_told = u64::from(rank == 0 && job::is_wanted());
         [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, is_told]
     }

@@ -15,6 +15,7 @@ use crate::collectives::sweep::{Sweep, sweep};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::CallKinds;
 use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::file::File;
@@ -75,7 +76,9 @@ impl File {
     ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        Contribution::new(Facts::of((file, file), again, early, Some(self.setup.tiling)), self.cover(file, direction))
+        let mut facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
+        facts.calls = CallKinds::of(direction.into(), self.endpoint.rank());
+        Contribution::new(facts, self.cover(file, direction))
     }
 
     /// What this rank holds, if its host may write or read that by itself.
@@ -90,6 +93,18 @@ impl File {
         let touched = || self.setup.roles.touched(file);
         let (again, plan) = self.plans.again(file, layout);
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
+    }
+
+    /// The first agreement of a call without data, as [`File::sweep_write`].
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(super) async fn sweep_without_data(
+        &mut self,
+        facts: Facts,
+        checked: Result<()>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        self.sweep_call(Contribution::new(facts, Cover::unknown(0)), checked, None, Direction::Write).await
     }
 
     async fn sweep_call(
@@ -160,7 +175,7 @@ impl Sweep for CallSweep<'_> {
         let (setup, data) = (self.setup, &self.contribution.data);
         let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
         agreed.came_along &= self.small.is_some();
-        let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
+        let is_small = !agreed.is_failed() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
         if let Some(storage) = self.small.take().filter(|_| is_small) {
             let written = agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| {
                 data.write(storage, all).and_then(|()| setup.pass_on(storage))

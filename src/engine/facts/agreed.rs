@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::direction::Direction;
+use crate::engine::facts::calls::CallKinds;
 use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
@@ -19,6 +20,8 @@ lanes! {
     /// See the module. The one rank that decides tells it to all.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
+        /// The collective call, or calls.
+        pub calls: CallKinds,
         /// The lowest rank with an error.
         pub failed: Option<Rank>,
         /// The amount of the whole call.
@@ -47,12 +50,13 @@ lanes! {
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } = *facts;
+        let Facts { calls, failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } = *facts;
         // In ranges that overlap, pieces may overlap or not.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
+            calls,
             failed,
             all: until(all),
             left: until(left),
@@ -68,6 +72,13 @@ impl Agreed {
         };
         agreed.redo(direction);
         agreed
+    }
+
+    /// Whether the call fails with its first agreement: ranks are in different calls, or one has an error. Then nobody looks at what
+    /// ranks bring besides their facts: its form depends on the call.
+    #[inline]
+    pub fn is_failed(&self) -> bool {
+        self.failed.is_some() || self.calls.are_mixed()
     }
 
     /// In a write of ranks that overlap, what they wrote early is left to do again, in order.

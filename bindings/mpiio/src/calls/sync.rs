@@ -26,6 +26,7 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     // A tool that is loaded behind this library may look at the call.
     let code = function.call(arguments) as c_int;
     let own = io_outcome("MPI_File_sync", code, engine.endpoint().rank(), &path);
+    engine.call_them(function.full_name());
     match engine.sync_after(own) {
         Ok(()) => Answer::code(SUCCESS),
         // The MPI library has called the error handler on this rank.
