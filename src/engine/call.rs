@@ -97,8 +97,8 @@ impl File {
         };
         self.patience.end();
         let (mut agreed, error) = came?;
-        if agreed.is_failed() {
-            return Err(Box::pin(self.agreed_error(&agreed, error, name)).await?);
+        if let Some(fault) = agreed.failed {
+            return Err(Box::pin(self.agreed_error(fault, error, name)).await?);
         }
         let rules = self.setup.rules(direction);
         if rules.must_look(&agreed) {

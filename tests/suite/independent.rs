@@ -103,7 +103,7 @@ fn bad_arguments_are_refused() {
         }
         assert!(file.set_len(far + 1).unwrap_err().to_string().contains("2^63 - 1"));
         let error = file.set_len(if rank == 2 { 10 } else { 20 }).unwrap_err();
-        let due = Error::argument("length of the file", "ranks gave 10 and 20", "the same on all ranks");
+        let due = Error::argument("length of the file", "10 on rank 2, 20 on rank 0", "the same on all ranks");
         assert_eq!(error, due.about(About::FileSize));
         assert_eq!(file.size().unwrap(), 0);
         file.close().unwrap();

@@ -7,7 +7,7 @@ use crate::access::Extents;
 use crate::engine::agreement::cover::Cover;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallKind, CallKinds};
+use crate::engine::facts::calls::{CallKind, CallKinds, Fault};
 use crate::engine::facts::lanes::{Lanes, get, put};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
@@ -92,7 +92,7 @@ impl File {
             let mut agreed = agreed(slots, tiling, Direction::Write, |_| {});
             let way = setup.rules(Direction::Write).in_memory().choose(&agreed).0;
             let done = match way {
-                _ if agreed.is_failed() => Ok(()),
+                _ if agreed.failed.is_some() => Ok(()),
                 Way::Slots => {
                     agreed.write_along(&storage, (rank, &setup.path), |storage, all| slots::write(storage, slots, all))
                 }
@@ -111,7 +111,7 @@ impl File {
                             Ok(())
                         }
                         Err(cause) => {
-                            agreed.failed = Some(rank);
+                            agreed.failed = Some(Fault::OfRank(rank));
                             Err(Error::io(rank, "take shared memory for", &setup.path, agreed.left.start, &cause))
                         }
                     }
@@ -153,7 +153,7 @@ impl File {
                 }
             });
             let way = setup.rules(Direction::Read).in_memory().choose(&agreed).0;
-            if !agreed.is_failed() && way == Way::Windows {
+            if agreed.failed.is_none() && way == Way::Windows {
                 agreed.no_memory = arena.prepare(&windows(setup, &agreed.left)).is_err();
             }
             put(&agreed, verdict);

@@ -175,7 +175,7 @@ impl Sweep for CallSweep<'_> {
         let (setup, data) = (self.setup, &self.contribution.data);
         let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
         agreed.came_along &= self.small.is_some();
-        let is_small = !agreed.is_failed() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
+        let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
         if let Some(storage) = self.small.take().filter(|_| is_small) {
             let written = agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| {
                 data.write(storage, all).and_then(|()| setup.pass_on(storage))

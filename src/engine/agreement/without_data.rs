@@ -5,7 +5,7 @@ use super::meeting::agreed;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallKind, CallsDiffer};
+use crate::engine::facts::calls::{CallKind, CallKinds, CallsDiffer, Fault};
 use crate::engine::facts::lanes::{get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
@@ -38,9 +38,9 @@ impl File {
         };
         self.patience.end();
         let (agreed, error) = came?;
-        match agreed.is_failed() {
-            true => Err(self.agreed_error(&agreed, error, name).await?),
-            false => Ok(agreed),
+        match agreed.failed {
+            Some(fault) => Err(self.agreed_error(fault, error, name).await?),
+            None => Ok(agreed),
         }
     }
 
@@ -64,21 +64,23 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn agreed_error(
         &mut self,
-        agreed: &Agreed,
+        fault: Fault,
         own: Option<Error>,
         name: &'static str,
     ) -> Result<Error> {
-        match (agreed.calls.differ(), agreed.failed) {
-            (Some(differ), _) => self.calls_differ(differ, name).await,
-            (None, failed) => {
-                broadcast_error(&mut self.endpoint, failed.unwrap_or_default(), own.as_ref()).await
-            }
+        match fault {
+            Fault::OfRank(rank) => broadcast_error(&mut self.endpoint, rank, own.as_ref()).await,
+            Fault::Mixed(calls) => self.calls_differ(calls, name).await,
         }
     }
 
     /// Two ranks tell all which calls they are in. If one of them closes the file, no rank can use it any more.
-    async fn calls_differ(&mut self, differ: CallsDiffer, name: &'static str) -> Result<Error> {
-        let CallsDiffer { one, other, closes } = differ;
+    async fn calls_differ(&mut self, calls: CallKinds, name: &'static str) -> Result<Error> {
+        let damaged = || Error::Internal { rank: 0, what: "calls that differ are the same".to_string() };
+        let CallsDiffer { one, other, closes } = calls.differ().ok_or_else(damaged)?;
+        if one.max(other) >= self.endpoint.ranks() {
+            return Err(Error::Internal { rank: 0, what: "a rank that is not there is in another call".to_string() });
+        }
         let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
         for (rank, call) in &mut calls {
             let told = broadcast(&mut self.endpoint, *rank, name.as_bytes()).await?;

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents, Sink, Source, varint};
-use crate::collectives::{broadcast, gather};
+use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
 use crate::engine::call::{Call, CallMemory};
@@ -25,6 +25,7 @@ use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{Hints, OnFailure};
+use crate::topology::Rank;
 
 impl File {
     /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
@@ -138,29 +139,42 @@ impl File {
         }))
     }
 
-    /// Waits until everything written so far is on stable storage (fsync). Collective.
+    /// Waits until everything written so far is on stable storage (fsync). Collective. Costs one agreement.
     ///
     /// # Errors
     /// The error of the lowest rank, on every rank; an operation was dropped before its end.
     pub fn sync(&mut self) -> Result<()> {
-        self.sync_after(Ok(()))
-    }
-
-    /// As [`File::sync`], for a caller that has synchronised something of its own with outcome `own`. Collective.
-    ///
-    /// # Errors
-    /// As [`File::sync`], or the `own` error of the lowest rank, on every rank.
-    pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
+        let synced = self.sync_own();
+        self.note_others_bytes();
+        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
+    }
+
+    /// As [`File::sync`], for a caller that has something else to synchronise, in which ranks may wait for each other: `other` runs
+    /// once all ranks are known to be in this call. Collective. Costs two agreements.
+    ///
+    /// # Errors
+    /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
+    pub fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        self.note_others_bytes();
+        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE)))?;
+        let synced = other(self.endpoint.rank());
+        let synced = self.sync_own().and(synced);
+        self.patience.begin(self.name(CallKind::Sync));
+        let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
+        self.patience.end();
+        outcome
+    }
+
+    /// Stores what this rank has written. Local.
+    fn sync_own(&mut self) -> Result<()> {
         let storage = self.storage_to_sync();
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let failed = |cause| Error::io(rank, "sync", path, None, &cause);
-        let synced =
-            storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed)).and(own);
-        let outcome = waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE)));
-        self.note_others_bytes();
-        outcome.map(drop)
+        storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
     }
 
     /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::direction::Direction;
-use crate::engine::facts::calls::CallKinds;
+use crate::engine::facts::calls::Fault;
 use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
@@ -20,10 +20,8 @@ lanes! {
     /// See the module. The one rank that decides tells it to all.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
-        /// The collective call, or calls.
-        pub calls: CallKinds,
-        /// The lowest rank with an error.
-        pub failed: Option<Rank>,
+        /// Why the call fails, if it does. Then nobody looks at what ranks bring besides their facts: its form depends on the call.
+        pub failed: Option<Fault>,
         /// The amount of the whole call.
         pub all: Amount,
         /// The amount that is left to do.
@@ -56,8 +54,10 @@ impl Agreed {
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
-            calls,
-            failed,
+            failed: match calls.are_mixed() {
+                true => Some(Fault::Mixed(calls)),
+                false => failed.map(Fault::OfRank),
+            },
             all: until(all),
             left: until(left),
             reuse: AccessShift::agreed(plans, lowest, highest),
@@ -72,13 +72,6 @@ impl Agreed {
         };
         agreed.redo(direction);
         agreed
-    }
-
-    /// Whether the call fails with its first agreement: ranks are in different calls, or one has an error. Then nobody looks at what
-    /// ranks bring besides their facts: its form depends on the call.
-    #[inline]
-    pub fn is_failed(&self) -> bool {
-        self.failed.is_some() || self.calls.are_mixed()
     }
 
     /// In a write of ranks that overlap, what they wrote early is left to do again, in order.
@@ -106,7 +99,7 @@ impl Agreed {
                 .map_err(|failure| failure.of(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
-        wrote.inspect_err(|_| self.failed = Some(rank))
+        wrote.inspect_err(|_| self.failed = Some(Fault::OfRank(rank)))
     }
 }
 

@@ -117,16 +117,60 @@ impl Lanes for CallKinds {
     }
 }
 
+/// Why a call fails with its first agreement: in one word, a rank with an error, or the calls of ranks that are in different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The lowest rank that has an error.
+    OfRank(Rank),
+    /// Ranks are in different calls.
+    Mixed(CallKinds),
+}
+
+impl Default for Fault {
+    fn default() -> Self {
+        Self::OfRank(0)
+    }
+}
+
+impl Lanes for Fault {
+    const COUNT: usize = 1;
+
+    #[inline]
+    fn tell(&self, next: &mut impl FnMut(u64)) {
+        next(match *self {
+            Self::OfRank(rank) => rank as u64,
+            Self::Mixed(CallKinds(word)) => word,
+        });
+    }
+
+    /// A kind is in the highest bits, where no rank has any.
+    #[inline]
+    fn hear(next: &mut impl FnMut() -> u64) -> Self {
+        match next() {
+            rank if rank >> 60 == 0 => Self::OfRank(rank as Rank),
+            word => Self::Mixed(CallKinds(word)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::CallKind::{Close, Read, Sync, Write};
     use super::*;
+    use crate::engine::facts::lanes::{get, message};
 
     fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
         calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {
             all.merge(CallKinds::of(kind, rank));
             all
         })
+    }
+
+    #[test]
+    fn a_fault_survives_encoding() {
+        for fault in [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))] {
+            assert_eq!(get::<Fault>(&message(&fault)), fault);
+        }
     }
 
     #[test]

@@ -208,13 +208,11 @@ mod tests {
     use super::*;
     use crate::access::Extents;
     use crate::engine::facts::agreed::tests::agreed;
-    use crate::engine::facts::calls::CallKinds;
     use crate::engine::facts::tiling::Tiling;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
     const CALL: Agreed = Agreed {
-        calls: CallKinds::NONE,
         failed: None,
         all: MANY,
         left: MANY,

@@ -82,9 +82,9 @@ impl OpenArguments<'_> {
 
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
-        Mode::Create => "Mode::Create",
-        Mode::Update => "Mode::Update",
-        Mode::Read => "Mode::Read",
+        Mode::Create => "create",
+        Mode::Update => "update",
+        Mode::Read => "read",
     }
 }
 

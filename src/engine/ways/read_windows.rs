@@ -63,7 +63,7 @@ impl File {
         let rest = if early.is_some() { &Extents::empty() } else { extents };
         let way = self.setup.rules(Direction::Read).in_memory().choose(&agreed).0;
         let (mut outcome, placement) = match way {
-            _ if agreed.is_failed() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
+            _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
             Way::Windows => self.read_windows(rest, (layout, sink), &agreed).await?,
             Way::Direct => (self.read_directly(rest, (layout, sink)), Duration::ZERO),
             _ => Default::default(),

@@ -131,7 +131,7 @@ impl File {
         let access = (file, layout, source);
         let cover = Cover::of(0, file, 1);
         let (agreed, error) = self.meet_to_write(access, asked, checked, None, Some(&cover)).await?;
-        if agreed.is_failed() {
+        if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
         let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
