@@ -240,7 +240,8 @@ impl File {
     pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         let waker = self.endpoint.waiting().waker();
-        let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
+        let start =
+            |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
         let worker = self.storage().and_then(start);
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }

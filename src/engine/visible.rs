@@ -47,10 +47,7 @@ impl File {
     ///
     /// # Errors
     /// Ranks are in different calls; those of the fabric. The inner ones are those of [`Setup::pass_on`].
-    pub(in crate::engine) async fn meet_other_hosts(
-        &mut self,
-        direction: Direction,
-    ) -> Result<Result<()>> {
+    pub(in crate::engine) async fn meet_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
         if self.setup.mode == Mode::Read {
             return Ok(Ok(()));
         }

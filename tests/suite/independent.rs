@@ -137,7 +137,9 @@ fn failing_storage() {
         let place = 100 * rank as u64;
         let faulty = |fault| storage.set(if rank == 0 { fault } else { Fault::None });
         let expect = |outcome: Result<u64, Error>, offset: u64, class: IoClass| match (rank, outcome) {
-            (0, Err(Error::Io { rank: 0, offset: at, class: found, .. })) => assert_eq!((at, found), (Some(offset), class)),
+            (0, Err(Error::Io { rank: 0, offset: at, class: found, .. })) => {
+                assert_eq!((at, found), (Some(offset), class))
+            }
             (1.., Ok(100)) => {}
             (_, other) => panic!("rank {rank}: {other:?}"),
         };

@@ -88,7 +88,13 @@ pub unsafe extern "C" fn trib_write_all_extents(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, a buffer as long as they say.
     guarded(|| unsafe {
-        run("trib_write_all_extents", file, Direction::Write, || of_extents(file_extents, memory_extents, buffer.cast_mut()), bytes)
+        run(
+            "trib_write_all_extents",
+            file,
+            Direction::Write,
+            || of_extents(file_extents, memory_extents, buffer.cast_mut()),
+            bytes,
+        )
     })
 }
 
@@ -103,7 +109,9 @@ pub unsafe extern "C" fn trib_read_all_extents(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: as above.
-    guarded(|| unsafe { run("trib_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes) })
+    guarded(|| unsafe {
+        run("trib_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes)
+    })
 }
 
 /// The access that two lists describe.

@@ -91,12 +91,7 @@ impl Busy {
     /// # Safety
     /// Where the layout says, the memory must be valid for reads (a write) or for writes and otherwise untouched (a read),
     /// until the operation has ended or `self` is dropped.
-    pub unsafe fn start(
-        &mut self,
-        function: &'static str,
-        direction: Direction,
-        access: Result<Access>,
-    ) -> Result<()> {
+    pub unsafe fn start(&mut self, function: &'static str, direction: Direction, access: Result<Access>) -> Result<()> {
         self.file()?.call_them(function);
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
         // fields, and `into_file`), and until it goes `file` gives the file to nobody.

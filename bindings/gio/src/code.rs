@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn system_errors_have_the_codes_that_gio_gives_them() {
-        let of_errno = |errno| of(&Error::io(0, "open", Path::new("f"), None, &std::io::Error::from_raw_os_error(errno)));
+        let of_errno =
+            |errno| of(&Error::io(0, "open", Path::new("f"), None, &std::io::Error::from_raw_os_error(errno)));
         let pairs = [
             (libc::EACCES, EACCESS),
             (libc::ENOSPC, ENO_SPACE),

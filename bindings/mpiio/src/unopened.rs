@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use tributary::engine::{Patience, Prelude, alone};
 use tributary::fabric::Waiting;
+use tributary::fingerprint;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_abi::constants;
-use tributary::fingerprint;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::has_all_ranks;

@@ -48,7 +48,8 @@ lanes! {
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { calls, failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } = *facts;
+        let Facts { calls, failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } =
+            *facts;
         // In ranges that overlap, pieces may overlap or not.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };

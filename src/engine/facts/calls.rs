@@ -168,7 +168,9 @@ mod tests {
 
     #[test]
     fn a_fault_survives_encoding() {
-        for fault in [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))] {
+        for fault in
+            [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))]
+        {
             assert_eq!(get::<Fault>(&message(&fault)), fault);
         }
     }

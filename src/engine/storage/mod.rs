@@ -51,8 +51,9 @@ pub fn guarded<T>(
     call: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     // What the call leaves behind is not looked at after a failure.
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|panic| Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) }))
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
+    })
 }
 
 /// What a panic says.

@@ -46,7 +46,7 @@ static void opening(void) {
         MPI_Comm_free(&half);
         open_fails("elsewhere", TRIB_CREATE, NULL, TRIB_ERR_ARGUMENT, expected("path: rank %d opens elsewhere, rank 0 /"));
         open_fails(path, TRIB_UPDATE, NULL, TRIB_ERR_ARGUMENT, expected("mode: update on rank %d, create on rank 0"));
-        open_fails(path, TRIB_CREATE, "cb_buffer_size=1MiB", TRIB_ERR_ARGUMENT, expected("hint cb_buffer_size: 1048576 on rank %d, automatic on rank 0"));
+        open_fails(path, TRIB_CREATE, "cb_buffer_size=1MiB", TRIB_ERR_ARGUMENT, expected("hint cb_buffer_size: 1048576 on rank %d, auto on rank 0"));
     }
     open_fails(NULL, TRIB_CREATE, NULL, TRIB_ERR_ARGUMENT, "path: NULL");
     open_fails(path, 0, NULL, TRIB_ERR_ARGUMENT, "mode: 0; allowed: TRIB_CREATE, TRIB_UPDATE, TRIB_READ");
