@@ -199,6 +199,12 @@ impl Error {
         self
     }
 
+    /// The error as `origin` of `ranks` ranks tells it to all: as [`Error::of_rank`], if there are several.
+    #[must_use]
+    pub fn told_by(self, origin: Rank, ranks: usize) -> Self {
+        if ranks > 1 { self.of_rank(origin) } else { self }
+    }
+
     /// An [`Error::Io`] from the system's error; without an offset where the operation has none.
     pub fn io(
         rank: Rank,

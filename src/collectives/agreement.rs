@@ -169,8 +169,7 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     let text = broadcast(endpoint, root, &text).await?;
     let received: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
     let error = match received {
-        Ok(Some(error)) if endpoint.ranks() > 1 => error.of_rank(root),
-        Ok(Some(error)) => error,
+        Ok(Some(error)) => error.told_by(root, endpoint.ranks()),
         Ok(None) => internal("a rank reported an error but sent none".to_string()),
         Err(cause) => internal(format!("an error could not be decoded: {cause}")),
     };

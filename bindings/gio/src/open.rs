@@ -90,7 +90,8 @@ fn agreed(
             Ok(Terms { path, amode, hints })
         };
         // An error of the first rank is the result on all ranks.
-        let terms: Terms = decided_by::<Result<_>>(endpoint, 0, decide, "the first rank's terms").await??;
+        let terms = decided_by::<Result<Terms>>(endpoint, 0, decide, "the first rank's terms").await?;
+        let terms = terms.map_err(|error| error.told_by(0, endpoint.ranks()))?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
             false => {

@@ -151,7 +151,7 @@ impl UnopenedFile {
         match decided? {
             Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
-            Decision::Fail(error) => Err(error),
+            Decision::Fail(error) => Err(error.told_by(root, self.rank.1)),
         }
     }
 

@@ -222,7 +222,7 @@ fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let decoded: Option<Result<Created>> =
         serde_json::from_slice(answer).map_err(|_| damaged("properties of the file that cannot be decoded"))?;
     let created = decoded.unwrap_or_else(|| Err(damaged("no properties of the file")));
-    created.map_err(|error| if ranks > 1 { error.of_rank(0) } else { error })
+    created.map_err(|error| error.told_by(0, ranks))
 }
 
 /// The kinds of an answer: the file; a prelude that does not go on; bad hints on some rank; a file whose properties follow, since
