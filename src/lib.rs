@@ -70,7 +70,7 @@ pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
 pub use fabric::Endpoint;
 pub use hints::Hints;
-pub use tributary_base::{Error, Rank, Result, Topology, error, say, topology, variable};
+pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable};
 pub use tributary_drivers as drivers;
 
 /// The README's example is compiled with the documentation's.

@@ -1,5 +1,7 @@
 //! What can go wrong, by cause. A collective call returns the same [`Error`] on every rank or on none.
 
+use std::fmt::{Display, Formatter};
+
 use serde::{Deserialize, Serialize};
 
 use crate::rank::Rank;
@@ -63,6 +65,8 @@ pub enum About {
     Terms,
     /// The size that the file is to have, which is not the same on all ranks.
     FileSize,
+    /// The collective call, which is not the same on all ranks.
+    Call,
     /// The order of the offsets in a list.
     ListOrder,
     /// A length in a list.
@@ -77,8 +81,10 @@ pub enum About {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// A hint with a bad value, or an unknown key of ours.
-    #[error("hint {key}: `{value}` is not allowed; allowed: {allowed}")]
+    #[error("{}hint {key}: `{value}` is not allowed; allowed: {allowed}", Origin(*.rank))]
     Hint {
+        /// The rank whose hint it is, once ranks have agreed on the error.
+        rank: Option<Rank>,
         /// The hint's key.
         key: String,
         /// The value that was given.
@@ -87,8 +93,10 @@ pub enum Error {
         allowed: String,
     },
     /// An argument of a call that cannot be met.
-    #[error("{what}: {value}; allowed: {allowed}")]
+    #[error("{}{what}: {value}; allowed: {allowed}", Origin(*.rank))]
     Argument {
+        /// The rank whose argument it is, once ranks have agreed on the error.
+        rank: Option<Rank>,
         /// What kind of argument.
         about: About,
         /// The argument.
@@ -99,7 +107,7 @@ pub enum Error {
         allowed: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
-    #[error("rank {rank}: {operation} of {path} failed at offset {offset}: {cause}")]
+    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", Place(*.offset))]
     Io {
         /// The rank whose call failed (the lowest, when several failed).
         rank: Rank,
@@ -107,8 +115,8 @@ pub enum Error {
         operation: String,
         /// The file.
         path: String,
-        /// Offset in the file, in bytes.
-        offset: u64,
+        /// Offset in the file, in bytes; `None` where the operation has none, such as opening.
+        offset: Option<u64>,
         /// The class of the cause.
         class: IoClass,
         /// The system's words.
@@ -133,8 +141,10 @@ pub enum Error {
         what: String,
     },
     /// A rank took no part in the call, for a reason of its caller's (`tributary::File::refuse`); all ranks return this.
-    #[error("refused: {why}")]
+    #[error("{}refused: {why}", Origin(*.rank))]
     Refused {
+        /// The rank that refuses, once ranks have agreed on the error.
+        rank: Option<Rank>,
         /// What the caller calls the reason.
         reason: u32,
         /// In words.
@@ -157,7 +167,7 @@ impl Error {
     /// An [`Error::Argument`] from anything that prints.
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
         let (what, value, allowed) = (on_one_line(what), on_one_line(value), allowed.to_string());
-        Self::Argument { about: About::Other, what, value, allowed }
+        Self::Argument { rank: None, about: About::Other, what, value, allowed }
     }
 
     /// An [`Error::Argument`] of a kind; any other error as it is.
@@ -171,24 +181,67 @@ impl Error {
 
     /// An [`Error::Refused`] from anything that prints.
     pub fn refused(reason: u32, why: impl ToString) -> Self {
-        Self::Refused { reason, why: why.to_string() }
+        Self::Refused { rank: None, reason, why: why.to_string() }
     }
 
     /// An [`Error::Hint`] from anything that prints.
     pub fn hint(key: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
-        Self::Hint { key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
+        Self::Hint { rank: None, key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
-    /// An [`Error::Io`] from the system's error.
-    pub fn io(rank: Rank, operation: &str, path: &std::path::Path, offset: u64, cause: &std::io::Error) -> Self {
+    /// The error as it began on `rank`, of several ranks. An error that names ranks already stays as it is.
+    #[must_use]
+    pub fn of_rank(mut self, origin: Rank) -> Self {
+        match &mut self {
+            Self::Argument { about: About::AccessMode | About::Terms | About::FileSize | About::Call, .. } => {}
+            Self::Argument { rank, .. } | Self::Hint { rank, .. } | Self::Refused { rank, .. } => {
+                rank.get_or_insert(origin);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The error as `origin` of `ranks` ranks tells it to all: as [`Error::of_rank`], if there are several.
+    #[must_use]
+    pub fn told_by(self, origin: Rank, ranks: usize) -> Self {
+        if ranks > 1 { self.of_rank(origin) } else { self }
+    }
+
+    /// An [`Error::Io`] from the system's error; without an offset where the operation has none.
+    pub fn io(
+        rank: Rank,
+        operation: &str,
+        path: &std::path::Path,
+        offset: impl Into<Option<u64>>,
+        cause: &std::io::Error,
+    ) -> Self {
         Self::Io {
             rank,
             operation: operation.to_string(),
             path: path.display().to_string(),
-            offset,
+            offset: offset.into(),
             class: IoClass::of(cause),
             cause: cause.to_string(),
         }
+    }
+}
+
+/// The rank on which an error began, in front of its words.
+struct Origin(Option<Rank>);
+
+impl Display for Origin {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |rank| write!(f, "rank {rank}: "))
+    }
+}
+
+/// Where in the file an operation failed, behind the path.
+struct Place(Option<u64>);
+
+impl Display for Place {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |offset| write!(f, " at offset {offset}"))
     }
 }
 
@@ -200,4 +253,31 @@ fn on_one_line(given: impl ToString) -> String {
     }
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     given.chars().map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agreed_error_names_its_rank_once() {
+        let error = Error::argument("file_offsets[3]", -8, "0 or more");
+        assert_eq!(error.to_string(), "file_offsets[3]: -8; allowed: 0 or more");
+        let agreed = error.of_rank(2);
+        assert_eq!(agreed.to_string(), "rank 2: file_offsets[3]: -8; allowed: 0 or more");
+        assert_eq!(agreed.clone().of_rank(5), agreed);
+        let named = Error::argument("path", "rank 2 opens a, rank 0 b", "the same on all ranks").about(About::Terms);
+        assert_eq!(named.clone().of_rank(2), named);
+        assert!(Error::hint("cb_nodes", 0, "1 or more").of_rank(1).to_string().starts_with("rank 1: hint cb_nodes: "));
+    }
+
+    #[test]
+    fn an_operation_without_an_offset_prints_none() {
+        let of = |offset: Option<u64>| {
+            let cause = std::io::Error::from_raw_os_error(libc::ENOENT);
+            Error::io(3, "open", "a".as_ref(), offset, &cause).to_string()
+        };
+        assert_eq!(of(None), "rank 3: open of a failed: No such file or directory (os error 2)");
+        assert_eq!(of(Some(0)), "rank 3: open of a failed at offset 0: No such file or directory (os error 2)");
+    }
 }

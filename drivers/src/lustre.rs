@@ -138,12 +138,12 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
     let there_already = |cause: &io::Error| cause.kind() == io::ErrorKind::AlreadyExists;
     let file = match files.create_without_stripes(path) {
         Err(cause) if there_already(&cause) => return Ok(()),
-        made => made.map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
+        made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
     };
     match file.set_stripes(&request) {
         // Another process has opened the file since, which gave it stripes.
         Err(cause) if there_already(&cause) => Ok(()),
-        striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, 0, &cause)),
+        striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, None, &cause)),
     }
 }
 

@@ -140,7 +140,7 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
         }
         return Err(error);
     }
-    files.create(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))
+    files.create(path).map_err(|cause| Error::io(0, "open", path, None, &cause))
 }
 
 /// Makes a file with the hinted layout, if the file system that it is to be on has layouts, one is hinted, and no file is there;

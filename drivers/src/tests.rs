@@ -71,7 +71,7 @@ fn defaults_where_nothing_is_hinted_or_told() {
 fn a_path_that_cannot_be_opened_is_named() {
     for (path, wanted) in [("/nowhere/file", IoClass::NoSuchFile), ("/", IoClass::BadFile)] {
         match create(&SystemFiles, Path::new(path), &DriverHints::default()).err().unwrap() {
-            Error::Io { rank: 0, operation, path: named, offset: 0, class, .. } => {
+            Error::Io { rank: 0, operation, path: named, offset: None, class, .. } => {
                 assert_eq!((operation.as_str(), named.as_str(), class), ("open", path, wanted));
             }
             other => panic!("{other}"),

@@ -24,10 +24,12 @@ pub fn check(bytes: &[u8]) {
 
 pub fn seeds() -> Vec<Vec<u8>> {
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // Nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; the data comes along, or not; one
+    // Rank 2 writes; nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; the data comes along, or not; one
     // range; a cover that is not known; a block of rank 2 with two extents.
     let amount = [100, 220, 20, 2, 2, 2];
-    let facts = |along| [&[0, 0][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0, along]].concat();
+    // The kind in the upper bits of both halves; the rank, and what is left to the highest one.
+    let write = (1 << 28 | 2) << 32 | (1 << 28 | ((1 << 28) - 1 - 2));
+    let facts = |along| [&[write, 0, 0][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0, along]].concat();
     let head = |along| [words(&facts(along)), words(&[1, 100, 220]), vec![1, 0]].concat();
     let small = [head(1), words(&[2, 2, 100, 10, 210, 10]), vec![7; 20]].concat();
     let large = head(0);

@@ -155,17 +155,21 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
     }
 }
 
-/// Gives every rank the error of `root`; `error` is ignored on the other ranks. Collective. Costs a broadcast.
+/// Gives every rank the error of `root`, which names `root` if there are several ranks; `error` is ignored on the other ranks.
+/// Collective. Costs a broadcast.
 ///
 /// # Errors
 /// Those of the fabric.
 pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
     let internal = |what: String| Error::Internal { rank: root, what };
+    if root >= endpoint.ranks() {
+        return Err(internal("a rank that is not there reported an error".to_string()));
+    }
     let text = serde_json::to_vec(&error).unwrap_or_default();
     let text = broadcast(endpoint, root, &text).await?;
     let received: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
     let error = match received {
-        Ok(Some(error)) => error,
+        Ok(Some(error)) => error.told_by(root, endpoint.ranks()),
         Ok(None) => internal("a rank reported an error but sent none".to_string()),
         Err(cause) => internal(format!("an error could not be decoded: {cause}")),
     };

@@ -2,7 +2,7 @@
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | what a rank brings: its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
+//! | facts | what a rank brings: which call it is in, its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
 //! | agreement | the facts of all ranks, merged | `agreement/meeting.rs` in shared memory, `agreement/sweep.rs` over hosts |
 //! | choice | the way of the bytes, the same on all ranks, and why | `policy/paths.rs` |
 //! | plan | who sends what to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
@@ -12,7 +12,6 @@
 //! The public calls on a file are in `api`.
 
 use crate::access::{BufferLayout, Extents, Source};
-use crate::collectives::broadcast_error;
 use crate::engine::agreement::finish::finish_call;
 use crate::engine::agreement::meeting::windows;
 use crate::engine::agreement::truly_disjoint;
@@ -60,16 +59,13 @@ impl File {
     /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Collective.
     ///
     /// # Errors
-    /// The error of the lowest rank that has one, on every rank; those of the fabric.
+    /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
     pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
 
-        let name = self.called.unwrap_or(match direction {
-            Direction::Write => "a collective write",
-            Direction::Read => "a collective read",
-        });
+        let name = self.name(direction.into());
         let checked = match self.setup.hosts_cache_apart {
-            true => Box::pin(self.meet_other_hosts(direction, name)).await?.and(checked),
+            true => Box::pin(self.meet_other_hosts(direction)).await?.and(checked),
             false => checked,
         };
 
@@ -101,8 +97,8 @@ impl File {
         };
         self.patience.end();
         let (mut agreed, error) = came?;
-        if let Some(failed) = agreed.failed {
-            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
+        if let Some(fault) = agreed.failed {
+            return Err(Box::pin(self.agreed_error(fault, error, name)).await?);
         }
         let rules = self.setup.rules(direction);
         if rules.must_look(&agreed) {

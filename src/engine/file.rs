@@ -49,12 +49,26 @@ pub struct File {
     pub(in crate::engine) patience: Arc<Patience>,
     /// What the caller says of others that may write the file meanwhile ([`File::set_sole_writer`]); none if it says nothing.
     pub(in crate::engine) sole_writer: Option<bool>,
-    /// What the caller calls the next calls, if it has its own names for them.
+    /// Name of the next calls in messages, if the caller has its own (for example the MPI function).
     pub(in crate::engine) called: Option<&'static str>,
-    /// Set while an operation runs; still set if one was dropped in the middle.
-    pub(in crate::engine) busy: bool,
+    /// Whether calls can be made on it.
+    pub(in crate::engine) state: FileState,
     /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
     pub(in crate::engine) returns_at_end: bool,
+}
+
+/// Whether calls can be made on a file. It can always be closed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FileState {
+    /// They can.
+    #[default]
+    Ready,
+    /// An operation runs; or one was dropped in the middle.
+    Running,
+    /// A call failed with an error that other ranks do not know.
+    Failed,
+    /// This rank has closed the file while others were in other calls.
+    ClosedBy(Rank),
 }
 
 /// What this rank knows of its handle, where hosts cache by themselves.
@@ -85,7 +99,7 @@ impl File {
         let known = (shared.clone(), Some(endpoint.waiting().clone()));
         let patience = Patience::new(&setup.path, endpoint.rank(), seconds, known);
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, reads_disjoint, busy, returns_at_end) = Default::default();
+        let (fan_in, may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
         Self {
             endpoint,
@@ -104,12 +118,13 @@ impl File {
             patience,
             sole_writer: None,
             called: None,
-            busy,
+            state,
             returns_at_end,
         }
     }
 
-    /// What the caller calls the next collective calls, in a line that says that a rank waits ([`Patience`]). Local.
+    /// Sets the name of the next collective calls, in a line that says that a rank waits ([`Patience`]) and in the error of ranks that
+    /// are in different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);
     }
@@ -127,26 +142,33 @@ impl File {
         self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
 
-    /// Checks that no operation was dropped before its end: its messages may still be in flight.
+    /// Checks that calls can be made: no operation was dropped before its end, whose messages may still be in flight, and no rank
+    /// has closed the file.
     pub(in crate::engine) fn usable(&self) -> Result<()> {
-        if self.busy {
-            let allowed = "only to close it, which gives no endpoint back";
-            return Err(Error::argument("file", "an operation on it was dropped in the middle", allowed));
-        }
-        Ok(())
+        let why = match self.state {
+            FileState::Ready => return Ok(()),
+            FileState::Running => "an operation on it was dropped in the middle".to_string(),
+            FileState::Failed => "a call on it failed before its end, as its error said".to_string(),
+            FileState::ClosedBy(rank) => format!("rank {rank} has closed it while others were in other calls"),
+        };
+        Err(Error::argument("file", why, "only to close it, which gives no endpoint back"))
     }
 
     /// Begins a call.
     pub(in crate::engine) fn begin(&mut self) -> Result<()> {
         self.usable()?;
-        self.busy = true;
+        self.state = FileState::Running;
         Ok(())
     }
 
     /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
     pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
         let failure = self.endpoint.waiting().failure();
-        self.busy = outcome.as_ref().is_err_and(|error| failure.is_unagreed(error));
+        self.state = match self.state {
+            closed @ FileState::ClosedBy(_) => closed,
+            _ if outcome.as_ref().is_err_and(|error| failure.is_unagreed(error)) => FileState::Failed,
+            _ => FileState::Ready,
+        };
     }
 
     /// Ends an exchange: waits for the worker and adds up the counts.
@@ -199,7 +221,7 @@ impl File {
             return Ok(storage.clone());
         }
         let Setup { path, mode, .. } = &self.setup;
-        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        let failure = |cause| Failure { operation: "open", offset: None, cause };
         let open = || {
             let file = self.files.open(path, *mode).map_err(failure)?;
             if self.setup.hosts_cache_apart {
@@ -207,7 +229,7 @@ impl File {
             }
             self.setup.is_the_same(file)
         };
-        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let opened = guarded("open", None, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
         let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
@@ -234,7 +256,8 @@ impl File {
     pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         let waker = self.endpoint.waiting().waker();
-        let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
+        let start =
+            |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
         let worker = self.storage().and_then(start);
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }

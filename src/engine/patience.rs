@@ -347,14 +347,14 @@ struct Voice(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::Uni
 impl Voice {
     /// None if another rank of this host has it.
     fn of_host(path: &Path, call: &str) -> Option<Self> {
-        use std::hash::{DefaultHasher, Hash, Hasher};
         use std::os::linux::net::SocketAddrExt;
+        use std::os::unix::ffi::OsStrExt;
         use std::os::unix::net::{SocketAddr, UnixDatagram};
-        let mut hasher = DefaultHasher::new();
         // A name that is not whole may be that of another file in another job.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        (path, call, nix::unistd::getuid().as_raw()).hash(&mut hasher);
-        let name = format!("tributary-patience-{:x}", hasher.finish());
+        let user = nix::unistd::getuid().as_raw().to_le_bytes();
+        let label = tributary_base::fingerprint([path.as_os_str().as_bytes(), call.as_bytes(), &user]);
+        let name = format!("tributary-patience-{label:x}");
         match SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name)) {
             Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => None,
             // Where the system has no such names, every rank speaks.

@@ -145,7 +145,7 @@ impl File {
             rank: self.endpoint.rank(),
             operation: format!("{what} {name} memory"),
             path: self.setup.path.display().to_string(),
-            offset: 0,
+            offset: None,
             class: IoClass::Other,
             cause,
         }

@@ -16,16 +16,15 @@
 
 use std::sync::Arc;
 
-use crate::collectives::allreduce;
 use crate::drivers::{Mode, Storage};
 use crate::engine::direction::Direction;
+use crate::engine::facts::Amount;
 use crate::engine::file::File;
 use crate::engine::setup::Setup;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::Result;
 use crate::hints::Switch;
-use crate::schedule::ReduceOp;
 
 impl Setup {
     /// Lets other hosts see what was written through this handle. Local.
@@ -36,23 +35,19 @@ impl Setup {
         if !self.hosts_cache_apart {
             return Ok(());
         }
-        let failure = |cause| Failure { operation: "close", offset: 0, cause };
-        guarded("close", 0, || storage.settle().map_err(failure))
+        let failure = |cause| Failure { operation: "close", offset: None, cause };
+        guarded("close", None, || storage.settle().map_err(failure))
     }
 }
 
 impl File {
-    /// Where hosts cache by themselves, begins a collective call, which a waiting line calls `name`: passes on what this rank has written by itself, and for a call
+    /// Where hosts cache by themselves, begins a collective call, of this direction: passes on what this rank has written by itself, and for a call
     /// that reads opens the file anew once all ranks have. The inner outcome is that of this rank. Collective: a call that reads
-    /// costs an allreduce, 2 ceil(log2 p) t_s.
+    /// costs an agreement, which begins as every first one does: ranks in different calls find out here.
     ///
     /// # Errors
-    /// Those of the fabric; the inner ones are those of [`Setup::pass_on`].
-    pub(in crate::engine) async fn meet_other_hosts(
-        &mut self,
-        direction: Direction,
-        name: &'static str,
-    ) -> Result<Result<()>> {
+    /// Ranks are in different calls; those of the fabric. The inner ones are those of [`Setup::pass_on`].
+    pub(in crate::engine) async fn meet_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
         if self.setup.mode == Mode::Read {
             return Ok(Ok(()));
         }
@@ -60,10 +55,7 @@ impl File {
         let passed = if ahead { self.pass_on() } else { Ok(()) };
         // A write that fills holes reads them.
         if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
-            self.patience.begin_in(self.endpoint.waiting(), name);
-            let all_have = allreduce(&mut self.endpoint, &[ReduceOp::Max], &mut [0]).await;
-            self.patience.end();
-            all_have?;
+            self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
             self.open_anew();
         }
         self.handle.is_behind = true;

@@ -191,7 +191,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 /// Adds the source to the error of a hint.
 pub(super) fn located(error: Error, source: &Source) -> Error {
     match error {
-        Error::Hint { key, value, allowed } => Error::hint(format!("{key} of {source}"), value, allowed),
+        Error::Hint { key, value, allowed, .. } => Error::hint(format!("{key} of {source}"), value, allowed),
         other => other,
     }
 }

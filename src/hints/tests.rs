@@ -60,7 +60,7 @@ fn every_key_takes_what_it_allows_and_refuses_the_rest() {
             let mut hints = default.clone();
             let error = hints.set(key, value).unwrap_err();
             assert!(
-                matches!(&error, Error::Hint { key: k, value: v, allowed } if k == key && v == value && !allowed.is_empty()),
+                matches!(&error, Error::Hint { key: k, value: v, allowed, .. } if k == key && v == value && !allowed.is_empty()),
                 "{error}"
             );
             assert_eq!(hints, default);

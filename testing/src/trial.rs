@@ -23,8 +23,8 @@ const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node
 /// The offset that the error must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// 0: the error concerns no offset.
-    Zero,
+    /// None: the operation has no offset.
+    Absent,
     /// The offset of the fault; everything before it is written.
     AtFault,
     /// The offset of the failed call.
@@ -172,10 +172,10 @@ fn check_error(
     assert!(cause.contains(expected.cause), "{what}: {error} does not say `{}`", expected.cause);
     let Some((at, failed)) = fault else { return };
     let fits = match expected.offset {
-        Offset::Zero => *offset == 0,
-        Offset::AtFault => *offset == at && failed == Some(at),
-        Offset::OfCall => Some(*offset) == failed,
-        Offset::OfWindow => *offset <= at && at < *offset + 3 * 1024 && failed == Some(at),
+        Offset::Absent => offset.is_none(),
+        Offset::AtFault => *offset == Some(at) && failed == Some(at),
+        Offset::OfCall => *offset == failed,
+        Offset::OfWindow => offset.is_some_and(|start| start <= at && at < start + 3 * 1024) && failed == Some(at),
     };
     assert!(fits, "{what}: {error}; the fault is at {at}, the call failed at {failed:?}");
 }
@@ -201,7 +201,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
         let error = same_error(file.endpoint(), outcome, name);
         let (written, failed) = storage.take();
         let Error::Io { rank: culprit, class: IoClass::NoSpace, offset, .. } = error else { panic!("{name}: {error}") };
-        assert!(rank != culprit || failed == Some(offset), "{name}: {offset} and {failed:?}");
+        assert!(rank != culprit || failed == offset, "{name}: {offset:?} and {failed:?}");
         assert!(rank >= culprit || failed.is_none(), "{name}: rank {rank} failed, too, and is lower");
         pattern.check(&path, &written, 1, name);
         if rank == 0 {

@@ -82,7 +82,7 @@ fn a_buffer_that_is_too_small_on_one_rank() {
         let mut buffer = vec![0; if rank == 3 { 99 } else { 100 }];
         let outcome = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer);
         let error = same_error(file.endpoint(), outcome, "small");
-        assert_eq!(error.to_string(), "buffer: 99 bytes; allowed: 100 or more");
+        assert_eq!(error.to_string(), "rank 3: buffer: 99 bytes; allowed: 100 or more");
         read(&mut file, "after it").unwrap();
         file.close().unwrap();
     });

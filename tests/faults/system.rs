@@ -26,7 +26,7 @@ fn opening(test: &str, path: &Path, mode: Mode) -> Error {
 fn assert_open_fails(test: &str, path: &Path, expected: IoClass) {
     for mode in [Mode::Create, Mode::Update] {
         let error = opening(test, path, mode);
-        let Error::Io { rank: 0, path: named, offset: 0, class, cause, .. } = &error else { panic!("{error}") };
+        let Error::Io { rank: 0, path: named, offset: None, class, cause, .. } = &error else { panic!("{error}") };
         assert_eq!((named.as_str(), *class), (path.to_str().unwrap(), expected), "{error}");
         assert!(!cause.is_empty());
     }
@@ -93,7 +93,7 @@ fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Faul
     });
     let error = outcomes[0].clone().unwrap_err();
     assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Err(&error)), "{fault:?}: {outcomes:?}");
-    let Error::Io { rank: 0, operation, offset: 0, class, cause, .. } = &error else { panic!("{error}") };
+    let Error::Io { rank: 0, operation, offset: None, class, cause, .. } = &error else { panic!("{error}") };
     let (expected, says) = match fault {
         Fault::Create(_) => (IoClass::Quota, "quota"),
         _ => (IoClass::Other, PANIC),
@@ -145,7 +145,7 @@ fn a_device_without_space() {
                 let lowest = file.aggregators()[0];
                 let outcome = Interleaved::full(RANKS, 24, 150).write(&mut file, 1);
                 let error = same_error(file.endpoint(), outcome, name);
-                let Error::Io { rank, class: IoClass::NoSpace, offset: 0, .. } = error else { panic!("{error}") };
+                let Error::Io { rank, class: IoClass::NoSpace, offset: Some(0), .. } = error else { panic!("{error}") };
                 assert_eq!(rank, lowest);
                 endpoint = file.close().unwrap();
             }

@@ -96,7 +96,7 @@ fn a_file_that_does_not_open_and_a_writer_that_panics() {
             operation: "open",
             class: IoClass::Access,
             cause: "denied",
-            offset: Offset::Zero,
+            offset: Offset::Absent,
         };
         let endpoint = with_all_settings(Endpoint::new(Box::new(endpoint)), &expected, &|storage, at| {
             storage.set(at.map_or(Fault::None, |_| Fault::Open(libc::EACCES)));

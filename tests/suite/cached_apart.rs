@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::drivers::{FileSystem, OpenStorage, Storage};
+use tributary::engine::Direction;
 use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 6;
@@ -281,4 +282,42 @@ fn bytes_are_right_where_hosts_cache_by_themselves() {
 fn they_are_wrong_if_that_is_not_known() {
     let _watchdog = Watchdog::new("hosts that are taken for coherent", 120);
     assert!(wrong_on(EXT4, 2, WAYS[1], 0..6) > 0);
+}
+
+/// A read begins with an agreement of its own here, a write does not: ranks in different calls find out all the same.
+#[test]
+fn ranks_in_different_calls_find_out() {
+    let _watchdog = Watchdog::new("different calls on hosts that cache by themselves", 120);
+    for (ways, ranks_per_host) in WAYS.into_iter().flat_map(|ways| [1, 2, 6].map(|ranks| (ways, ranks))) {
+        let server = Server::default();
+        let client = Client { server: server.clone(), cache: Arc::default(), magic: NFS };
+        let memory = format!("trib_shared_memory=enable;trib_ranks_per_node={ranks_per_host};{ways}");
+        let hints = Hints::parse(if ranks_per_host == 1 { ways } else { &memory }).unwrap();
+        threads::run(RANKS, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank();
+            let mut file =
+                File::open_on(endpoint, "cells", Mode::Create, hints.clone(), Arc::new(client.clone())).unwrap();
+            let own = Extents::contiguous(rank as u64 * CELL, CELL).unwrap();
+            let mut bytes = vec![7; CELL as usize];
+            for odd in [0, 1, RANKS - 1] {
+                let outcome = match rank == odd {
+                    true => file.read_all(&own, &BufferLayout::Contiguous, &mut bytes).map(drop),
+                    false => file.write_all(&own, &BufferLayout::Contiguous, &bytes).map(drop),
+                };
+                let text = outcome.unwrap_err().to_string();
+                assert!(text.contains(&format!("rank {} is in a collective ", odd.max(1))), "{text}");
+                file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
+            }
+            // A refusal knows its direction.
+            let error = Error::argument("count", -1, "0 or more");
+            let refused = match rank {
+                2 => file.refuse(Direction::Read, error.clone()),
+                _ => file.read_all(&own, &BufferLayout::Contiguous, &mut bytes).unwrap_err(),
+            };
+            assert_eq!(refused, error.of_rank(2));
+            file.close().unwrap();
+        })
+        .unwrap();
+    }
 }

@@ -50,7 +50,7 @@ fn write_steps(path: &Path, hints: &Hints) {
         file.read_all(&first, &BufferLayout::Contiguous, &mut back)?;
         assert!(back.iter().all(|byte| *byte == rank as u8 + 1));
         if rank == 2 {
-            file.refuse(Error::argument("step", "bad", "good"));
+            file.refuse(Direction::Write, Error::argument("step", "bad", "good"));
         } else {
             assert!(file.write_all(&Extents::empty(), &BufferLayout::Contiguous, &[]).is_err());
         }

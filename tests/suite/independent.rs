@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
+use tributary::engine::Direction;
 use tributary::error::About;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
@@ -102,7 +103,7 @@ fn bad_arguments_are_refused() {
         }
         assert!(file.set_len(far + 1).unwrap_err().to_string().contains("2^63 - 1"));
         let error = file.set_len(if rank == 2 { 10 } else { 20 }).unwrap_err();
-        let due = Error::argument("length of the file", "ranks gave 10 and 20", "the same on all ranks");
+        let due = Error::argument("length of the file", "10 on rank 2, 20 on rank 0", "the same on all ranks");
         assert_eq!(error, due.about(About::FileSize));
         assert_eq!(file.size().unwrap(), 0);
         file.close().unwrap();
@@ -136,14 +137,16 @@ fn failing_storage() {
         let place = 100 * rank as u64;
         let faulty = |fault| storage.set(if rank == 0 { fault } else { Fault::None });
         let expect = |outcome: Result<u64, Error>, offset: u64, class: IoClass| match (rank, outcome) {
-            (0, Err(Error::Io { rank: 0, offset: at, class: found, .. })) => assert_eq!((at, found), (offset, class)),
+            (0, Err(Error::Io { rank: 0, offset: at, class: found, .. })) => {
+                assert_eq!((at, found), (Some(offset), class))
+            }
             (1.., Ok(100)) => {}
             (_, other) => panic!("rank {rank}: {other:?}"),
         };
         faulty(Fault::Write(40, libc::ENOSPC));
         expect(file.write_at(place, &[1; 100]), 40, IoClass::NoSpace);
         let error = file.set_len(500).unwrap_err();
-        assert!(matches!(&error, Error::Io { rank: 0, offset: 500, operation, .. } if operation == "truncate"));
+        assert!(matches!(&error, Error::Io { rank: 0, offset: None, operation, .. } if operation == "truncate"));
         assert_eq!(class_of(&error), IoClass::NoSpace);
 
         faulty(Fault::Read(50, libc::EIO));
@@ -182,12 +185,12 @@ fn a_refusal_that_is_tested() {
         let (extents, buffer) = pattern.part(rank, 1);
         let told = Error::argument("count", -1, "0 or more");
         let mut operation = match rank {
-            2 => file.start_refuse(told.clone()),
+            2 => file.start_refuse(Direction::Write, told.clone()),
             _ => file.start_write_all(&extents, &LAYOUT, &buffer),
         };
         let outcome = std::iter::repeat_with(|| operation.test()).find_map(|outcome| outcome);
         drop(operation);
-        assert_eq!(outcome, Some(Err(told)));
+        assert_eq!(outcome, Some(Err(told.of_rank(2))));
         pattern.write(&mut file, 1).unwrap();
         file.close().unwrap();
     });

@@ -16,6 +16,7 @@ mod layers;
 mod links;
 mod machine_file;
 mod memory_gaps;
+mod mixed_calls;
 mod moved_plans;
 mod not_shared;
 mod operations;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tributary::engine::Operation;
+use tributary::engine::{Direction, Operation};
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS, hints};
@@ -176,10 +176,11 @@ fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
         let mut buffer = vec![rank as u8; 300];
         for refusing in [vec![3], vec![6, 5], (0..RANKS).collect()] {
             let first = *refusing.iter().min().unwrap();
-            let told = Error::argument("count", format!("-{first}"), "0 or more");
+            let refused = |rank: usize| Error::argument("count", format!("-{rank}"), "0 or more");
+            let told = refused(first).of_rank(first);
             for reads in [false, true] {
                 let error = match (refusing.contains(&rank), reads) {
-                    (true, _) => file.refuse(Error::argument("count", format!("-{rank}"), "0 or more")),
+                    (true, _) => file.refuse(if reads { Direction::Read } else { Direction::Write }, refused(rank)),
                     (false, false) => file.write_all(&own, &BufferLayout::Contiguous, &buffer).unwrap_err(),
                     (false, true) => file.read_all(&own, &BufferLayout::Contiguous, &mut buffer).unwrap_err(),
                 };

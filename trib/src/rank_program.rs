@@ -228,7 +228,7 @@ fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, 
     const DIFFERENCE: u32 = 0;
     match file.agree(wrong.map_or(Ok(()), |found| Err(Error::refused(DIFFERENCE, found)))) {
         Ok(()) => Ok(Ok(())),
-        Err(Error::Refused { reason: DIFFERENCE, why }) => Ok(Err(why)),
+        Err(Error::Refused { reason: DIFFERENCE, why, .. }) => Ok(Err(why)),
         Err(error) => Err(error),
     }
 }

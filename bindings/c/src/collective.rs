@@ -44,7 +44,7 @@ pub unsafe extern "C" fn trib_write_all(
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
         let access = || of_lists(in_file, in_memory, buffer.cast_mut());
-        run(file, Direction::Write, access, bytes)
+        run("trib_write_all", file, Direction::Write, access, bytes)
     })
 }
 
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn trib_read_all(
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
         let access = || of_lists(in_file, in_memory, buffer);
-        run(file, Direction::Read, access, bytes)
+        run("trib_read_all", file, Direction::Read, access, bytes)
     })
 }
 
@@ -88,7 +88,13 @@ pub unsafe extern "C" fn trib_write_all_extents(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, a buffer as long as they say.
     guarded(|| unsafe {
-        run(file, Direction::Write, || of_extents(file_extents, memory_extents, buffer.cast_mut()), bytes)
+        run(
+            "trib_write_all_extents",
+            file,
+            Direction::Write,
+            || of_extents(file_extents, memory_extents, buffer.cast_mut()),
+            bytes,
+        )
     })
 }
 
@@ -103,7 +109,9 @@ pub unsafe extern "C" fn trib_read_all_extents(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: as above.
-    guarded(|| unsafe { run(file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes) })
+    guarded(|| unsafe {
+        run("trib_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes)
+    })
 }
 
 /// The access that two lists describe.
@@ -132,11 +140,12 @@ pub(super) unsafe fn of_extents(
     access(file, layout, buffer.cast())
 }
 
-/// Starts a call; a rank with bad arguments takes part with its error.
+/// Starts a call, which `function` does; a rank with bad arguments takes part with its error.
 ///
 /// # Safety
 /// `file` is null or open; the memory of the access is the caller's until the call has ended.
 pub(super) unsafe fn start<'a>(
+    function: &'static str,
     file: *mut trib_file,
     direction: Direction,
     access: impl FnOnce() -> Result<Access>,
@@ -150,11 +159,12 @@ pub(super) unsafe fn start<'a>(
         access => access,
     };
     // SAFETY: the caller's promise.
-    unsafe { file.busy.start(direction, access)? };
+    unsafe { file.busy.start(function, direction, access)? };
     Ok(file)
 }
 
 unsafe fn run(
+    function: &'static str,
     file: *mut trib_file,
     direction: Direction,
     access: impl FnOnce() -> Result<Access>,
@@ -163,7 +173,7 @@ unsafe fn run(
     // SAFETY: the caller's promises; the call has ended when this returns.
     unsafe {
         put(bytes, 0);
-        let file = start(file, direction, access)?;
+        let file = start(function, file, direction, access)?;
         let outcome = file.busy.wait();
         put(bytes, file.note(outcome)? as i64);
     }

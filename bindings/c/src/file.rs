@@ -10,6 +10,7 @@ use tributary::fabric::mpi::MPI_Comm;
 use tributary::hints::{Environment, FileHints};
 use tributary::{CallReport, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
+use tributary_bindings::handles::Handles;
 use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
 
@@ -51,13 +52,30 @@ impl trib_file {
     }
 }
 
+static OPEN: Handles = Handles::new("file", "a file from trib_open");
+
 /// The file of a handle.
 ///
+/// # Errors
+/// The handle is NULL, closed, or none.
+///
 /// # Safety
-/// `file` is null, or from `trib_open` and not closed. Nothing else uses it during the lifetime of the result.
+/// Nothing else uses it during the lifetime of the result.
 pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_file> {
+    OPEN.check(file.addr())?;
+    // SAFETY: from `trib_open`, and not closed; the caller's promise.
+    Ok(unsafe { &mut *file })
+}
+
+/// The engine's file, for a collective call that `function` does.
+///
+/// # Safety
+/// As [`opened`].
+unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result<&'a mut File> {
     // SAFETY: the caller's promise.
-    unsafe { file.as_mut() }.ok_or_else(|| Error::argument("file", "NULL", "a file from trib_open"))
+    let engine = unsafe { opened(file)? }.busy.file()?;
+    engine.call_them(function);
+    Ok(engine)
 }
 
 /// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated. Path,
@@ -84,7 +102,9 @@ pub unsafe extern "C" fn trib_open(
             file.write(std::ptr::null_mut());
         }
         let opened = open(comm, || arguments(path, mode, hints, file.is_null()))?;
-        file.write(Box::into_raw(Box::new(opened)));
+        let opened = Box::into_raw(Box::new(opened));
+        OPEN.add(opened.addr());
+        file.write(opened);
         Ok(())
     })
 }
@@ -163,7 +183,8 @@ pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
         if place.is_null() {
             return Ok(());
         }
-        (**place).busy.file()?;
+        engine_for(*place, "trib_close")?;
+        OPEN.remove((*place).addr())?;
         let trib_file { busy, .. } = *Box::from_raw(std::mem::take(place));
         busy.into_file().close().map(|_| ())
     })
@@ -173,7 +194,7 @@ pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { opened(file)?.busy.file()?.sync() })
+    guarded(|| unsafe { engine_for(file, "trib_sync")?.sync() })
 }
 
 /// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
@@ -182,10 +203,9 @@ pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
 pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
-        let file = opened(file)?.busy.file()?;
+        let file = engine_for(file, "trib_set_size")?;
         let checked = u64::try_from(size).map_err(|_| Error::argument("size", size, "0 or more"));
-        let size = file.agree(checked)?;
-        file.set_len(size)
+        file.set_len_after(checked)
     })
 }
 

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn trib_start_write_all(
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
         let access = || of_lists(in_file, in_memory, buffer.cast_mut());
-        start(file, Direction::Write, access).map(|_| ())
+        start("trib_start_write_all", file, Direction::Write, access).map(|_| ())
     })
 }
 
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn trib_start_read_all(
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
         let access = || of_lists(in_file, in_memory, buffer);
-        start(file, Direction::Read, access).map(|_| ())
+        start("trib_start_read_all", file, Direction::Read, access).map(|_| ())
     })
 }
 
@@ -71,7 +71,10 @@ pub unsafe extern "C" fn trib_start_write_all_extents(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, and memory as the text above says.
     guarded(|| unsafe {
-        start(file, Direction::Write, || of_extents(file_extents, memory_extents, buffer.cast_mut())).map(|_| ())
+        start("trib_start_write_all_extents", file, Direction::Write, || {
+            of_extents(file_extents, memory_extents, buffer.cast_mut())
+        })
+        .map(|_| ())
     })
 }
 
@@ -84,7 +87,10 @@ pub unsafe extern "C" fn trib_start_read_all_extents(
     buffer: *mut c_void,
 ) -> trib_status {
     // SAFETY: as above.
-    guarded(|| unsafe { start(file, Direction::Read, || of_extents(file_extents, memory_extents, buffer)).map(|_| ()) })
+    guarded(|| unsafe {
+        start("trib_start_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer))
+            .map(|_| ())
+    })
 }
 
 /// Advances the operation in flight as far as possible without waiting. Sets `*done` to 1 if the operation has ended, with

@@ -82,7 +82,7 @@ impl Busy {
         self.file.into_inner()
     }
 
-    /// Starts a collective write or read. With an error in place of an access, this rank takes part all the same, and the
+    /// Starts a collective write or read, which `function` does. With an error in place of an access, this rank takes part all the same, and the
     /// operation fails on all ranks. Collective.
     ///
     /// # Errors
@@ -91,13 +91,13 @@ impl Busy {
     /// # Safety
     /// Where the layout says, the memory must be valid for reads (a write) or for writes and otherwise untouched (a read),
     /// until the operation has ended or `self` is dropped.
-    pub unsafe fn start(&mut self, direction: Direction, access: Result<Access>) -> Result<()> {
-        self.file()?;
+    pub unsafe fn start(&mut self, function: &'static str, direction: Direction, access: Result<Access>) -> Result<()> {
+        self.file()?.call_them(function);
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
         // fields, and `into_file`), and until it goes `file` gives the file to nobody.
         let file: &'static mut File = unsafe { &mut *self.file.0.as_ptr() };
         let (operation, access) = match access {
-            Err(error) => (Started::Refusal(file.start_refuse(error)), None),
+            Err(error) => (Started::Refusal(file.start_refuse(direction, error)), None),
             Ok(access) => {
                 let access = Fixed::new(access);
                 // SAFETY: it stays where it is until `Running` is gone, whose first field is the operation; nobody else

@@ -98,6 +98,13 @@ fn bad_input_is_refused_alike_on_all_ranks() {
 }
 
 #[test]
+fn ranks_in_different_calls_get_one_error() {
+    for hints in ["", "trib_shared_memory=enable;trib_ranks_per_node=2", "trib_shared_memory=disable"] {
+        on_all_worlds("tests/programs/mixed_calls.c", Link::Shared, &[("TRIB_HINTS", hints)], "all well");
+    }
+}
+
+#[test]
 fn a_file_size_limit_on_one_rank() {
     on_all_worlds("tests/programs/size_limit.c", Link::Shared, &[], "all well");
 }

@@ -37,7 +37,7 @@ fn an_operation_goes_on_while_its_owner_moves() {
         let mut read = vec![0; 300];
         for (direction, buffer) in [(Direction::Write, &mut written), (Direction::Read, &mut read)] {
             // SAFETY: both buffers outlive the operation, and are not touched before it has ended.
-            unsafe { busy.start(direction, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+            unsafe { busy.start("a test", direction, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
             assert!(busy.file().err().is_some_and(|error| error.to_string().contains("in flight")));
             let mut homes = Vec::with_capacity(1);
             let outcome = loop {
@@ -67,7 +67,7 @@ fn an_owner_dropped_during_its_operation() {
         let mut busy = open(second, directory);
         let mut buffer = vec![7; 300];
         // SAFETY: the buffer outlives the operation.
-        unsafe { busy.start(Direction::Write, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+        unsafe { busy.start("a test", Direction::Write, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
         if rank % 2 == 1 {
             drop(busy);
         } else {
@@ -79,8 +79,8 @@ fn an_owner_dropped_during_its_operation() {
         let bad = Error::argument("count", -1, "0 or more");
         let own = if rank == 2 { Err(bad.clone()) } else { Ok(access(rank, buffer.as_mut_ptr())) };
         // SAFETY: as above.
-        unsafe { busy.start(Direction::Write, own).unwrap() };
-        assert_eq!(busy.wait().err(), Some(bad));
+        unsafe { busy.start("a test", Direction::Write, own).unwrap() };
+        assert_eq!(busy.wait().err(), Some(bad.of_rank(2)));
         busy.into_file().close().unwrap();
     });
 }

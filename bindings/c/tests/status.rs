@@ -14,7 +14,7 @@ fn last() -> String {
 
 fn io(class: IoClass) -> Error {
     let (operation, path, cause) = ("write".to_string(), "file".to_string(), format!("{class:?}"));
-    Error::Io { rank: 3, operation, path, offset: 7, class, cause }
+    Error::Io { rank: 3, operation, path, offset: Some(7), class, cause }
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
         rank: file.endpoint().rank(),
         operation: "write".to_string(),
         path: path.display().to_string(),
-        offset: 0,
+        offset: None,
         class: IoClass::ReadOnly,
         cause: format!("it was opened with {with}"),
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
+//! | `handles` | which handles of files are open |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
 //! | `communicator` | whether a communicator has all ranks of the program |
 //! | `guard` | no panic reaches C |
@@ -12,6 +13,7 @@
 pub mod access;
 pub mod communicator;
 pub mod guard;
+pub mod handles;
 pub mod hints;
 pub mod info;
 pub mod list;

@@ -57,7 +57,7 @@ impl Access {
     /// # Errors
     /// Those of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
-        let failed = |cause| Err(Error::io(0, "open", path, 0, &cause));
+        let failed = |cause| Err(Error::io(0, "open", path, None, &cause));
         match std::fs::metadata(path) {
             Ok(_) if self.create && self.exclusive => failed(std::io::Error::from_raw_os_error(libc::EEXIST)),
             Ok(found) if found.is_dir() => failed(std::io::Error::from_raw_os_error(libc::EISDIR)),

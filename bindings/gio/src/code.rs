@@ -45,7 +45,7 @@ pub fn of(error: &Error) -> c_int {
         Error::Argument { about, .. } => match about {
             About::Path => EBAD_FILE,
             About::AccessMode => EMULTIDEFINE_AMODE,
-            About::FileSize | About::Terms => EMULTIDEFINE_FNC_ARGS,
+            About::FileSize | About::Terms | About::Call => EMULTIDEFINE_FNC_ARGS,
             About::ListOrder => EFILEVIEW,
             About::ListLength => ENEGATIVECNT,
             About::Count | About::Datatype | About::DeviceMemory | About::Other => EINVAL,
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn system_errors_have_the_codes_that_gio_gives_them() {
-        let of_errno = |errno| of(&Error::io(0, "open", Path::new("f"), 0, &std::io::Error::from_raw_os_error(errno)));
+        let of_errno =
+            |errno| of(&Error::io(0, "open", Path::new("f"), None, &std::io::Error::from_raw_os_error(errno)));
         let pairs = [
             (libc::EACCES, EACCESS),
             (libc::ENOSPC, ENO_SPACE),

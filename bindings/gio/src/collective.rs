@@ -24,7 +24,7 @@ impl GioFile {
     unsafe fn transfer_all(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
         let access = match access.and_then(|access| self.may(direction).map(|()| access)) {
             Ok(access) => access,
-            Err(error) => return Err(self.file.refuse(error)),
+            Err(error) => return Err(self.file.refuse(direction, error)),
         };
         let mut path = Path::Nothing;
         // SAFETY: the caller's promise.

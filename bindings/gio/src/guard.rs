@@ -2,7 +2,8 @@
 
 use std::ffi::c_int;
 
-use tributary::Result;
+use tributary::error::About;
+use tributary::{Error, Result};
 use tributary_bindings::guard::caught;
 
 use crate::MPI_Offset;
@@ -20,7 +21,8 @@ pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
         Err(error) => {
             let code = code::of(&error);
             // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
-            if matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT) {
+            let too_little = matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT);
+            if too_little || matches!(error, Error::Argument { about: About::Call, .. }) {
                 tributary::say(format_args!("{function}: {error}"));
             }
             MPI_Offset::from(code)

@@ -2,12 +2,13 @@
 
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
 
 use tributary::engine::Path;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error, File, Hints, Result};
 use tributary_abi::{self as ffi, handles};
+use tributary_bindings::handles::Handles;
 
 use crate::amode;
 use crate::hints;
@@ -93,39 +94,34 @@ impl GioFile {
     /// An error that the file system reports on any rank is the result on every rank.
     pub fn close(mut self) -> Result<()> {
         let alone = self.alone.take().map_or(Ok(()), |file| file.close().map(drop));
-        let alone = self.file.agree(alone);
-        self.file.close()?;
-        alone
+        self.file.call_them("GIO_close");
+        let waiting = self.file.endpoint().waiting().clone();
+        waiting.wait(pin!(self.file.close_after(alone))).map(drop)
     }
 }
 
-/// The addresses of all open files. They tell valid handles from invalid ones.
-static OPEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-fn open() -> MutexGuard<'static, Vec<usize>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static OPEN: Handles = Handles::new("fh", "an open file");
 
 /// Makes a handle.
 pub fn add(file: GioFile) -> *mut GioFile {
     let handle = Box::into_raw(Box::new(file));
-    open().push(handle.addr());
+    OPEN.add(handle.addr());
     handle
 }
 
-/// The file of a handle.
+/// The file of a handle, whose next collective calls have this name in messages.
 ///
 /// # Errors
 /// The handle is NULL, was never a handle, or was closed.
 ///
 /// # Safety
 /// Nothing else uses the file during the lifetime of the result.
-pub unsafe fn opened<'a>(handle: *mut GioFile) -> Result<&'a mut GioFile> {
-    if !open().contains(&handle.addr()) {
-        return Err(no_file(handle));
-    }
+pub unsafe fn opened<'a>(handle: *mut GioFile, function: &'static str) -> Result<&'a mut GioFile> {
+    OPEN.check(handle.addr())?;
     // SAFETY: from `add`, and not taken back; the caller's promise.
-    Ok(unsafe { &mut *handle })
+    let file = unsafe { &mut *handle };
+    file.file.call_them(function);
+    Ok(file)
 }
 
 /// Removes a handle and returns its file.
@@ -136,13 +132,7 @@ pub unsafe fn opened<'a>(handle: *mut GioFile) -> Result<&'a mut GioFile> {
 /// # Safety
 /// As [`opened`].
 pub unsafe fn take(handle: *mut GioFile) -> Result<GioFile> {
-    let mut open = open();
-    let at = open.iter().position(|known| *known == handle.addr()).ok_or_else(|| no_file(handle))?;
-    open.swap_remove(at);
+    OPEN.remove(handle.addr())?;
     // SAFETY: from `add`, taken back once: here it leaves the list.
     Ok(*unsafe { Box::from_raw(handle) })
-}
-
-fn no_file(handle: *mut GioFile) -> Error {
-    Error::argument("fh", if handle.is_null() { "NULL".to_string() } else { format!("{handle:p}") }, "an open file")
 }

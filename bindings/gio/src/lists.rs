@@ -30,7 +30,7 @@ macro_rules! moves {
             let memory = list("buf", buf_npairs, buf_offs, buf_lens);
             // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
             $crate::guard::moved(stringify!($name), || unsafe {
-                $crate::handle::opened(fh)?.$method(Direction::$direction, access(file, memory, buf.cast_mut().cast()))
+                $crate::handle::opened(fh, stringify!($name))?.$method(Direction::$direction, access(file, memory, buf.cast_mut().cast()))
             })
         }
     )+};

@@ -93,7 +93,8 @@ fn agreed(
             Ok(Terms { path, amode, hints })
         };
         // An error of the first rank is the result on all ranks.
-        let terms: Terms = decided_by::<Result<_>>(endpoint, 0, decide, "the first rank's terms").await??;
+        let terms = decided_by::<Result<Terms>>(endpoint, 0, decide, "the first rank's terms").await?;
+        let terms = terms.map_err(|error| error.told_by(0, endpoint.ranks()))?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
             false => {
@@ -123,7 +124,7 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.
     status("GIO_delete", || unsafe {
         let path = path_of(filename)?;
-        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, 0, &cause))
+        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, None, &cause))
     })
 }
 
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
 pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
     status("GIO_get_info", || unsafe {
-        let file = opened(fh)?;
+        let file = opened(fh, "GIO_get_info")?;
         if info_used.is_null() {
             return Err(Error::argument("info_used", "NULL", "a pointer to an MPI_Info"));
         }

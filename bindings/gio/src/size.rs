@@ -14,7 +14,7 @@ use crate::handle::{GioFile, opened};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_sync(fh: *mut GioFile) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
-    status("GIO_sync", || unsafe { opened(fh)?.sync() })
+    status("GIO_sync", || unsafe { opened(fh, "GIO_sync")?.sync() })
 }
 
 /// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
@@ -23,12 +23,11 @@ pub unsafe extern "C" fn GIO_sync(fh: *mut GioFile) -> c_int {
 pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
     status("GIO_set_size", || unsafe {
-        let file = opened(fh)?;
+        let file = opened(fh, "GIO_set_size")?;
         let checked = u64::try_from(size).map_err(|_| Error::argument("size", size, "0 or more"));
         let checked = checked.and_then(|size| file.may(Direction::Write).map(|()| size));
-        let size = file.file.agree(checked)?;
-        file.unsynced = true;
-        file.file.set_len(size)
+        file.unsynced |= checked.is_ok();
+        file.file.set_len_after(checked)
     })
 }
 
@@ -37,7 +36,7 @@ pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_i
 pub unsafe extern "C" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Offset) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `size` is null or may be written.
     status("GIO_get_size", || unsafe {
-        let file = opened(fh)?;
+        let file = opened(fh, "GIO_get_size")?;
         let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "a pointer to an MPI_Offset"))?;
         *size = file.file.size()? as MPI_Offset;
         Ok(())
@@ -55,7 +54,7 @@ impl GioFile {
         let file = std::fs::File::open(&self.path);
         let file = file.or_else(|_| std::fs::OpenOptions::new().write(true).open(&self.path));
         let synced = file.map_err(failed("open")).and_then(|file| file.sync_all().map_err(failed("sync")));
-        synced.map_err(|(operation, cause)| Error::io(rank, operation, &self.path, 0, &cause))?;
+        synced.map_err(|(operation, cause)| Error::io(rank, operation, &self.path, None, &cause))?;
         self.unsynced = false;
         Ok(())
     }

@@ -199,13 +199,16 @@ impl Backend {
         Ok(())
     }
 
-    /// Closes the engine's file. Collective, if the engine has opened it.
+    /// Closes the engine's file, in a call of `function`. Collective, if the engine has opened it.
     ///
     /// # Errors
     /// Those of the file system, on all ranks.
-    pub fn close(self) -> Result<Closed, Error> {
+    pub fn close(self, function: &'static Function) -> Result<Closed, Error> {
         let (endpoint, is_opened) = match self.runner {
-            Runner::Engine(file) => (Some(file.close()?), true),
+            Runner::Engine(mut file) => {
+                file.call_them(function.full_name());
+                (Some(file.close()?), true)
+            }
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
         };

@@ -1,7 +1,7 @@
 //! A file that the engine has not opened yet. It opens it in the file's first collective call.
 
 use std::ffi::c_int;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -9,6 +9,7 @@ use std::pin::pin;
 use serde::{Deserialize, Serialize};
 use tributary::engine::Prelude;
 use tributary::fabric::Waiting;
+use tributary::fingerprint;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_abi::constants;
@@ -38,7 +39,7 @@ pub struct UnopenedFile {
 }
 
 /// The arguments with which all ranks open the file.
-#[derive(Debug, Hash, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
     hints: Hints,
@@ -113,7 +114,7 @@ impl UnopenedFile {
         let left = match decided? {
             Decision::Take(Terms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
-            Decision::Fail(error) => Err(error),
+            Decision::Fail(error) => Err(error.told_by(root, ranks)),
         };
         if let Some(seat) = seat {
             seat.keep(endpoint);
@@ -147,9 +148,9 @@ fn lanes(decision: &Decision, rank: usize) -> [u64; LANES.len()] {
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
     };
-    let mut hasher = DefaultHasher::new();
-    terms.hash(&mut hasher);
-    let terms = hasher.finish();
+    let terms = terms.map_or(0, |Terms { path, hints }| {
+        fingerprint([path.as_os_str().as_bytes(), &serde_json::to_vec(hints).unwrap_or_default()])
+    });
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted())]
 }
 

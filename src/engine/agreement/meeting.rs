@@ -7,6 +7,7 @@ use crate::access::Extents;
 use crate::engine::agreement::cover::Cover;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::{CallKind, CallKinds, Fault};
 use crate::engine::facts::lanes::{Lanes, get, put};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
@@ -40,14 +41,14 @@ pub fn windows(setup: &Setup, left: &Amount) -> Windows {
 
 /// What the slots of all ranks say; for a read whose ranks have something left to do, `end` looks for the end of the file.
 /// O(ranks log ranks).
-fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
+pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
     let mut all = Facts::NONE;
     let ranges = RankRanges::of((0..slots.ranks()).filter_map(|place| {
         let facts: Facts = get(slots.of(place));
         all.merge(&facts);
         facts.range()
     }));
-    if all.failed.is_none() && all.left.bytes > 0 {
+    if all.failed.is_none() && !all.calls.are_mixed() && all.left.bytes > 0 {
         end(&mut all);
     }
     Agreed::of(&all, &ranges, tiling, false, direction)
@@ -73,6 +74,7 @@ impl File {
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let fits = checked.is_ok() && early.is_none() && slots::fits(file);
         let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
+        facts.calls = CallKinds::of(CallKind::Write, rank);
         facts.comes_along |= fits;
         facts.is_sole = self.is_sole_writer();
         let mut error = checked.err();
@@ -110,7 +112,7 @@ impl File {
                             Ok(())
                         }
                         Err(cause) => {
-                            agreed.failed = Some(rank);
+                            agreed.failed = Some(Fault::OfRank(rank));
                             Err(Error::io(rank, "take shared memory for", &setup.path, agreed.left.start, &cause))
                         }
                     }
@@ -138,6 +140,7 @@ impl File {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let mut facts = Facts::of((file, file), (AccessShift::No, 0), early, None);
+        facts.calls = CallKinds::of(CallKind::Read, rank);
         let mut error = checked.err();
         if error.is_some() {
             facts.fail(rank);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`meeting`] | the first agreement of ranks that share memory; [`slots`]: small data in their slots |
 //! | [`sweep`] | that of ranks that exchange messages: [`contribution`], with [`small`] data |
+//! | [`without_data`] | that of calls without data: sync, close and the like; what a failed one returns |
 //! | [`cover`], [`held`] | what a rank, and what a host holds of the file, if hosts may be apart |
 //! | [`foreseen`] | what ranks of a write that is not made would agree on |
 //! | [`finish`] | the last agreement: errors, counts and times |
@@ -19,6 +20,7 @@ pub(in crate::engine) mod meeting;
 mod slots;
 mod small;
 mod sweep;
+mod without_data;
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::allgather;

@@ -15,6 +15,7 @@ use crate::collectives::sweep::{Sweep, sweep};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::CallKinds;
 use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::file::File;
@@ -75,8 +76,10 @@ impl File {
     ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        let facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
-        Contribution::new(Facts { is_sole: self.is_sole_writer(), ..facts }, self.cover(file, direction))
+        let mut facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
+        facts.calls = CallKinds::of(direction.into(), self.endpoint.rank());
+        facts.is_sole = self.is_sole_writer();
+        Contribution::new(facts, self.cover(file, direction))
     }
 
     /// What this rank holds, if its host may write or read that by itself.
@@ -91,6 +94,18 @@ impl File {
         let touched = || self.setup.roles.touched(file);
         let (again, plan) = self.plans.again(file, layout);
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
+    }
+
+    /// The first agreement of a call without data, as [`File::sweep_write`].
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(super) async fn sweep_without_data(
+        &mut self,
+        facts: Facts,
+        checked: Result<()>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        self.sweep_call(Contribution::new(facts, Cover::unknown(0)), checked, None, Direction::Write).await
     }
 
     async fn sweep_call(

@@ -163,7 +163,7 @@ impl CaptureWriter {
             Ok((extents, bytes)) => {
                 capture.write_all_async(&extents, &BufferLayout::Contiguous, bytes[..].into()).await.map(drop)
             }
-            Err(error) => Err(capture.refuse_async(error).await),
+            Err(error) => Err(capture.refuse_async(Direction::Write, error).await),
         };
         let closed = capture.shut().await;
         if rank == 0 {

@@ -7,9 +7,11 @@
 use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Sink, Source};
-use crate::collectives::allreduce;
+use crate::collectives::{agree, allreduce};
 use crate::device;
 use crate::drivers::Mode;
+use crate::engine::facts::Amount;
+use crate::engine::facts::calls::CallKind;
 use crate::engine::file::File;
 use crate::engine::staging::Target;
 use crate::engine::storage::window_queue::Outcome;
@@ -99,41 +101,63 @@ impl File {
     }
 
     /// Sets the size of the file to `len` bytes; a longer file is cut, a shorter one extended with zeros. Collective, with the
-    /// same length: rank 0 does it when all ranks have called, and all return when it is done. Two allreduces,
-    /// 4 ceil(log2 p) t_s, and the cost of an agreement on an error.
+    /// same length: rank 0 does it when all ranks have called, and all return when it is done. Two agreements.
     ///
     /// # Errors
     /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the system
     /// on rank 0; an operation was dropped before its end.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
+        self.set_len_after(Ok(len))
+    }
+
+    /// As [`File::set_len`], for a caller that has checked the length. Collective.
+    ///
+    /// # Errors
+    /// As [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
+    pub fn set_len_after(&mut self, checked: Result<u64>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let mut lens = [len; 2];
-        self.patience.begin("a change of the size");
-        let came = waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)));
-        self.patience.end();
-        came?;
-        if lens[0] != lens[1] {
-            let given = format!("ranks gave {} and {}", lens[0], lens[1]);
-            let differ = Error::argument("length of the file", given, "the same on all ranks");
-            return Err(differ.about(About::FileSize));
+        waiting.complete(pin!(self.change_len(checked)))
+    }
+
+    async fn change_len(&mut self, checked: Result<u64>) -> Result<()> {
+        let checked = checked.and_then(|len| check_range(len, 0).map(|()| len));
+        // The lowest and the highest length of all ranks go as the range of their data would.
+        let amount = |&len: &u64| Amount { start: len, end: len, ..Amount::NONE };
+        let all = checked.as_ref().map_or(Amount::NONE, amount);
+        let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
+        let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.all;
+        if start != end {
+            return Err(self.lens_differ(len, [start, end]).await?);
         }
-        check_range(len, 0)?;
         let set = if self.endpoint.rank() == 0 { self.set_own_len(len) } else { Ok(()) };
         self.note_others_bytes();
-        self.agree(set)
+        agree(&mut self.endpoint, set).await
+    }
+
+    /// The error of ranks that gave different lengths, of which these are the lowest and the highest. Collective: an allreduce.
+    async fn lens_differ(&mut self, own: u64, lens: [u64; 2]) -> Result<Error> {
+        let rank = self.endpoint.rank() as u64;
+        let mut ranks = lens.map(|len| if len == own { rank } else { u64::MAX });
+        allreduce(&mut self.endpoint, &[ReduceOp::Min; 2], &mut ranks).await?;
+        let mut given = [(ranks[0], lens[0]), (ranks[1], lens[1])];
+        given.sort_unstable();
+        let [(lower, its), (higher, other)] = given;
+        let given = format!("{other} on rank {higher}, {its} on rank {lower}");
+        let differ = Error::argument("length of the file", given, "the same on all ranks");
+        Ok(differ.about(About::FileSize))
     }
 
     fn set_own_len(&mut self, len: u64) -> Result<()> {
-        self.writable("truncate", len)?;
+        self.writable("truncate", None)?;
         let storage = self.storage()?;
         let _quiet = without_size_signal();
-        let failure = |cause| Failure { operation: "truncate", offset: len, cause };
-        self.with_context(guarded("truncate", len, || storage.set_len(len).map_err(failure)))
+        let failure = |cause| Failure { operation: "truncate", offset: None, cause };
+        self.with_context(guarded("truncate", None, || storage.set_len(len).map_err(failure)))
     }
 
     /// Checks that the file was not opened for reading only.
-    fn writable(&self, operation: &str, offset: u64) -> Result<()> {
+    fn writable(&self, operation: &str, offset: impl Into<Option<u64>>) -> Result<()> {
         if self.setup.mode != Mode::Read {
             return Ok(());
         }
@@ -141,7 +165,7 @@ impl File {
             rank: self.endpoint.rank(),
             operation: operation.to_string(),
             path: self.setup.path.display().to_string(),
-            offset,
+            offset: offset.into(),
             class: IoClass::ReadOnly,
             cause: "it was opened with Mode::Read".to_string(),
         })

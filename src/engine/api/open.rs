@@ -5,23 +5,27 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extents, Source, varint};
+use crate::access::{BufferLayout, Extents, Sink, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
 use crate::engine::call::{Call, CallMemory};
 use crate::engine::capture::target::Target;
 use crate::engine::direction::Direction;
+use crate::engine::facts::Amount;
+use crate::engine::facts::calls::CallKind;
 use crate::engine::file::{File, patience_of};
 use crate::engine::patience::Patience;
 use crate::engine::record::diary::DiaryWriter;
 use crate::engine::record::report::{CallReport, FanIn};
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::Prelude;
+use crate::engine::staging::Target as Memory;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{Hints, OnFailure};
+use crate::topology::Rank;
 
 impl File {
     /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
@@ -117,6 +121,7 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.complete(pin!(async {
+            self.agree_without_data(CallKind::FanIn, Ok(()), Amount::NONE).await?;
             let mut own = Vec::new();
             for (fan_in, times) in &self.fan_in {
                 varint::put(&mut own, u64::from(*fan_in));
@@ -134,31 +139,42 @@ impl File {
         }))
     }
 
-    /// Waits until everything written so far is on stable storage (fsync). Collective.
+    /// Waits until everything written so far is on stable storage (fsync). Collective. Costs one agreement.
     ///
     /// # Errors
     /// The error of the lowest rank, on every rank; an operation was dropped before its end.
     pub fn sync(&mut self) -> Result<()> {
-        self.sync_after(Ok(()))
-    }
-
-    /// As [`File::sync`], for a caller that has synchronised something of its own with outcome `own`. Collective.
-    ///
-    /// # Errors
-    /// As [`File::sync`], or the `own` error of the lowest rank, on every rank.
-    pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let storage = self.storage_to_sync();
-        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let failed = |cause| Error::io(rank, "sync", path, 0, &cause);
-        let synced =
-            storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed)).and(own);
-        self.patience.begin("a sync");
+        let synced = self.sync_own();
+        self.note_others_bytes();
+        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
+    }
+
+    /// As [`File::sync`], for a caller that has something else to synchronise, in which ranks may wait for each other: `other` runs
+    /// once all ranks are known to be in this call. Collective. Costs two agreements.
+    ///
+    /// # Errors
+    /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
+    pub fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        self.note_others_bytes();
+        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE)))?;
+        let synced = other(self.endpoint.rank());
+        let synced = self.sync_own().and(synced);
+        self.patience.begin(self.name(CallKind::Sync));
         let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
         self.patience.end();
-        self.note_others_bytes();
         outcome
+    }
+
+    /// Stores what this rank has written. Local.
+    fn sync_own(&mut self) -> Result<()> {
+        let storage = self.storage_to_sync();
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let failed = |cause| Error::io(rank, "sync", path, None, &cause);
+        storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
     }
 
     /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
@@ -176,9 +192,17 @@ impl File {
     ///
     /// # Errors
     /// As [`File::close`].
-    pub async fn close_async(mut self) -> Result<Endpoint> {
+    pub async fn close_async(self) -> Result<Endpoint> {
+        self.close_after(Ok(())).await
+    }
+
+    /// As [`File::close_async`], for a caller that has closed something of its own with outcome `own`. Collective.
+    ///
+    /// # Errors
+    /// As [`File::close`], or the `own` error of the lowest rank, on every rank.
+    pub async fn close_after(mut self, own: Result<()>) -> Result<Endpoint> {
         let recording = self.take_recording();
-        self.shut().await?;
+        self.shut_after(own).await?;
         match recording {
             Some(recording) => Box::pin(recording.store(self.endpoint)).await,
             None => Ok(self.endpoint),
@@ -187,16 +211,18 @@ impl File {
 
     /// Closes the handles, as [`File::close_async`], and keeps the endpoint. Collective.
     pub(in crate::engine) async fn shut(&mut self) -> Result<()> {
+        self.shut_after(Ok(())).await
+    }
+
+    async fn shut_after(&mut self, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         self.queue = None;
         let settled = self.take_storage().map_or(Ok(()), |storage| storage.settle());
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
+        let settled = settled.map_err(|cause| Error::io(rank, "close", path, None, &cause));
         self.usable()?;
-        self.patience.begin_in(&waiting, "the closing");
-        let closed = waiting.call(pin!(agree(&mut self.endpoint, settled))).await;
-        self.patience.end();
-        closed?;
+        let closing = self.agree_without_data(CallKind::Close, settled.and(own), Amount::NONE);
+        waiting.call(pin!(closing)).await?;
         pool::advise_unused();
         Ok(())
     }
@@ -206,53 +232,59 @@ impl File {
     /// # Errors
     /// The agreed error.
     pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.complete(pin!(agree(&mut self.endpoint, outcome)))
+        let (value, own) = outcome.map_or_else(|error| (None, Err(error)), |value| (Some(value), Ok(())));
+        waiting.complete(pin!(self.agree_without_data(CallKind::Agreement, own, Amount::NONE)))?;
+        let rank = self.endpoint.rank();
+        value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
     }
 
     /// Takes part in a collective write or read with an error in place of an access. The call fails on every rank with the
-    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`],
-    /// [`File::read_all`] or this method.
-    pub fn refuse(&mut self, error: Error) -> Error {
+    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
+    /// [`File::read_all`], as `direction` says, or this method.
+    pub fn refuse(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.refuse_async(error)))
+        waiting.wait(pin!(self.refuse_async(direction, error)))
     }
 
     /// As [`File::refuse`], as a future that the program polls. Collective.
-    pub async fn refuse_async(&mut self, error: Error) -> Error {
+    pub async fn refuse_async(&mut self, direction: Direction, error: Error) -> Error {
         match self.begin() {
-            Ok(()) => self.begun_refusal(error).await,
+            Ok(()) => self.begun_refusal(direction, error).await,
             Err(unusable) => unusable,
         }
     }
 
     /// As [`File::refuse`], for a call that other ranks start as an operation. The operation's outcome is the error. Collective.
-    pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
+    pub fn start_refuse(&mut self, direction: Direction, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let begun = self.begin();
         let future = Box::pin(async move {
             begun?;
-            Err(self.begun_refusal(error).await)
+            Err(self.begun_refusal(direction, error).await)
         });
         Operation::new(future, waiting)
     }
 
-    async fn begun_refusal(&mut self, error: Error) -> Error {
+    async fn begun_refusal(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
         let started = self.starts();
-        let outcome = waiting.call(pin!(self.refusal(error))).await;
+        let outcome = waiting.call(pin!(self.refusal(direction, error))).await;
         self.end(&outcome);
         if let Err(error) = &outcome {
-            self.record(Direction::Write, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
+            self.record(direction, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
         }
         let rank = self.endpoint.rank();
         outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
     }
 
-    async fn refusal(&mut self, error: Error) -> Result<()> {
+    async fn refusal(&mut self, direction: Direction, error: Error) -> Result<()> {
         let none = Extents::empty();
-        // The first agreements of a write and of a read are the same.
-        let memory = CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[]));
+        let memory = match direction {
+            Direction::Write => CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[])),
+            Direction::Read => CallMemory::Target(Memory::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
+        };
         self.call(&mut Call { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
     }
 }

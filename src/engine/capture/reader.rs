@@ -54,7 +54,7 @@ impl Capture {
     /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has another version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
-        let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, 0, cause);
+        let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, None, cause);
         let file = File::open(&path).map_err(|cause| {
             Error::argument(
                 "capture",

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use tributary_base::fingerprint;
 
 use crate::hints;
 
@@ -19,7 +21,7 @@ pub const EXTENSION: &str = "tribcap";
 const UNFINISHED: &str = "tribcap.unfinished";
 
 /// Where captures go.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The directory; it is made if it is not there.
     pub directory: PathBuf,
@@ -51,9 +53,9 @@ impl Target {
     /// A number that differs, with near certainty, where targets do; 0 stands for none.
     pub fn fingerprint(target: Option<&Self>) -> u64 {
         let Some(target) = target else { return 0 };
-        let mut hasher = DefaultHasher::new();
-        target.hash(&mut hasher);
-        hasher.finish().max(1)
+        let Self { directory, limit, complaint } = target;
+        let complaint = complaint.as_deref().unwrap_or_default().as_bytes();
+        fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes(), complaint]).max(1)
     }
 
     /// Makes a new, empty file for the capture of `file` while it is written. Local.

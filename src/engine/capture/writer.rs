@@ -51,7 +51,7 @@ pub fn write(
         add(&block, calls.len());
         body.extend_from_slice(&block);
     }
-    let io = |operation: &'static str| move |cause| Error::io(0, operation, path, 0, &cause);
+    let io = |operation: &'static str| move |cause| Error::io(0, operation, path, None, &cause);
     let mut file = std::fs::File::create(path).map_err(io("create"))?;
     file.write_all(&front(header, &index)?).and_then(|()| file.write_all(&body)).map_err(io("write"))
 }

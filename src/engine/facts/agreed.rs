@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::direction::Direction;
+use crate::engine::facts::calls::Fault;
 use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
@@ -19,8 +20,8 @@ lanes! {
     /// See the module. The one rank that decides tells it to all.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
-        /// The lowest rank with an error.
-        pub failed: Option<Rank>,
+        /// Why the call fails, if it does. Then nobody looks at what ranks bring besides their facts: its form depends on the call.
+        pub failed: Option<Fault>,
         /// The amount of the whole call.
         pub all: Amount,
         /// The amount that is left to do.
@@ -50,14 +51,17 @@ lanes! {
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, is_sole, .. } =
-            *facts;
+        let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
+        let [plans, lowest, highest] = again;
         // In ranges that overlap, pieces may overlap or not.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
-            failed,
+            failed: match calls.are_mixed() {
+                true => Some(Fault::Mixed(calls)),
+                false => failed.map(Fault::OfRank),
+            },
             all: until(all),
             left: until(left),
             reuse: AccessShift::agreed(plans, lowest, highest),
@@ -100,7 +104,7 @@ impl Agreed {
                 .map_err(|failure| failure.of(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
-        wrote.inspect_err(|_| self.failed = Some(rank))
+        wrote.inspect_err(|_| self.failed = Some(Fault::OfRank(rank)))
     }
 }
 

@@ -4,18 +4,21 @@
 //! | module | holds |
 //! |---|---|
 //! | [`lanes`](mod@lanes) | their encoding |
+//! | [`calls`] | which collective call ranks are in |
 //! | [`ranges`] | the ranges of ranks, and whether they overlap |
 //! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
 //! | [`reuse`] | how an access relates to those of plans that are kept |
 //! | [`agreed`] | what all ranks know once their facts are merged |
 
 pub(in crate::engine) mod agreed;
+pub(in crate::engine) mod calls;
 pub(in crate::engine) mod lanes;
 pub(in crate::engine) mod ranges;
 pub(in crate::engine) mod reuse;
 pub(in crate::engine) mod tiling;
 
 use crate::access::Extents;
+use crate::engine::facts::calls::{CallKind, CallKinds};
 use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
@@ -80,6 +83,8 @@ lanes! {
     /// See the module.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Facts {
+        /// The collective call.
+        pub calls: CallKinds,
         /// The lowest rank with an error.
         pub failed: Option<Rank>,
         /// The amount of the whole call, as the ranks passed it.
@@ -107,6 +112,7 @@ lanes! {
 impl Facts {
     /// The facts of no rank.
     pub const NONE: Self = Self {
+        calls: CallKinds::NONE,
         failed: None,
         all: Amount::NONE,
         left: Amount::NONE,
@@ -145,6 +151,11 @@ impl Facts {
         }
     }
 
+    /// The facts of `rank` in a call without data.
+    pub fn without_data(kind: CallKind, rank: Rank) -> Self {
+        Self { calls: CallKinds::of(kind, rank), ..Self::NONE }
+    }
+
     /// Notes that a rank has an error.
     pub fn fail(&mut self, rank: Rank) {
         self.failed = Some(self.failed.map_or(rank, |failed| failed.min(rank)));
@@ -158,6 +169,7 @@ impl Facts {
     /// Adds the facts of other ranks, in any order.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
+        self.calls.merge(other.calls);
         other.failed.into_iter().for_each(|rank| self.fail(rank));
         self.all.merge(&other.all);
         self.left.merge(&other.left);

@@ -12,6 +12,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use tributary_base::mixed;
+
 /// The key of the hash, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiling {
@@ -42,10 +44,7 @@ impl Tiling {
 
     #[inline]
     fn hash(&self, offset: u64) -> u64 {
-        let mixed = offset ^ self.key;
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mixed(offset ^ self.key)
     }
 }
 

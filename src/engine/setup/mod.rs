@@ -212,7 +212,7 @@ impl Setup {
     /// # Errors
     /// It is another one: hosts do not share the directory.
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
-        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        let failure = |cause| Failure { operation: "open", offset: None, cause };
         match self.identity {
             Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))

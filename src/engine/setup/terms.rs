@@ -1,10 +1,12 @@
 //! The check that all ranks open a file with the same arguments, and the creation of the file on rank 0.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tributary_base::fingerprint;
 
 use crate::collectives::sweep::{MAX_BODY, Sweep, sweep, words};
 use crate::collectives::{agree, broadcast};
@@ -65,15 +67,70 @@ pub struct OpenArguments<'a> {
 impl OpenArguments<'_> {
     /// What must be the same on all ranks, as a number.
     fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.path, self.mode, self.hints).hash(&mut hasher);
-        hasher.finish()
+        let Self { path, mode, hints, .. } = self;
+        let hints = serde_json::to_vec(hints).unwrap_or_default();
+        fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), &hints])
+    }
+
+    /// What must be the same on all ranks, in words.
+    fn words(&self) -> TermsInWords {
+        let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
+        let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
+        TermsInWords { path, mode, hints }
     }
 }
 
-fn differ() -> Error {
-    let differ = Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks");
-    differ.about(About::Terms)
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Create => "create",
+        Mode::Update => "update",
+        Mode::Read => "read",
+    }
+}
+
+/// The terms of a rank, for others to compare.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct TermsInWords {
+    path: Vec<u8>,
+    mode: String,
+    /// Keys and values.
+    hints: Vec<(String, String)>,
+}
+
+impl TermsInWords {
+    /// Checks that the terms of `rank` are `first`, those of rank 0.
+    ///
+    /// # Errors
+    /// The first term that differs, whose it is and what.
+    fn check(&self, rank: Rank, first: &Self) -> Result<()> {
+        if self == first {
+            return Ok(());
+        }
+        let of = |path: &[u8]| Path::new(OsStr::from_bytes(path)).display().to_string();
+        let hints = || self.hints.iter().zip(&first.hints).find(|(own, first)| own != first);
+        let (what, value) = if self.path != first.path {
+            let (own, first) = (of(&self.path), of(&first.path));
+            ("path".to_string(), format!("rank {rank} opens {own}, rank 0 {first}"))
+        } else if self.mode != first.mode {
+            ("mode".to_string(), format!("{} on rank {rank}, {} on rank 0", self.mode, first.mode))
+        } else if let Some(((key, own), (_, first))) = hints() {
+            (format!("hint {key}"), format!("{own} on rank {rank}, {first} on rank 0"))
+        } else {
+            ("hints".to_string(), format!("rank {rank} has other keys than rank 0: its library is another version"))
+        };
+        Err(Error::argument(what, value, "the same on all ranks").about(About::Terms))
+    }
+}
+
+/// The error of ranks with different terms: what differs on the lowest rank whose terms are not those of rank 0. Collective: a
+/// broadcast, and an agreement.
+async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Result<Error> {
+    let (rank, own) = (endpoint.rank(), arguments.words());
+    let first = broadcast(endpoint, 0, &serde_json::to_vec(&own).unwrap_or_default()).await?;
+    let first = serde_json::from_slice::<TermsInWords>(&first).map_err(|_| damaged("terms that cannot be decoded"));
+    let checked = first.and_then(|first| own.check(rank, &first));
+    let unknown = || Error::argument("open", "ranks gave different terms", "the same on all ranks").about(About::Terms);
+    Ok(agree(endpoint, checked).await.err().unwrap_or_else(unknown))
 }
 
 /// What a caller has ranks agree on with the terms of an opening.
@@ -137,8 +194,9 @@ pub async fn agree_on_terms(
     let created = match kind {
         STOPPED => return Ok(None),
         BAD => return Err(agree(endpoint, checked).await.err().unwrap_or_else(|| damaged("that no hints are bad"))),
-        LONG => decode_created(&broadcast(endpoint, 0, &terms.outcome).await?)?,
-        _ => decode_created(rest)?,
+        DIFFERENT => return Err(differ(endpoint, arguments).await?),
+        LONG => decode_created(&broadcast(endpoint, 0, &terms.outcome).await?, ranks)?,
+        _ => decode_created(rest, ranks)?,
     };
     let all = match whereabouts {
         Some(own) if all.is_empty() => Some(endpoint.all_whereabouts(own).await?),
@@ -159,19 +217,21 @@ fn damaged(what: &str) -> Error {
     Error::Internal { rank: 0, what: format!("rank 0 has told {what}") }
 }
 
-/// Decodes the answer of rank 0.
-fn decode_created(answer: &[u8]) -> Result<Created> {
+/// Decodes the answer of rank 0, which names itself in an error if there are other ranks.
+fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let decoded: Option<Result<Created>> =
         serde_json::from_slice(answer).map_err(|_| damaged("properties of the file that cannot be decoded"))?;
-    decoded.unwrap_or_else(|| Err(damaged("no properties of the file")))
+    let created = decoded.unwrap_or_else(|| Err(damaged("no properties of the file")));
+    created.map_err(|error| error.told_by(0, ranks))
 }
 
 /// The kinds of an answer: the file; a prelude that does not go on; bad hints on some rank; a file whose properties follow, since
-/// they are too long for a sweep.
+/// they are too long for a sweep; ranks that gave different terms.
 const MADE: u64 = 0;
 const STOPPED: u64 = 1;
 const BAD: u64 = 2;
 const LONG: u64 = 3;
+const DIFFERENT: u64 = 4;
 
 /// A rank's contribution to the sweep.
 struct Terms<'a, 'b> {
@@ -232,10 +292,11 @@ impl Sweep for Terms<'_, '_> {
         let kind = match () {
             () if !(self.prelude.goes_on)(self.prelude.lanes) => STOPPED,
             () if self.bad => BAD,
+            () if self.least != self.most => DIFFERENT,
             () => MADE,
         };
         if kind == MADE {
-            let created = if self.least == self.most { (self.open)(self.captures, self.cores) } else { Err(differ()) };
+            let created = (self.open)(self.captures, self.cores);
             self.outcome = serde_json::to_vec(&Some(created)).unwrap_or_default();
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
@@ -252,7 +313,7 @@ impl Sweep for Terms<'_, '_> {
 
 /// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
-    let created = guarded("open", 0, || Ok(made(arguments, alike)));
+    let created = guarded("open", None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
 }
 
@@ -265,7 +326,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
-        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
+        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, None, &cause))?,
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
@@ -273,9 +334,9 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         layout.direct_from = None;
     }
     let identity = if is_of_one_machine { file.identity() } else { Ok(None) };
-    let identity = identity.map_err(|cause| Error::io(0, "stat", path, 0, &cause))?;
+    let identity = identity.map_err(|cause| Error::io(0, "stat", path, None, &cause))?;
     if mode == Mode::Create {
-        emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
+        emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
     Ok(Created { name, layout, hosts_cache_apart, identity, key: Tiling::random().key(), alike, costs })
 }

@@ -214,8 +214,11 @@ impl WindowWriter<'_> {
     /// Reads the holes between the runs; returns false for a file that may not be read.
     fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
         HOLE_BYTES.with_borrow_mut(|there| {
-            let internal =
-                |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
+            let internal = |_| Failure {
+                operation: "read",
+                offset: Some(whole.offset),
+                cause: std::io::ErrorKind::OutOfMemory.into(),
+            };
             let len = whole.len as usize;
             if there.len() < len {
                 there.try_reserve_exact(len - there.len()).map_err(internal)?;
@@ -243,7 +246,9 @@ impl WindowWriter<'_> {
             return;
         }
         let outcome = match self.storage {
-            Ok(storage) => guarded("write", 0, || act(&**storage)).map_err(|failure| failure.of(self.rank, self.path)),
+            Ok(storage) => {
+                guarded("write", None, || act(&**storage)).map_err(|failure| failure.of(self.rank, self.path))
+            }
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = outcome {

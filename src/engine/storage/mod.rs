@@ -31,8 +31,8 @@ const MOST_PARTS: usize = 1024;
 pub struct Failure {
     /// `write` or `read`.
     pub operation: &'static str,
-    /// Where in the file it failed.
-    pub offset: u64,
+    /// Where in the file it failed; `None` where the operation has no offset.
+    pub offset: Option<u64>,
     /// Why.
     pub cause: io::Error,
 }
@@ -47,12 +47,13 @@ impl Failure {
 /// Calls a storage that may panic; a panic is a failure like any other: the rank must go on, or all others wait for it.
 pub fn guarded<T>(
     operation: &'static str,
-    offset: u64,
+    offset: impl Into<Option<u64>>,
     call: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     // What the call leaves behind is not looked at after a failure.
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|panic| Err(Failure { operation, offset, cause: io::Error::other(words(&*panic)) }))
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
+    })
 }
 
 /// What a panic says.
@@ -64,8 +65,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
 /// The size of the file, as the system reports it to `rank` now; `u64::MAX` if it has none.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
-    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
-    guarded("stat", 0, size).map_err(|failure| failure.of(rank, path))
+    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: None, cause });
+    guarded("stat", None, size).map_err(|failure| failure.of(rank, path))
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.
@@ -73,7 +74,7 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
-        let failure = |cause| Failure { operation: "write", offset: at, cause };
+        let failure = |cause| Failure { operation: "write", offset: Some(at), cause };
         match storage.write_at(&bytes[done..], at) {
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
@@ -98,7 +99,7 @@ pub fn write_all_pieces(
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
-            let failure = |cause| Failure { operation: "write", offset, cause };
+            let failure = |cause| Failure { operation: "write", offset: Some(offset), cause };
             match storage.write_parts_at(rest, offset) {
                 Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
@@ -123,7 +124,7 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
             Ok(0) => break,
             Ok(count) => done += count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(Failure { operation: "read", offset: at, cause }),
+            Err(cause) => return Err(Failure { operation: "read", offset: Some(at), cause }),
         }
     }
     Ok(done as u64)
@@ -192,6 +193,6 @@ mod tests {
         assert_eq!((&short.0.lock().unwrap().0[..], written), (&bytes[..1999], 1999));
         let (short, mut written) = (Short::default(), 0);
         let failure = write_all_pieces(&short, &pieces(&bytes), 100, &mut written).unwrap_err();
-        assert_eq!((failure.offset, failure.cause.kind(), written), (2100, io::ErrorKind::WriteZero, 2000));
+        assert_eq!((failure.offset, failure.cause.kind(), written), (Some(2100), io::ErrorKind::WriteZero, 2000));
     }
 }

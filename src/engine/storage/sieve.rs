@@ -205,7 +205,7 @@ impl Segment {
         let WindowBuffer { bytes, coverage, .. } = buffer;
         let mut runs = coverage.runs(part.start, part.end);
         let Some(from) = runs.next().map(|run| run.end) else { return Ok(true) };
-        let no_memory = |cause| Failure { operation: "read", offset: self.offset(from), cause };
+        let no_memory = |cause| Failure { operation: "read", offset: Some(self.offset(from)), cause };
         let mut there = Block::take((part.end - from) as usize).map_err(no_memory)?;
         there.set_len((part.end - from) as usize);
         match read_all(storage, &mut there, self.offset(from)) {

@@ -1,9 +1,10 @@
 //! How many cores the ranks share: agreed by numbers that go with the first agreement of an open.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
+use tributary_base::fingerprint;
 
 use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
@@ -26,7 +27,8 @@ impl Cores {
         *HERE.get_or_init(|| {
             let (own, online) = host::own_and_online();
             // Containers have host names of their own, but the boot of their machine.
-            let boot = label_of((host::boot(), host::boot().is_none().then(|| nix::unistd::gethostname().ok())));
+            let name = || nix::unistd::gethostname().unwrap_or_default().into_vec();
+            let boot = host::boot().map_or_else(|| fingerprint([b"host", &name()[..]]), |boot| fingerprint([boot]));
             let set = set();
             Self([own as u64, online as u64, boot, boot, set, set])
         })
@@ -78,23 +80,16 @@ impl Cores {
 #[cfg(target_os = "linux")]
 fn set() -> u64 {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).ok();
-    label_of(
-        set.map(|set| {
-            (0..nix::sched::CpuSet::count()).map(|core| set.is_set(core).unwrap_or(false)).collect::<Vec<_>>()
-        }),
-    )
+    let cores = set.map(|set| {
+        (0..nix::sched::CpuSet::count()).map(|core| u8::from(set.is_set(core).unwrap_or(false))).collect::<Vec<_>>()
+    });
+    fingerprint(cores)
 }
 
 /// Where they cannot be told, all processes have the same.
 #[cfg(not(target_os = "linux"))]
 fn set() -> u64 {
     0
-}
-
-fn label_of(what: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

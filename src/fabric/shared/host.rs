@@ -1,20 +1,21 @@
 //! The host of a process. Processes with the same host name, boot, namespaces and user can map the same memory.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
+
+use tributary_base::fingerprint;
 
 /// A label of this process's host: equal for processes that can share memory. Never 0.
 pub fn label() -> u64 {
     static LABEL: OnceLock<u64> = OnceLock::new();
     *LABEL.get_or_init(|| {
-        let mut hasher = DefaultHasher::new();
-        nix::unistd::gethostname().ok().hash(&mut hasher);
-        boot().hash(&mut hasher);
-        for namespace in ["pid", "ipc", "user"] {
-            std::fs::read_link(format!("/proc/self/ns/{namespace}")).ok().hash(&mut hasher);
-        }
-        nix::unistd::getuid().as_raw().hash(&mut hasher);
-        hasher.finish().max(1)
+        let name = nix::unistd::gethostname().unwrap_or_default().into_vec();
+        let namespaces = ["pid", "ipc", "user"].map(|namespace| {
+            std::fs::read_link(format!("/proc/self/ns/{namespace}")).unwrap_or_default().into_os_string().into_vec()
+        });
+        let user = nix::unistd::getuid().as_raw().to_le_bytes();
+        let parts = [&name, boot().unwrap_or_default(), &user];
+        fingerprint(parts.into_iter().chain(namespaces.iter().map(Vec::as_slice))).max(1)
     })
 }
 

@@ -18,6 +18,13 @@ static void open_fails(const char *name, int mode, const char *hints, trib_statu
     EXPECT(file == NULL);
 }
 
+/* Words with the last rank in them. */
+static const char *expected(const char *words) {
+    static char text[200];
+    snprintf(text, sizeof text, words, ranks - 1);
+    return text;
+}
+
 static void all_fail_to_open(const char *name, int mode, const char *hints, trib_status status, const char *words) {
     trib_file *file = (trib_file *)&file;
     FAILS(trib_open(MPI_COMM_WORLD, name, mode, hints, &file), status, words);
@@ -37,9 +44,9 @@ static void opening(void) {
         FAILS(trib_open(inter, path, TRIB_CREATE, NULL, &file), TRIB_ERR_ARGUMENT, "an intercommunicator");
         MPI_Comm_free(&inter);
         MPI_Comm_free(&half);
-        open_fails("elsewhere", TRIB_CREATE, NULL, TRIB_ERR_ARGUMENT, "different paths");
-        open_fails(path, TRIB_UPDATE, NULL, TRIB_ERR_ARGUMENT, "modes");
-        open_fails(path, TRIB_CREATE, "cb_buffer_size=1MiB", TRIB_ERR_ARGUMENT, "or hints");
+        open_fails("elsewhere", TRIB_CREATE, NULL, TRIB_ERR_ARGUMENT, expected("path: rank %d opens elsewhere, rank 0 /"));
+        open_fails(path, TRIB_UPDATE, NULL, TRIB_ERR_ARGUMENT, expected("mode: update on rank %d, create on rank 0"));
+        open_fails(path, TRIB_CREATE, "cb_buffer_size=1MiB", TRIB_ERR_ARGUMENT, expected("hint cb_buffer_size: 1048576 on rank %d, auto on rank 0"));
     }
     open_fails(NULL, TRIB_CREATE, NULL, TRIB_ERR_ARGUMENT, "path: NULL");
     open_fails(path, 0, NULL, TRIB_ERR_ARGUMENT, "mode: 0; allowed: TRIB_CREATE, TRIB_UPDATE, TRIB_READ");
@@ -71,6 +78,9 @@ static void lists_fail(trib_file *file, int64_t count, const int64_t *offsets, c
     }
     FAILS(trib_write_all(file, count, offsets, lengths, memory_count, places, memory_lengths, buffer, &bytes),
           TRIB_ERR_ARGUMENT, words);
+    /* Whose it is. */
+    if (ranks > 1)
+        EXPECT(strstr(trib_last_error_message(), expected("rank %d: ")) == trib_last_error_message());
     EXPECT(bytes == 0);
     bytes = -1;
     FAILS(trib_read_all(file, count, offsets, lengths, memory_count, places, memory_lengths, buffer, &bytes),
@@ -167,6 +177,28 @@ static void null_files(void) {
     EXPECT(trib_hint_count(none) == 0);
 }
 
+/* A copy of a handle whose file is closed. */
+static void a_closed_file(void) {
+    trib_file *file, *copy;
+    trib_statistics statistics;
+    int64_t number;
+    int done;
+    char text[8];
+    OK(trib_open(MPI_COMM_WORLD, path, TRIB_UPDATE, NULL, &file));
+    copy = file;
+    OK(trib_close(&file));
+    FAILS(trib_write_all(copy, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL), TRIB_ERR_ARGUMENT, "file: closed; allowed:");
+    FAILS(trib_start_read_all(copy, 0, NULL, NULL, 0, NULL, NULL, NULL), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_test(copy, &done, NULL), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_wait(copy, NULL), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_read_at(copy, 0, text, 1, NULL), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_sync(copy), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_set_size(copy, 0), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_get_size(copy, &number), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_get_statistics(copy, &statistics), TRIB_ERR_ARGUMENT, "file: closed");
+    FAILS(trib_close(&copy), TRIB_ERR_ARGUMENT, "file: closed");
+}
+
 static void the_rest(trib_file *file) {
     int64_t bytes = -1;
     int done = -1;
@@ -181,7 +213,7 @@ static void the_rest(trib_file *file) {
     FAILS(trib_read_at(file, 0, NULL, 4, NULL), TRIB_ERR_ARGUMENT, "buffer: NULL");
     FAILS(trib_set_size(file, bad() ? -5 : 5), TRIB_ERR_ARGUMENT, "size: -5");
     if (ranks > 1)
-        FAILS(trib_set_size(file, bad() ? 6 : 5), TRIB_ERR_ARGUMENT, "ranks gave 5 and 6");
+        FAILS(trib_set_size(file, bad() ? 6 : 5), TRIB_ERR_ARGUMENT, expected("length of the file: 6 on rank %d, 5 on rank 0"));
     FAILS(trib_get_size(file, NULL), TRIB_ERR_ARGUMENT, "size: NULL");
     FAILS(trib_get_hint(file, "no_hint", text, sizeof text, NULL), TRIB_ERR_HINT, "no_hint");
     FAILS(trib_get_hint(file, NULL, text, sizeof text, NULL), TRIB_ERR_ARGUMENT, "key: NULL");
@@ -264,6 +296,7 @@ int main(int argc, char **argv) {
     opening();
     extents();
     null_files();
+    a_closed_file();
     OK(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE, NULL, &file));
     lists(file);
     the_rest(file);

@@ -71,6 +71,25 @@ fn bad_input_is_refused_alike_on_all_ranks() {
 }
 
 #[test]
+fn ranks_in_different_calls_get_one_error() {
+    let program = compile("mixed_calls.c", &Link::Shared);
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = ["", "trib_shared_memory=enable;trib_ranks_per_node=2", "trib_shared_memory=disable"];
+    for (ranks, hints) in [2, 3].into_iter().flat_map(|ranks| all.map(|hints| (ranks, hints))) {
+        let directory = tempfile::tempdir().unwrap();
+        let said = run(&program, ranks, &directory.path().join("file"), &[("TRIB_HINTS", hints)]);
+        for line in [
+            "GIO_read_all: calls of the ranks: rank 1 is in GIO_write_all, rank 0 in GIO_read_all of /",
+            "rank 1 is in GIO_read_all, rank 0 in GIO_set_size of /",
+            "rank 1 is in GIO_close, rank 0 in GIO_write_all of /",
+            "file: rank 1 has closed it while others were in other calls",
+        ] {
+            assert!(said.contains(line), "{ranks} ranks, {hints}: no {line}:\n{said}");
+        }
+    }
+}
+
+#[test]
 fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_header_and_its_version() {
     let program = std::env::current_exe().unwrap();
     let library = program.with_file_name("libtributary_gio.so");

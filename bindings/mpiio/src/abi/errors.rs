@@ -22,7 +22,7 @@ pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(
         rank,
         operation: call.to_string(),
         path: path.display().to_string(),
-        offset: 0,
+        offset: None,
         class: io_class(code),
         cause: format!("the MPI library returned {code}"),
     })

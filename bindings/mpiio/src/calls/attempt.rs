@@ -85,8 +85,8 @@ impl Backend {
             engine.call_them(function.full_name());
             let outcome = match access {
                 _ if first.is_some() => first.take().map_or(Ok(0), Err),
-                _ if wants => Err(engine.refuse_async(Error::refused(OTHER_HINTS, "other hints")).await),
-                Err(error) => Err(engine.refuse_async(error.clone()).await),
+                _ if wants => Err(engine.refuse_async(direction, Error::refused(OTHER_HINTS, "other hints")).await),
+                Err(error) => Err(engine.refuse_async(direction, error.clone()).await),
                 // SAFETY: the caller's promise.
                 Ok(access) => unsafe {
                     transfer(direction, engine, access, |report| counts.counts().ran(name, report), ends).await
@@ -96,7 +96,7 @@ impl Backend {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
                 Err(
-                    Error::Refused { reason: LEFT_TO_MPI, why }
+                    Error::Refused { reason: LEFT_TO_MPI, why, .. }
                     | Error::Argument { about: About::DeviceMemory, value: why, .. },
                 ) => {
                     counts.counts().left_to_mpi(name, &why);

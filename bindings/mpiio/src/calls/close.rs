@@ -26,7 +26,7 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
-    let closed = file.backend.close();
+    let closed = file.backend.close(function);
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: call its error handler.
         if speaks {

@@ -23,10 +23,15 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
         drop(file);
         return Answer::Return(function.call(arguments));
     };
-    // A tool that is loaded behind this library may look at the call.
-    let code = function.call(arguments) as c_int;
-    let own = io_outcome("MPI_File_sync", code, engine.endpoint().rank(), &path);
-    match engine.sync_after(own) {
+    engine.call_them(function.full_name());
+    let mut code = SUCCESS;
+    // Only once all ranks are known to be here: in some MPI libraries ranks wait for each other. (A tool that is loaded behind this
+    // library may look at the call.)
+    let synced = engine.sync_with(|rank| {
+        code = function.call(arguments) as c_int;
+        io_outcome("MPI_File_sync", code, rank, &path)
+    });
+    match synced {
         Ok(()) => Answer::code(SUCCESS),
         // The MPI library has called the error handler on this rank.
         Err(error) if code != SUCCESS => Answer::code(class(&error)),

@@ -12,12 +12,12 @@
 mod log;
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
+use tributary::fingerprint;
 use tributary::hints::{Environment, Log};
 use tributary_abi::{self as ffi, SUCCESS, handles};
 
@@ -190,9 +190,8 @@ pub fn tell() -> Vec<String> {
 
 /// On rank 0, the sums of all ranks and the number of hosts. Collective over MPI_COMM_WORLD.
 fn sum(rank: usize, ranks: usize) -> Option<(Sums, usize)> {
-    let mut hasher = DefaultHasher::new();
-    std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default().hash(&mut hasher);
-    let (own, host, mut sums) = (own(), hasher.finish(), Sums([0; SUMS]));
+    let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
+    let (own, mut sums) = (own(), Sums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, world());
     // SAFETY: two arrays of so many numbers; MPI is initialised.

@@ -36,7 +36,7 @@ fn the_line_names_the_call_and_the_ranks() {
         // Nobody knows of the others before there is shared memory.
         "MPI_File_write_at_all of late, for other ranks",
         "MPI_File_write_all of late, for rank 2, which has not come so far",
-        "the closing of late, for rank 0, which has not come so far",
+        "MPI_File_close of late, for rank 0, which has not come so far",
     ];
     expect(&outcome, expected);
 }
@@ -47,7 +47,7 @@ fn what_other_hosts_do_is_known_by_their_messages() {
     let outcome = late("trib_patience=1; trib_shared_memory=disable");
     expect(&outcome, ["MPI_File_write_at_all of late, for other ranks"]);
     let told = lines(&outcome);
-    for call in ["MPI_File_write_all", "the closing"] {
+    for call in ["MPI_File_write_all", "MPI_File_close"] {
         let begin = format!("{call} of late, for a message of rank ");
         assert!(told.iter().any(|line| line.starts_with(&begin)), "{begin}: {told:?}\n{}", outcome.stderr);
     }

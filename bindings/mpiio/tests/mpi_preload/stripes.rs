@@ -43,7 +43,7 @@ refused: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
     assert_eq!(not_used(reports, "wide", "striping_unit"), [""; 0]);
     for (said, times) in [
         ("hint striping_unit: `1000` is not allowed; allowed: multiples of 65536 bytes", 1),
-        ("lustre/refused failed at offset 0: No space left on device", 1),
+        ("lustre/refused failed: No space left on device", 1),
         ("the hints of stripes are ignored", 2),
         ("is left to MPI", 0),
     ] {

@@ -1,0 +1,48 @@
+//! A program that is not legal: one rank reads, syncs or closes where the others write. All ranks get one error that names both calls.
+
+use super::{HOSTS, launch};
+
+/// Ranks of one host that exchange messages.
+const MESSAGES: &str = "trib_shared_memory=disable";
+
+/// Runs `mixed_calls` with these arguments, on one host, as on several, and by messages alone.
+///
+/// # Panics
+/// When a rank has success, or hangs, or no line names both calls.
+fn names_both(arguments: &[&str], call: &str) {
+    for (ranks, hints) in [2, 3].into_iter().flat_map(|ranks| ["", HOSTS, MESSAGES].map(|hints| (ranks, hints))) {
+        let outcome = launch("mixed_calls.c", ranks, arguments).with_library().hints(hints).seconds(40).try_run();
+        let all = format!("{ranks} ranks, {arguments:?}, {hints}:\n{}{}", outcome.stdout, outcome.stderr);
+        let line = format!("rank 1 is in MPI_File_{call}, rank 0 in MPI_File_write_at_all of ");
+        assert!(outcome.stderr.contains(&line), "no line names both calls; {all}");
+        for wrong in ["panicked", "internal error", "please report"] {
+            assert!(!outcome.stderr.to_lowercase().contains(wrong), "{wrong}; {all}");
+        }
+        if outcome.status.success() {
+            let codes: Vec<_> = outcome.stdout.lines().filter_map(|line| line.split_once(": code ")).collect();
+            assert_eq!(codes.len(), ranks, "{all}");
+            assert!(codes.iter().all(|(_, code)| *code != "0"), "{all}");
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_reads_where_the_others_write() {
+    names_both(&["10", "second", "read"], "read_at_all");
+    names_both(&["4000", "second", "read"], "read_at_all");
+}
+
+#[test]
+fn a_rank_that_reads_in_the_first_call() {
+    names_both(&["10", "first", "read"], "read_at_all");
+}
+
+#[test]
+fn a_rank_that_syncs_where_the_others_write() {
+    names_both(&["10", "second", "sync"], "sync");
+}
+
+#[test]
+fn a_rank_that_closes_where_the_others_write() {
+    names_both(&["10", "second", "close"], "close");
+}

@@ -1,0 +1,98 @@
+//! Calls without data: sync, close, a change of the size. They begin with the same first agreement as a write or a read, so that ranks
+//! in different calls find out. And the error that all ranks return if a first agreement fails.
+
+use super::meeting::agreed;
+use crate::collectives::{broadcast, broadcast_error};
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::{CallKind, CallKinds, CallsDiffer, Fault};
+use crate::engine::facts::lanes::{get, put};
+use crate::engine::facts::{Amount, Facts};
+use crate::engine::file::{File, FileState};
+use crate::error::{About, Error, Result};
+use crate::fabric::shared::Slots;
+
+impl File {
+    /// The name of a call in messages.
+    pub(in crate::engine) fn name(&self, kind: CallKind) -> &'static str {
+        self.called.unwrap_or(kind.name())
+    }
+
+    /// The first agreement of a call without data, with what this rank has found so far, and an amount that merges as those of
+    /// data do. Collective: one meeting or sweep.
+    ///
+    /// # Errors
+    /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
+    pub(in crate::engine) async fn agree_without_data(
+        &mut self,
+        kind: CallKind,
+        checked: Result<()>,
+        all: Amount,
+    ) -> Result<Agreed> {
+        let (name, rank) = (self.name(kind), self.endpoint.rank());
+        self.patience.begin_in(self.endpoint.waiting(), name);
+        let facts = Facts { all, ..Facts::without_data(kind, rank) };
+        let came = match self.setup.shares_memory {
+            true => self.meet_without_data(facts, checked).await,
+            false => self.sweep_without_data(facts, checked).await,
+        };
+        self.patience.end();
+        let (agreed, error) = came?;
+        match agreed.failed {
+            Some(fault) => Err(self.agreed_error(fault, error, name).await?),
+            None => Ok(agreed),
+        }
+    }
+
+    async fn meet_without_data(&mut self, mut facts: Facts, checked: Result<()>) -> Result<(Agreed, Option<Error>)> {
+        let arena = self.arena()?;
+        let (team, tiling) = (arena.team(), arena.tiling());
+        if checked.is_err() {
+            facts.fail(self.endpoint.rank());
+        }
+        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+            put(&agreed(slots, tiling, Direction::Write, |_| {}), verdict);
+        };
+        self.endpoint.meet_in(team, |slot| put(&facts, slot), decide).await?;
+        Ok((get(team.met().verdict()), checked.err()))
+    }
+
+    /// The error that all ranks return after a first agreement that has failed; `own` is that of this rank, which is in the call
+    /// `name`. Collective: one broadcast, or two if ranks are in different calls.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn agreed_error(
+        &mut self,
+        fault: Fault,
+        own: Option<Error>,
+        name: &'static str,
+    ) -> Result<Error> {
+        match fault {
+            Fault::OfRank(rank) => broadcast_error(&mut self.endpoint, rank, own.as_ref()).await,
+            Fault::Mixed(calls) => self.calls_differ(calls, name).await,
+        }
+    }
+
+    /// Two ranks tell all which calls they are in. If one of them closes the file, no rank can use it any more.
+    async fn calls_differ(&mut self, calls: CallKinds, name: &'static str) -> Result<Error> {
+        let damaged = || Error::Internal { rank: 0, what: "calls that differ are the same".to_string() };
+        let CallsDiffer { one, other, closes } = calls.differ().ok_or_else(damaged)?;
+        if one.max(other) >= self.endpoint.ranks() {
+            return Err(Error::Internal { rank: 0, what: "a rank that is not there is in another call".to_string() });
+        }
+        let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
+        for (rank, call) in &mut calls {
+            let told = broadcast(&mut self.endpoint, *rank, name.as_bytes()).await?;
+            *call = String::from_utf8_lossy(&told).into_owned();
+        }
+        if let Some(rank) = closes {
+            self.state = FileState::ClosedBy(rank);
+        }
+        let [(higher, its), (lower, other)] = calls;
+        let path = self.setup.path.display();
+        let given = format!("rank {higher} is in {its}, rank {lower} in {other} of {path}");
+        let allowed = "the same collective call on all ranks";
+        Ok(Error::argument("calls of the ranks", given, allowed).about(About::Call))
+    }
+}

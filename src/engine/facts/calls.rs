@@ -1,0 +1,196 @@
+//! Which collective call ranks are in, in one word of their facts. A program that lets one rank read where the others write gets an
+//! error that names both, before any rank reads what another one brings to another call.
+
+use super::lanes::Lanes;
+use crate::engine::direction::Direction;
+use crate::topology::Rank;
+
+/// A collective call on an open file. Closing is the last: the highest kind of all ranks tells whether one of them closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// A collective write.
+    Write = 1,
+    /// A collective read.
+    Read,
+    /// A sync.
+    Sync,
+    /// A change of the size.
+    SetLen,
+    /// The fan-in of all calls so far.
+    FanIn,
+    /// An agreement of the caller's.
+    Agreement,
+    /// The closing.
+    Close,
+}
+
+impl CallKind {
+    /// The name in messages, if the caller has none of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "a collective write",
+            Self::Read => "a collective read",
+            Self::Sync => "a sync",
+            Self::SetLen => "a change of the size",
+            Self::FanIn => "a count of the fan-in",
+            Self::Agreement => "an agreement",
+            Self::Close => "the closing",
+        }
+    }
+}
+
+impl From<Direction> for CallKind {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Write => Self::Write,
+            Direction::Read => Self::Read,
+        }
+    }
+}
+
+/// Bits of a rank beside a kind.
+const RANK_BITS: u32 = 28;
+const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
+
+/// The lowest kind of several ranks and the lowest rank in it, in the upper half of the word; the highest kind and the lowest rank
+/// in it, in the lower half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallKinds(u64);
+
+/// Ranks that are in different calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallsDiffer {
+    /// A rank in one of the calls: the lowest rank in it.
+    pub one: Rank,
+    /// A rank in another call, likewise.
+    pub other: Rank,
+    /// A rank that closes the file, if one does.
+    pub closes: Option<Rank>,
+}
+
+impl CallKinds {
+    /// The calls of no rank.
+    pub const NONE: Self = Self((u32::MAX as u64) << 32);
+
+    /// The call of one rank.
+    #[inline]
+    pub fn of(kind: CallKind, rank: Rank) -> Self {
+        let (kind, rank) = ((kind as u32) << RANK_BITS, rank as u32 & RANK_MASK);
+        // The lower half merges by its maximum, so a lower rank is a higher number there.
+        Self(u64::from(kind | rank) << 32 | u64::from(kind | (RANK_MASK - rank)))
+    }
+
+    /// Adds the calls of other ranks.
+    #[inline]
+    pub fn merge(&mut self, other: Self) {
+        let (lowest, highest) = (self.0.min(other.0) >> 32, (self.0 as u32).max(other.0 as u32));
+        self.0 = lowest << 32 | u64::from(highest);
+    }
+
+    /// Whether ranks are in different calls.
+    #[inline]
+    pub fn are_mixed(self) -> bool {
+        let (lowest, highest) = ((self.0 >> 32) as u32, self.0 as u32);
+        lowest >> RANK_BITS != highest >> RANK_BITS && self != Self::NONE
+    }
+
+    /// Ranks that are in different calls, if there are any.
+    pub fn differ(self) -> Option<CallsDiffer> {
+        let (lowest, highest) = ((self.0 >> 32) as u32, self.0 as u32);
+        let (one, other) = ((lowest & RANK_MASK) as Rank, (RANK_MASK - (highest & RANK_MASK)) as Rank);
+        let closes = Some(other).filter(|_| highest >> RANK_BITS == CallKind::Close as u32);
+        self.are_mixed().then_some(CallsDiffer { one, other, closes })
+    }
+}
+
+impl Lanes for CallKinds {
+    const COUNT: usize = 1;
+
+    #[inline]
+    fn tell(&self, next: &mut impl FnMut(u64)) {
+        next(self.0);
+    }
+
+    #[inline]
+    fn hear(next: &mut impl FnMut() -> u64) -> Self {
+        Self(next())
+    }
+}
+
+/// Why a call fails with its first agreement: in one word, a rank with an error, or the calls of ranks that are in different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The lowest rank that has an error.
+    OfRank(Rank),
+    /// Ranks are in different calls.
+    Mixed(CallKinds),
+}
+
+impl Default for Fault {
+    fn default() -> Self {
+        Self::OfRank(0)
+    }
+}
+
+impl Lanes for Fault {
+    const COUNT: usize = 1;
+
+    #[inline]
+    fn tell(&self, next: &mut impl FnMut(u64)) {
+        next(match *self {
+            Self::OfRank(rank) => rank as u64,
+            Self::Mixed(CallKinds(word)) => word,
+        });
+    }
+
+    /// A kind is in the highest bits, where no rank has any.
+    #[inline]
+    fn hear(next: &mut impl FnMut() -> u64) -> Self {
+        match next() {
+            rank if rank >> 60 == 0 => Self::OfRank(rank as Rank),
+            word => Self::Mixed(CallKinds(word)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallKind::{Close, Read, Sync, Write};
+    use super::*;
+    use crate::engine::facts::lanes::{get, message};
+
+    fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
+        calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {
+            all.merge(CallKinds::of(kind, rank));
+            all
+        })
+    }
+
+    #[test]
+    fn a_fault_survives_encoding() {
+        for fault in
+            [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))]
+        {
+            assert_eq!(get::<Fault>(&message(&fault)), fault);
+        }
+    }
+
+    #[test]
+    fn calls_that_differ_name_the_lowest_rank_in_each() {
+        assert_eq!(CallKinds::NONE.differ(), None);
+        for alike in [&[(Write, 0)][..], &[(Read, 5), (Read, 0), (Read, 7)]] {
+            assert_eq!(merged(alike).differ(), None);
+        }
+        let differ = |one, other, closes| Some(CallsDiffer { one, other, closes });
+        for (calls, expected) in [
+            (&[(Write, 0), (Read, 1), (Write, 2)][..], differ(0, 1, None)),
+            (&[(Read, 9), (Read, 3), (Write, 7), (Write, 5)], differ(5, 3, None)),
+            (&[(Sync, 0), (Write, 2), (Close, 1)], differ(2, 1, Some(1))),
+            (&[(Write, 0), (Close, (1 << 28) - 1)], differ(0, (1 << 28) - 1, Some((1 << 28) - 1))),
+        ] {
+            let mut reversed = calls.to_vec();
+            reversed.reverse();
+            assert_eq!([merged(calls), merged(&reversed)].map(CallKinds::differ), [expected; 2], "{calls:?}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Ranks in different collective calls: a program's mistake. All ranks get one error that names both calls, and the file goes on to be
+//! usable. No rank waits for ever, and none reads what another one brings to another call.
+
+use tributary::engine::Direction::Read;
+use tributary::error::About;
+use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_testing::watchdog::on_threads;
+
+const LAYOUT: BufferLayout = BufferLayout::Contiguous;
+/// One host; several hosts; messages alone.
+const MEMORY: [&str; 4] = [
+    "trib_shared_memory=enable",
+    "trib_shared_memory=enable; trib_ranks_per_node=2",
+    "trib_shared_memory=disable; trib_ranks_per_node=2",
+    "",
+];
+
+/// What one rank calls in place of the write that the others are in, and its name.
+type Other = (&'static str, fn(&mut File, &Extents) -> Result<(), Error>);
+
+const OTHERS: [Other; 6] = [
+    ("a collective read", |file, own| {
+        let mut bytes = vec![0; own.bytes() as usize];
+        file.read_all(own, &LAYOUT, &mut bytes).map(drop)
+    }),
+    ("a collective read", |file, _| Err(file.refuse(Read, Error::argument("count", -1, "0 or more")))),
+    ("a sync", |file, _| file.sync()),
+    ("a change of the size", |file, _| file.set_len(5)),
+    ("a count of the fan-in", |file, _| file.fan_in().map(drop)),
+    ("an agreement", |file, _| file.agree(Err(Error::argument("a", "b", "c")))),
+];
+
+/// Interleaved pieces of a rank: `count` of `len` bytes.
+fn strided(rank: usize, ranks: usize, len: u64, count: u64) -> Extents {
+    Extents::strided(rank as u64 * len, len, (ranks as u64 * len) as i64, count).unwrap()
+}
+
+fn write(file: &mut File, own: &Extents, with: u8) -> Result<(), Error> {
+    file.write_all(own, &LAYOUT, &vec![with; own.bytes() as usize]).map(drop)
+}
+
+fn opened(endpoint: Endpoint, path: &std::path::Path, hints: &str) -> File {
+    File::open(endpoint, path, Mode::Create, Hints::parse(hints).unwrap()).unwrap()
+}
+
+/// Checks the error of all ranks when rank `odd` is in the call `other`.
+fn names_both(error: &Error, odd: usize, other: &str, what: &str) {
+    assert!(matches!(error, Error::Argument { about: About::Call, .. }), "{what}: {error}");
+    let writes = "a collective write";
+    let expected = match odd {
+        0 => format!("rank 1 is in {writes}, rank 0 in {other} of "),
+        odd => format!("rank {odd} is in {other}, rank 0 in {writes} of "),
+    };
+    assert!(error.to_string().contains(&expected), "{what}: {error}");
+}
+
+#[test]
+fn a_rank_in_another_call_is_an_error_on_all_ranks_and_the_file_stays_usable() {
+    // Slots and little data; windows and an exchange; written early.
+    let sizes = [(8, 3), (100, 600), (1 << 20, 1)];
+    for (hints, ranks) in MEMORY.into_iter().flat_map(|hints| [2, 3, 5].map(|ranks| (hints, ranks))) {
+        on_threads("a_rank_in_another_call", ranks, |endpoint, directory| {
+            let rank = endpoint.rank();
+            let mut file = opened(endpoint, &directory.join("file"), hints);
+            for ((len, count), odd) in sizes.into_iter().zip([1, 0, ranks - 1]) {
+                let own = strided(rank, ranks, len, count);
+                for (number, (name, other)) in OTHERS.into_iter().enumerate() {
+                    let what = format!("{hints}, {ranks} ranks, {len} x {count}, {name}");
+                    let outcome = if rank == odd { other(&mut file, &own) } else { write(&mut file, &own, 1) };
+                    names_both(&outcome.unwrap_err(), odd, name, &what);
+                    write(&mut file, &own, number as u8).unwrap();
+                    let mut back = vec![77; own.bytes() as usize];
+                    file.read_all(&own, &LAYOUT, &mut back).unwrap();
+                    assert!(back.iter().all(|byte| *byte == number as u8), "{what}");
+                }
+            }
+            file.call_them("MPI_File_write_all");
+            let outcome = match rank {
+                1 => {
+                    file.call_them("MPI_File_read_all");
+                    file.read_all(&Extents::empty(), &LAYOUT, &mut []).map(drop)
+                }
+                _ => write(&mut file, &Extents::empty(), 1),
+            };
+            let text = outcome.unwrap_err().to_string();
+            assert!(text.contains("rank 1 is in MPI_File_read_all, rank 0 in MPI_File_write_all of /"), "{text}");
+            file.close().unwrap();
+        });
+    }
+}
+
+/// Nobody waits for a rank that has closed the file: it cannot come to a further call.
+#[test]
+fn a_rank_that_closes_the_file_leaves_it_to_be_closed_by_the_others() {
+    for (hints, ranks) in MEMORY.into_iter().flat_map(|hints| [2, 5].map(|ranks| (hints, ranks))) {
+        on_threads("a_rank_that_closes", ranks, |endpoint, directory| {
+            let rank = endpoint.rank();
+            let mut file = opened(endpoint, &directory.join("file"), hints);
+            let own = strided(rank, ranks, 8, 3);
+            write(&mut file, &own, 1).unwrap();
+            if rank == 1 {
+                names_both(&file.close().map(drop).unwrap_err(), 1, "the closing", hints);
+                return;
+            }
+            names_both(&write(&mut file, &own, 2).unwrap_err(), 1, "the closing", hints);
+            let closed = |error: Error| {
+                assert!(error.to_string().starts_with("file: rank 1 has closed it"), "{error}");
+            };
+            closed(write(&mut file, &own, 2).unwrap_err());
+            closed(file.sync().unwrap_err());
+            closed(file.close().map(drop).unwrap_err());
+        });
+    }
+}
+
+/// An operation that is only tested finds out, too; and the error of a rank's arguments gives way.
+#[test]
+fn an_operation_in_another_call() {
+    for hints in MEMORY {
+        on_threads("an_operation_in_another_call", 3, |endpoint, directory| {
+            let rank = endpoint.rank();
+            let mut file = opened(endpoint, &directory.join("file"), hints);
+            let own = strided(rank, 3, 8, 3);
+            let mut bytes = vec![1; own.bytes() as usize];
+            let error = match rank {
+                2 => {
+                    let mut operation = file.start_read_all(&own, &LAYOUT, &mut bytes);
+                    std::iter::repeat_with(|| operation.test()).find_map(|outcome| outcome).unwrap().unwrap_err()
+                }
+                1 => file.write_all(&own, &LAYOUT, &bytes[..5]).unwrap_err(),
+                _ => write(&mut file, &own, 1).unwrap_err(),
+            };
+            names_both(&error, 2, "a collective read", hints);
+            file.close().unwrap();
+        });
+    }
+}
