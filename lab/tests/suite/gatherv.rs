@@ -263,6 +263,6 @@ fn bad_input_is_the_same_error_on_all_ranks() {
     .unwrap();
     for outcome in outcomes {
         assert_eq!(outcome[0], "root: 5; allowed: 0 to 4");
-        assert_eq!(outcome[1], "bytes to scatter: 9; allowed: 10, the sum of all blocks");
+        assert_eq!(outcome[1], "rank 2: bytes to scatter: 9; allowed: 10, the sum of all blocks");
     }
 }
