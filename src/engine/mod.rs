@@ -57,6 +57,7 @@ pub use agreement::foreseen::Foreseen;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use agreement::internals as opening_messages;
+pub use agreement::without_data::calls_differ;
 pub use api::alone::alone;
 pub use api::operation::Operation;
 pub use api::read::ReadReport;

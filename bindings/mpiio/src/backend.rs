@@ -15,7 +15,7 @@ use crate::calls::passing;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::Function;
-use crate::unopened::{UnopenedFile, open};
+use crate::unopened::{CallOfUnopened, UnopenedFile, open};
 
 /// Which library runs the collective calls of a file. The same on all of its ranks.
 pub enum Runner {
@@ -77,7 +77,29 @@ impl Backend {
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
-                self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, function).await?;
+                let call = (CallOfUnopened::Transfer, function);
+                self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, call).await?;
+            }
+            other => self.runner = other,
+        }
+        Ok(())
+    }
+
+    /// Checks that all ranks are in a call of `function` that needs no file of the engine. Nothing happens if the engine has opened the
+    /// file, or will not. Collective.
+    ///
+    /// # Errors
+    /// Ranks are in different calls: the same error on all ranks. MPI runs the calls from then on. An error of MPI.
+    pub fn check_unopened(&mut self, call: CallOfUnopened, function: &'static Function) -> Result<(), Error> {
+        if !self.is_to_start() {
+            return Ok(());
+        }
+        let why = "ranks were in different calls".to_string();
+        match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
+            Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
+                let (waiting, call) = (unopened.waiting(), (call, function));
+                let checked = unopened.open((&self.path, self.seat.as_ref()), self.amode, call);
+                self.runner = waiting.wait(pin!(checked))?;
             }
             other => self.runner = other,
         }

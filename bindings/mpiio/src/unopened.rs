@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
-use tributary::engine::Prelude;
+use tributary::engine::{Prelude, calls_differ};
 use tributary::fabric::Waiting;
 use tributary::fingerprint;
 use tributary::schedule::ReduceOp;
@@ -22,10 +22,35 @@ use crate::job;
 use crate::next::Function;
 
 /// How an allreduce combines the numbers of [`lanes`]: the lowest rank that does not take the file; the fingerprint of
-/// the terms, lowest and highest; whether the first rank wants the job told.
-const LANES: [ReduceOp; 4] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max];
+/// the terms, lowest and highest; whether the first rank wants the job told; which call ranks are in ([`CallOfUnopened::word`]), lowest
+/// and highest.
+const LANES: [ReduceOp; 6] =
+    [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
+
+/// A collective call on a file that the engine has not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOfUnopened {
+    /// A write or a read, for which the engine opens the file.
+    Transfer,
+    /// MPI_File_sync.
+    Sync,
+    /// MPI_File_close.
+    Close,
+}
+
+impl CallOfUnopened {
+    /// The call, and behind it a rank.
+    fn word(self, rank: usize) -> u64 {
+        (self as u64) << 32 | rank as u64
+    }
+
+    /// The ranks of the lowest and of the highest word, if their calls differ.
+    fn differ(lowest: u64, highest: u64) -> Option<[usize; 2]> {
+        (lowest >> 32 != highest >> 32).then_some([lowest, highest].map(|word| word as u32 as usize))
+    }
+}
 
 /// What the engine needs to open the file.
 pub struct UnopenedFile {
@@ -63,6 +88,11 @@ impl UnopenedFile {
         Self { endpoint, identity, left, hints }
     }
 
+    /// Whether the file has other ranks.
+    pub fn has_several_ranks(&self) -> bool {
+        self.endpoint.ranks() > 1
+    }
+
     /// How this rank waits.
     pub fn waiting(&self) -> Waiting {
         self.endpoint.waiting().clone()
@@ -73,17 +103,21 @@ impl UnopenedFile {
         self.endpoint
     }
 
-    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. The endpoint goes back to its `seat` if
-    /// the engine does not need it. Collective.
+    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. In a `call` that needs no file of the
+    /// engine, only checks that all ranks are in it, and stays as it is. The endpoint goes back to its `seat` if the engine does not
+    /// need it. Collective.
     ///
     /// # Errors
-    /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
+    /// Ranks are in different calls, or a hint in the first rank's environment is not allowed, which is the same error on all ranks; or an
+    /// error of MPI.
     pub async fn open(
         mut self,
         (path, seat): (&Path, Option<&Seat>),
         amode: c_int,
-        function: &'static Function,
+        (call, function): (CallOfUnopened, &'static Function),
     ) -> Result<Runner, Error> {
+        let before = self.hints.clone();
+        let left = self.left.clone();
         let decision = self.decide(path, amode);
         let endpoint = self.endpoint;
         let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
@@ -92,16 +126,17 @@ impl UnopenedFile {
             Decision::Take(terms) => terms.hints.clone(),
             Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),
         };
-        let mut lanes = lanes(&decision, rank);
+        let mut lanes = lanes(&decision, call, rank);
+        let opens = call == CallOfUnopened::Transfer;
         // Usually all ranks have the same terms, and the engine opens the file at once.
-        let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike };
+        let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike, opens };
         let opened = File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut prelude).await;
         if let Err(error) = &opened
             && waiting.failure().is_unagreed(error)
         {
             return Err(error.clone());
         }
-        let [decides, .., is_told] = lanes;
+        let [decides, .., is_told, lowest, highest] = lanes;
         if is_told == 1 && has_all_ranks(ranks) {
             job::is_told_by_all();
         }
@@ -109,6 +144,14 @@ impl UnopenedFile {
             Ok(Err(endpoint)) => endpoint,
             opened => return Ok(runner(opened.map(Result::ok), path, rank)),
         };
+        if let Some(ranks) = CallOfUnopened::differ(lowest, highest) {
+            let differ = waiting.call(pin!(calls_differ(&mut endpoint, ranks, function.full_name(), path))).await;
+            seat.into_iter().for_each(|seat| seat.keep(endpoint));
+            return Err(differ?);
+        }
+        if !opens {
+            return Ok(Runner::NotOpened(Box::new(Self { endpoint, identity, left, hints: before })));
+        }
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
         let left = match decided? {
@@ -142,8 +185,8 @@ impl UnopenedFile {
     }
 }
 
-/// A rank's numbers, for an allreduce by [`LANES`].
-fn lanes(decision: &Decision, rank: usize) -> [u64; LANES.len()] {
+/// A rank's numbers in a call, for an allreduce by [`LANES`].
+fn lanes(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; LANES.len()] {
     let (decides, terms) = match decision {
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
@@ -151,7 +194,8 @@ fn lanes(decision: &Decision, rank: usize) -> [u64; LANES.len()] {
     let terms = terms.map_or(0, |Terms { path, hints }| {
         fingerprint([path.as_os_str().as_bytes(), &serde_json::to_vec(hints).unwrap_or_default()])
     });
-    [decides, terms, terms, u64::from(rank == 0 && job::is_wanted())]
+    let call = call.word(rank);
+    [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }
 
 /// Device and inode, which identify a file on its host.
@@ -161,7 +205,12 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// Whether all ranks take the same file on the same terms, by the agreed [`lanes`].
 fn are_alike(lanes: &[u64]) -> bool {
-    matches!(lanes, [NOBODY, lowest, highest, _] if lowest == highest)
+    match *lanes {
+        [NOBODY, lowest, highest, _, first, last] => {
+            lowest == highest && last >> 32 == CallOfUnopened::Transfer as u64 && first >> 32 == last >> 32
+        }
+        _ => false,
+    }
 }
 
 /// The engine's mode.

@@ -20,7 +20,7 @@ pub(in crate::engine) mod meeting;
 mod slots;
 mod small;
 mod sweep;
-mod without_data;
+pub mod without_data;
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::allgather;

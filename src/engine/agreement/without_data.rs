@@ -1,6 +1,8 @@
 //! Calls without data: sync, close, a change of the size. They begin with the same first agreement as a write or a read, so that ranks
 //! in different calls find out. And the error that all ranks return if a first agreement fails.
 
+use std::path::Path;
+
 use super::meeting::agreed;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
@@ -10,7 +12,9 @@ use crate::engine::facts::lanes::{get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
 use crate::error::{About, Error, Result};
+use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
+use crate::topology::Rank;
 
 impl File {
     /// The name of a call in messages.
@@ -81,18 +85,31 @@ impl File {
         if one.max(other) >= self.endpoint.ranks() {
             return Err(Error::Internal { rank: 0, what: "a rank that is not there is in another call".to_string() });
         }
-        let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
-        for (rank, call) in &mut calls {
-            let told = broadcast(&mut self.endpoint, *rank, name.as_bytes()).await?;
-            *call = String::from_utf8_lossy(&told).into_owned();
-        }
         if let Some(rank) = closes {
             self.state = FileState::ClosedBy(rank);
         }
-        let [(higher, its), (lower, other)] = calls;
-        let path = self.setup.path.display();
-        let given = format!("rank {higher} is in {its}, rank {lower} in {other} of {path}");
-        let allowed = "the same collective call on all ranks";
-        Ok(Error::argument("calls of the ranks", given, allowed).about(About::Call))
+        calls_differ(&mut self.endpoint, [one, other], name, &self.setup.path).await
     }
+}
+
+/// The error of ranks that are in different calls on the file at `path`, of which two are given; this rank is in the call `name`.
+/// Collective: two broadcasts.
+///
+/// # Errors
+/// Those of the fabric.
+pub async fn calls_differ(
+    endpoint: &mut Endpoint,
+    [one, other]: [Rank; 2],
+    name: &str,
+    path: &Path,
+) -> Result<Error> {
+    let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
+    for (rank, call) in &mut calls {
+        let told = broadcast(endpoint, *rank, name.as_bytes()).await?;
+        *call = String::from_utf8_lossy(&told).into_owned();
+    }
+    let [(higher, its), (lower, other)] = calls;
+    let given = format!("rank {higher} is in {its}, rank {lower} in {other} of {}", path.display());
+    let allowed = "the same collective call on all ranks";
+    Ok(Error::argument("calls of the ranks", given, allowed).about(About::Call))
 }

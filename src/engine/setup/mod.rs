@@ -83,7 +83,7 @@ impl Setup {
         prelude: &mut Prelude<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
-        let is_first = endpoint.labels().is_none();
+        let is_first = endpoint.labels().is_none() && prelude.opens;
         let offer =
             is_first.then(|| endpoint.offer(may_share(endpoint, &hints, true), (shared::CONTROL, shared::AREA)));
         let whereabouts = offer.as_ref().map(|offer| offer.whereabouts);

@@ -142,12 +142,14 @@ pub struct Prelude<'a> {
     pub lanes: &'a mut [u64],
     /// Whether the file is opened, by the results.
     pub goes_on: fn(&[u64]) -> bool,
+    /// Whether this rank opens the file if all ranks do. It shares memory with others then, and makes it beforehand.
+    pub opens: bool,
 }
 
 impl Prelude<'_> {
     /// Nothing else to agree on.
     pub fn none() -> Self {
-        Self { ops: &[], lanes: &mut [], goes_on: |_| true }
+        Self { ops: &[], lanes: &mut [], goes_on: |_| true, opens: true }
     }
 }
 
