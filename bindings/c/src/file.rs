@@ -71,7 +71,7 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
 /// Errors: the same on all ranks. One exception: if `comm` is not usable (MPI_COMM_NULL, an intercommunicator, MPI not
 /// initialised), this rank returns TRIB_ERR_ARGUMENT at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_open(
+pub unsafe extern "C-unwind" fn trib_open(
     comm: MPI_Comm,
     path: *const c_char,
     mode: c_int,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn trib_open(
 
 /// Like `trib_open`, with the Fortran handle of the communicator (with `use mpi_f08`, its component MPI_VAL).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_open_fortran(
+pub unsafe extern "C-unwind" fn trib_open_fortran(
     comm: c_int,
     path: *const c_char,
     mode: c_int,
@@ -155,7 +155,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
 ///
 /// Errors: an error that the file system reports on any rank is the result on every rank.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_close(file: *mut *mut trib_file) -> trib_status {
     // SAFETY: the caller's promises: `file` is null or may be read and written, and holds null or an open file.
     guarded(|| unsafe {
         let place =
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
 
 /// Waits until everything that all ranks have written so far is on stable storage. Collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_sync(file: *mut trib_file) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { opened(file)?.busy.file()?.sync() })
 }
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
 /// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
 /// all ranks. The size changes after all ranks have made the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let file = opened(file)?.busy.file()?;
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_
 
 /// Returns the size of the file in bytes, as the file system reports it to this rank now. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_get_size(file: *mut trib_file, size: *mut i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_get_size(file: *mut trib_file, size: *mut i64) -> trib_status {
     // SAFETY: the caller's promises: an open file; `size` is null or may be written.
     guarded(|| unsafe {
         let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "a pointer to an int64_t"))?;

@@ -5,6 +5,7 @@
 //! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
+//! | `prefix` | prefixes of file names that name a file system |
 //! | `guard` | no panic reaches C |
 //! | `version` | the symbol that tells a library's version |
 
@@ -14,4 +15,5 @@ pub mod hints;
 pub mod info;
 pub mod list;
 pub mod opening;
+pub mod prefix;
 pub mod version;

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use crate::abi::SUCCESS;
-use crate::abi::errors::{class, io_outcome};
+use crate::abi::errors::io_outcome;
 use crate::abi::word::Word;
 use crate::backend::Runner;
 use crate::entry::Answer;
@@ -11,25 +11,24 @@ use crate::files;
 use crate::next::Function;
 use crate::pending;
 
-/// Handles the call. Collective over the file's ranks.
+/// Handles the call. Collective over the file's ranks. All of them raise the error of one: MPI does not call this rank's error handler
+/// before, from which an exception may go past the agreement that the others wait for.
 pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
-    let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else {
-        return Answer::Return(function.call(arguments));
-    };
+    let [handle] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);
-    let mut file = shared.lock();
-    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    let Runner::Engine { file: engine, .. } = &mut file.backend.runner else {
-        drop(file);
-        return Answer::Return(function.call(arguments));
-    };
-    // A tool that is loaded behind this library may look at the call.
-    let code = function.call(arguments) as c_int;
-    let own = io_outcome("MPI_File_sync", code, engine.endpoint().rank(), &path);
-    match engine.sync_after(own) {
-        Ok(()) => Answer::code(SUCCESS),
-        // The MPI library has called the error handler on this rank.
-        Err(error) if code != SUCCESS => Answer::code(class(&error)),
-        Err(error) => Answer::Raise { file: arguments[0], error, speaks },
+    if !matches!(shared.lock().backend.runner, Runner::Engine { .. }) {
+        return Answer::Pass;
     }
+    // A tool that is loaded behind this library may look at the call.
+    Answer::quiet_call(handle, function, arguments, move |code| {
+        let mut file = shared.lock();
+        let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+        let Runner::Engine { file: engine, .. } = &mut file.backend.runner else { return Answer::Return(code) };
+        let own = io_outcome("MPI_File_sync", code as c_int, engine.endpoint().rank(), &path);
+        match engine.sync_after(own) {
+            Ok(()) => Answer::code(SUCCESS),
+            Err(error) => Answer::Raise { file: handle, error, speaks },
+        }
+    })
 }
