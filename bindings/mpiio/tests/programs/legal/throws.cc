@@ -1,7 +1,7 @@
 // The error handlers of files throw C++ exceptions, which the callers of MPI catch: what the C++ bindings'
 // MPI::ERRORS_THROW_EXCEPTIONS did. MPI does not promise that it works; with MPICH and Open MPI's shared libraries it does. After
 // each exception the file still works: collective and independent calls move the right bytes, and the file can be closed.
-//   throws PATH
+//   throws PATH [write | iwrite | split | sync | close]: with an argument, the one call of the file system that a test makes fail
 #include <mpi.h>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +54,29 @@ template <class Call> static void throws(const char *what, Call call)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// One call of the file system fails, on rank 0, which need not be the one that writes: the call of MPI throws on all ranks.
+static void fails(const std::string &what)
+{
+    static int data[1000];
+    MPI_Status status;
+    throws(what.c_str(), [&] {
+        for (int i = 0; i < 50; i++) {
+            if (what == "iwrite") {
+                MPI_Request request;
+                MPI_File_iwrite_at_all(file, rank * 1000, data, 1000, MPI_INT, &request);
+                MPI_Wait(&request, &status);
+            } else if (what == "split") {
+                MPI_File_write_at_all_begin(file, rank * 1000, data, 1000, MPI_INT);
+                MPI_File_write_at_all_end(file, data, &status);
+            } else {
+                MPI_File_write_at_all(file, rank * 1000, data, 1000, MPI_INT, &status);
+            }
+            if (what == "sync")
+                MPI_File_sync(file);
+        }
+    });
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -67,6 +90,27 @@ int main(int argc, char **argv)
     MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
     MPI_File_set_errhandler(file, own);
 
+    if (argc > 2) {
+        if (strcmp(argv[2], "close"))
+            fails(argv[2]);
+        else
+            MPI_File_write_at_all(file, rank, &data, 1, MPI_INT, &status);
+        // MPI's file is there until its own function closes it.
+        bool caught = false;
+        for (int i = 0; i < 2 && file != MPI_FILE_NULL; i++)
+            try {
+                MPI_File_close(&file);
+            } catch (const std::exception &) {
+                caught = true;
+            }
+        if (file != MPI_FILE_NULL || (caught && strcmp(argv[2], "close")))
+            wrong("close", "it failed");
+        MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (rank == 0)
+            std::printf(any ? "wrong\n" : "ok\n");
+        MPI_Finalize();
+        return any;
+    }
     // MPI's own functions, which pass through; before the first collective call, and after it.
     for (int round = 0; round < 2; round++) {
         throws("seek", [] { MPI_File_seek(file, -5, MPI_SEEK_SET); });
