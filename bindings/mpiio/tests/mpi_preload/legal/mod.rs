@@ -1,6 +1,7 @@
 //! Programs that the MPI standard allows, written after reports about other MPI-IO software. Each says in its head what the standard
 //! promises, verifies itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
 
+mod limits;
 mod pointers;
 mod prefixes;
 mod unwinding;
