@@ -12,6 +12,7 @@ use tributary::{CallReport, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
 use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
+use tributary_bindings::prefix::without_prefix;
 
 use super::hints::Table;
 use super::running::{Busy, Moved};
@@ -62,6 +63,9 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
 
 /// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated. Path,
 /// mode and hints must be the same on all ranks.
+///
+/// A prefix of `path` that names a file system, such as "lustre:", is dropped. One that stands for something that is not a file, such
+/// as "daos:", is an error.
 ///
 /// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
 /// these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
@@ -124,7 +128,8 @@ unsafe fn arguments(
     .find_map(|(number, known)| (number as c_int == mode).then_some(known))
     .ok_or_else(|| Error::argument("mode", mode, "TRIB_CREATE, TRIB_UPDATE, TRIB_READ"))?;
     // SAFETY: not null, so it ends with 0.
-    let path = PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+    let path = without_prefix(unsafe { CStr::from_ptr(path) }.to_bytes(), "path")?;
+    let path = PathBuf::from(OsStr::from_bytes(path));
     let mut asked = Environment::of_process()?.file_hints(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.

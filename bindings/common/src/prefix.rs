@@ -1,5 +1,8 @@
 //! Prefixes of file names that name a file system, as ROMIO knows them: `lustre:/scratch/data.nc`. The only list of them.
 
+use tributary::error::About;
+use tributary::{Error, Result};
+
 /// What lies behind a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
@@ -58,10 +61,21 @@ pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
     })
 }
 
-/// The prefixes that a library may drop, for an error: "ufs:, nfs:".
-pub fn allowed() -> String {
-    let files = PREFIXES.iter().filter(|(_, storage)| *storage == Files);
-    files.map(|(prefix, _)| format!("{prefix}:")).collect::<Vec<_>>().join(", ")
+/// A file's name without the prefix of files. `argument` names it in an error.
+///
+/// # Errors
+/// The prefix of something that is not a file.
+pub fn without_prefix<'a>(name: &'a [u8], argument: &str) -> Result<&'a [u8]> {
+    match prefixed(name) {
+        Some(Prefixed { prefix, storage: Other, .. }) => {
+            let files = PREFIXES.iter().filter(|(_, storage)| *storage == Files);
+            let files = files.map(|(prefix, _)| format!("{prefix}:")).collect::<Vec<_>>().join(", ");
+            let allowed = format!("the name of a file, with no prefix or one of {files}");
+            Err(Error::argument(argument, format!("the prefix {prefix}:"), allowed).about(About::Path))
+        }
+        Some(all) => Ok(all.rest),
+        None => Ok(name),
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +92,14 @@ mod tests {
         for name in ["history_15:00.nc", "/ufs:f", "ufs", "lustre", "ufsdata:f", "a:b", ""] {
             assert_eq!(of(name), None, "{name}");
         }
-        assert!(allowed().starts_with("ufs:, nfs:") && !allowed().contains("daos"));
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        assert_eq!(without_prefix(b"ufs:/f", "path").unwrap(), b"/f");
+        assert_eq!(without_prefix(b"a:b", "path").unwrap(), b"a:b");
+        let said = without_prefix(b"daos://pool/f", "path").unwrap_err().to_string();
+        let due = "path: the prefix daos:; allowed: the name of a file, with no prefix or one of ufs:, nfs:, ";
+        assert!(said.starts_with(due) && !said.contains("ime"), "{said}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tributary::error::About;
 use tributary::{Error, Result};
-use tributary_bindings::prefix::{Prefixed, Storage, allowed, prefixed};
+use tributary_bindings::prefix::without_prefix;
 
 /// The absolute path of a name.
 ///
@@ -21,14 +21,7 @@ pub unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
     }
     // SAFETY: not null, so it ends with 0.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let plain = match prefixed(name) {
-        Some(Prefixed { prefix, storage: Storage::Other, .. }) => {
-            let allowed = format!("the name of a file, with no prefix or one of {}", allowed());
-            return Err(Error::argument("file name", format!("the prefix {prefix}:"), allowed).about(About::Path));
-        }
-        Some(all) => all.rest,
-        None => name,
-    };
+    let plain = without_prefix(name, "file name")?;
     if plain.is_empty() {
         return Err(no_name("an empty name"));
     }

@@ -41,7 +41,14 @@ pub struct Hosts {
 impl Hosts {
     /// Every rank on a host of its own.
     pub fn one_rank_each(rank: Rank, ranks: usize) -> Self {
-        Self { labels: (0..ranks).collect(), leaders: (0..ranks).collect(), host: rank, here: None, spins: false, refusal: None }
+        Self {
+            labels: (0..ranks).collect(),
+            leaders: (0..ranks).collect(),
+            host: rank,
+            here: None,
+            spins: false,
+            refusal: None,
+        }
     }
 
     /// A label of each rank's host.
