@@ -105,8 +105,8 @@ macro_rules! mpi_functions {
         #[inline]
         pub unsafe fn $name($($argument: $type),*) -> ::std::ffi::c_int {
             static FUNCTION: $crate::Function = $crate::Function::new(concat!("P", stringify!($name), "\0"));
-            type Narrow = unsafe extern "C" fn($(<$type as $crate::Argument>::Narrow),*) -> ::std::ffi::c_int;
-            type Wide = unsafe extern "C" fn($(<$type as $crate::Argument>::Wide),*) -> ::std::ffi::c_int;
+            type Narrow = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Narrow),*) -> ::std::ffi::c_int;
+            type Wide = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Wide),*) -> ::std::ffi::c_int;
             let Some(address) = FUNCTION.address() else { return $crate::MISSING };
             // SAFETY: the function of this name, with the ABI of its library; the caller's promises.
             unsafe {

@@ -42,6 +42,8 @@ numbers! {
     max_info_value              MPI_MAX_INFO_VAL                      1024        256       1024;
     max_object_name             MPI_MAX_OBJECT_NAME                    128         64        128;
     proc_null                   MPI_PROC_NULL                           -1         -2         -3;
+    seek_cur                    MPI_SEEK_CUR                           602        602        401;
+    seek_end                    MPI_SEEK_END                           604        604        402;
     seek_set                    MPI_SEEK_SET                           600        600        403;
     status_ignore               MPI_STATUS_IGNORE                        1          0          0;
     tag_ub                      MPI_TAG_UB                      1681915905          0        501;

@@ -238,7 +238,7 @@ impl Error for Refusal {}
 fn standard_version(library: &Library) -> Option<c_int> {
     let function = library.own(c"PMPI_Abi_get_version")?;
     let (mut major, mut minor) = (-1, -1);
-    type AbiGetVersion = extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    type AbiGetVersion = extern "C-unwind" fn(*mut c_int, *mut c_int) -> c_int;
     // SAFETY: in every MPI library the function takes two ints and may be called at any time.
     let function = unsafe { transmute::<*mut c_void, AbiGetVersion>(function) };
     let code = function(&mut major, &mut minor);
@@ -249,7 +249,7 @@ fn standard_version(library: &Library) -> Option<c_int> {
 fn version(library: &Library) -> String {
     let (mut text, mut length) = (vec![0 as c_char; LONGEST_VERSION], 0);
     if let Some(function) = library.own(c"PMPI_Get_library_version") {
-        type GetLibraryVersion = extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        type GetLibraryVersion = extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
         // SAFETY: in every MPI library the function takes a text and an int and may be called at any time.
         let function = unsafe { transmute::<*mut c_void, GetLibraryVersion>(function) };
         function(text.as_mut_ptr(), &mut length);

@@ -23,7 +23,7 @@ pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     };
     function.map_or(handles().comm_null, |function| {
         // SAFETY: declared so in both ABIs; MPI is initialised, and any integer is allowed.
-        let function = unsafe { transmute::<*mut c_void, extern "C" fn(c_int) -> *mut c_void>(function) };
+        let function = unsafe { transmute::<*mut c_void, extern "C-unwind" fn(c_int) -> *mut c_void>(function) };
         MPI_Comm::of(function(handle) as usize)
     })
 }

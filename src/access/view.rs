@@ -65,6 +65,24 @@ impl FileView {
         }
         Ok(all)
     }
+
+    /// The number of bytes of the view before its first byte at or behind byte `end` of the file. O(extents of a tile).
+    pub fn bytes_before(&self, end: u64) -> u64 {
+        let Some((_, span)) = self.tile.span() else { return 0 };
+        // Tiles that are wholly before that byte.
+        let mut tiles = end.saturating_sub(self.displacement.saturating_add(span)) / self.extent;
+        loop {
+            let shift = self.displacement.saturating_add(tiles.saturating_mul(self.extent));
+            let mut bytes = tiles.saturating_mul(self.tile.bytes());
+            for extent in self.tile.iter() {
+                if shift.saturating_add(extent.end()) > end {
+                    return bytes + end.saturating_sub(shift.saturating_add(extent.offset));
+                }
+                bytes += extent.len;
+            }
+            tiles += 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +99,20 @@ mod tests {
                 assert_eq!(got, (skip..skip + len).map(byte).collect::<Vec<_>>(), "skip {skip} len {len}");
             }
         }
+    }
+
+    #[test]
+    fn the_end_of_a_file_has_its_place() {
+        for (tile, extent) in [(Extents::strided(2, 3, 5, 2).unwrap(), 12), (Extents::strided(1, 2, 4, 3).unwrap(), 5)]
+        {
+            let view = FileView::new(17, tile, extent).unwrap();
+            let bytes: Vec<u64> = view.select(0, 200).unwrap().iter().flat_map(|e| e.offset..e.end()).collect();
+            for end in 0..150 {
+                let expected = bytes.iter().position(|&byte| byte >= end).unwrap();
+                assert_eq!(view.bytes_before(end), expected as u64, "extent {extent}, end {end}");
+            }
+        }
+        assert_eq!(FileView::all().bytes_before(1 << 40), 1 << 40);
     }
 
     #[test]

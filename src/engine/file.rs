@@ -262,6 +262,12 @@ impl File {
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }
 
+    /// Why ranks of one host share no memory although the hints allow it, as far as this rank knows; none if they share, or are not
+    /// to.
+    pub fn without_shared_memory(&self) -> Option<&str> {
+        self.setup.hosts.as_ref().and_then(|hosts| hosts.refusal())
+    }
+
     /// The driver in use.
     pub fn driver(&self) -> DriverName {
         self.setup.driver_name

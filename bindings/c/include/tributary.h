@@ -247,6 +247,9 @@ const char *trib_version(void);
  * Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated. Path,
  * mode and hints must be the same on all ranks.
  *
+ * A prefix of `path` that names a file system, such as "lustre:", is dropped. One that stands for something that is not a file, such
+ * as "daos:", is an error.
+ *
  * `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
  * these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
  * variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). The process's first open reads the

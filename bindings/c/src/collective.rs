@@ -28,7 +28,7 @@ use super::status::{guarded, trib_status};
 ///
 /// Errors: the error of the lowest failing rank, on every rank. Some of the bytes may be in the file then.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_write_all(
+pub unsafe extern "C-unwind" fn trib_write_all(
     file: *mut trib_file,
     file_count: i64,
     file_offsets: *const i64,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn trib_write_all(
 ///
 /// Errors: the error of the lowest failing rank, on every rank. The contents of memory are undefined then.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_read_all(
+pub unsafe extern "C-unwind" fn trib_read_all(
     file: *mut trib_file,
     file_count: i64,
     file_offsets: *const i64,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn trib_read_all(
 /// Like `trib_write_all`, with `file_extents` (NULL: no data) for the list of the file and `memory_extents` (NULL: bytes
 /// contiguous from `buffer` on) for the list of memory. The call does not change them; they may be freed after it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_write_all_extents(
+pub unsafe extern "C-unwind" fn trib_write_all_extents(
     file: *mut trib_file,
     file_extents: *const trib_extents,
     memory_extents: *const trib_extents,
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn trib_write_all_extents(
 /// Like `trib_read_all`, with `file_extents` (NULL: no data) for the list of the file and `memory_extents` (NULL: bytes
 /// contiguous from `buffer` on) for the list of memory.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_read_all_extents(
+pub unsafe extern "C-unwind" fn trib_read_all_extents(
     file: *mut trib_file,
     file_extents: *const trib_extents,
     memory_extents: *const trib_extents,

@@ -15,7 +15,7 @@ pub struct trib_extents {
 
 /// Creates an empty sequence; free it with `trib_extents_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_create(extents: *mut *mut trib_extents) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_extents_create(extents: *mut *mut trib_extents) -> trib_status {
     // SAFETY: the caller's promise: null, or may be written.
     guarded(|| unsafe {
         let place =
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn trib_extents_create(extents: *mut *mut trib_extents) ->
 /// Appends `count` extents: `lengths[i]` bytes at `offsets[i]`. Both are 0 or more; offsets may be in any order. Extents of
 /// length 0 are left out. O(count) time; memory for the irregular parts only. On an error nothing is appended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_add_list(
+pub unsafe extern "C-unwind" fn trib_extents_add_list(
     extents: *mut trib_extents,
     count: i64,
     offsets: *const i64,
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn trib_extents_add_list(
 /// Appends a run: `count` extents of `length` bytes, the first at `offset`, each next one `stride` bytes further. `stride`
 /// may be negative. O(1) time and memory. On an error nothing is appended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_add_run(
+pub unsafe extern "C-unwind" fn trib_extents_add_run(
     extents: *mut trib_extents,
     offset: i64,
     length: i64,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn trib_extents_add_run(
 /// order of C), and elements of `element` bytes. Its dimension d has `sizes[d]` elements; the subarray has `subsizes[d]` of
 /// them from index `starts[d]` on. O(dimensions) time and memory. On an error nothing is appended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_add_subarray(
+pub unsafe extern "C-unwind" fn trib_extents_add_subarray(
     extents: *mut trib_extents,
     offset: i64,
     element: i64,
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn trib_extents_add_subarray(
 /// Returns the number of extents (adjoining extents of a run or subarray count as one) and their total bytes. `count` and
 /// `bytes` may be NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_total(
+pub unsafe extern "C-unwind" fn trib_extents_total(
     extents: *const trib_extents,
     count: *mut i64,
     bytes: *mut i64,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn trib_extents_total(
 
 /// Frees a sequence and sets `*extents` to NULL. Does nothing if `*extents` is NULL already.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_extents_free(extents: *mut *mut trib_extents) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_extents_free(extents: *mut *mut trib_extents) -> trib_status {
     // SAFETY: the caller's promises: null, or holds null or what was created and is not freed yet.
     guarded(|| unsafe {
         let place = extents.as_mut().ok_or_else(missing)?;

@@ -13,6 +13,7 @@ use tributary_abi::communicator_of_fortran;
 use tributary_bindings::handles::Handles;
 use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
+use tributary_bindings::prefix::without_prefix;
 
 use super::hints::Table;
 use super::running::{Busy, Moved};
@@ -81,6 +82,9 @@ unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result
 /// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated. Path,
 /// mode and hints must be the same on all ranks.
 ///
+/// A prefix of `path` that names a file system, such as "lustre:", is dropped. One that stands for something that is not a file, such
+/// as "daos:", is an error.
+///
 /// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
 /// these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
 /// variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). The process's first open reads the
@@ -89,7 +93,7 @@ unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result
 /// Errors: the same on all ranks. One exception: if `comm` is not usable (MPI_COMM_NULL, an intercommunicator, MPI not
 /// initialised), this rank returns TRIB_ERR_ARGUMENT at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_open(
+pub unsafe extern "C-unwind" fn trib_open(
     comm: MPI_Comm,
     path: *const c_char,
     mode: c_int,
@@ -111,7 +115,7 @@ pub unsafe extern "C" fn trib_open(
 
 /// Like `trib_open`, with the Fortran handle of the communicator (with `use mpi_f08`, its component MPI_VAL).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_open_fortran(
+pub unsafe extern "C-unwind" fn trib_open_fortran(
     comm: c_int,
     path: *const c_char,
     mode: c_int,
@@ -144,7 +148,8 @@ unsafe fn arguments(
     .find_map(|(number, known)| (number as c_int == mode).then_some(known))
     .ok_or_else(|| Error::argument("mode", mode, "TRIB_CREATE, TRIB_UPDATE, TRIB_READ"))?;
     // SAFETY: not null, so it ends with 0.
-    let path = PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+    let path = without_prefix(unsafe { CStr::from_ptr(path) }.to_bytes(), "path")?;
+    let path = PathBuf::from(OsStr::from_bytes(path));
     let mut asked = Environment::of_process()?.file_hints(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.
@@ -175,7 +180,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
 ///
 /// Errors: an error that the file system reports on any rank is the result on every rank.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_close(file: *mut *mut trib_file) -> trib_status {
     // SAFETY: the caller's promises: `file` is null or may be read and written, and holds null or an open file.
     guarded(|| unsafe {
         let place =
@@ -192,7 +197,7 @@ pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
 
 /// Waits until everything that all ranks have written so far is on stable storage. Collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_sync(file: *mut trib_file) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { engine_for(file, "trib_sync")?.sync() })
 }
@@ -200,7 +205,7 @@ pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
 /// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
 /// all ranks. The size changes after all ranks have made the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let file = engine_for(file, "trib_set_size")?;
@@ -211,7 +216,7 @@ pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_
 
 /// Returns the size of the file in bytes, as the file system reports it to this rank now. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_get_size(file: *mut trib_file, size: *mut i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_get_size(file: *mut trib_file, size: *mut i64) -> trib_status {
     // SAFETY: the caller's promises: an open file; `size` is null or may be written.
     guarded(|| unsafe {
         let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "a pointer to an int64_t"))?;

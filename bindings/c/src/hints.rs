@@ -24,7 +24,7 @@ impl Table {
 
 /// Returns the number of hints, for `trib_hint_at`; 0 for a NULL file. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_hint_count(file: *const trib_file) -> i64 {
+pub unsafe extern "C-unwind" fn trib_hint_count(file: *const trib_file) -> i64 {
     // SAFETY: the caller's promise: null or an open file.
     unsafe { file.as_ref() }.map_or(0, |file| file.hints.0.len() as i64)
 }
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn trib_hint_count(file: *const trib_file) -> i64 {
 /// Returns the key and value of hint `index`, from 0 to `trib_hint_count` - 1. The value is the one in force: if the hint
 /// leaves a choice, the choice that was made. Both texts live until the file is closed. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_hint_at(
+pub unsafe extern "C-unwind" fn trib_hint_at(
     file: *mut trib_file,
     index: i64,
     key: *mut *const c_char,
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn trib_hint_at(
 ///
 /// Errors: TRIB_ERR_HINT for a key that is no hint's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_get_hint(
+pub unsafe extern "C-unwind" fn trib_get_hint(
     file: *mut trib_file,
     key: *const c_char,
     value: *mut c_char,

@@ -12,7 +12,7 @@ use super::status::{guarded, trib_status};
 /// Writes `length` bytes of `buffer` at file offset `offset`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
 /// the number of bytes written: `length`, or 0 on an error, after which some of the bytes may be in the file.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_write_at(
+pub unsafe extern "C-unwind" fn trib_write_at(
     file: *mut trib_file,
     offset: i64,
     buffer: *const c_void,
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn trib_write_at(
 /// Reads `length` bytes at file offset `offset` into `buffer`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
 /// the number of these bytes before the end of the file. The rest of the buffer is not changed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_read_at(
+pub unsafe extern "C-unwind" fn trib_read_at(
     file: *mut trib_file,
     offset: i64,
     buffer: *mut c_void,

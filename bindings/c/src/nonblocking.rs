@@ -20,7 +20,7 @@ use super::status::{guarded, trib_status};
 ///
 /// Errors: bad arguments on any rank are reported when the operation ends, on all ranks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_start_write_all(
+pub unsafe extern "C-unwind" fn trib_start_write_all(
     file: *mut trib_file,
     file_count: i64,
     file_offsets: *const i64,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn trib_start_write_all(
 /// Starts a collective read with the arguments of `trib_read_all`, under the rules of `trib_start_write_all`. The memory
 /// must not be touched until the operation has ended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_start_read_all(
+pub unsafe extern "C-unwind" fn trib_start_read_all(
     file: *mut trib_file,
     file_count: i64,
     file_offsets: *const i64,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn trib_start_read_all(
 
 /// Starts a collective write with the arguments of `trib_write_all_extents`, under the rules of `trib_start_write_all`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_start_write_all_extents(
+pub unsafe extern "C-unwind" fn trib_start_write_all_extents(
     file: *mut trib_file,
     file_extents: *const trib_extents,
     memory_extents: *const trib_extents,
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn trib_start_write_all_extents(
 
 /// Starts a collective read with the arguments of `trib_read_all_extents`, under the rules of `trib_start_read_all`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_start_read_all_extents(
+pub unsafe extern "C-unwind" fn trib_start_read_all_extents(
     file: *mut trib_file,
     file_extents: *const trib_extents,
     memory_extents: *const trib_extents,
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn trib_start_read_all_extents(
 ///
 /// Errors: those of the operation; TRIB_ERR_ARGUMENT when none is in flight.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_test(file: *mut trib_file, done: *mut c_int, bytes: *mut i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_test(file: *mut trib_file, done: *mut c_int, bytes: *mut i64) -> trib_status {
     // SAFETY: the caller's promises: an open file; `done` and `bytes` are null or may be written.
     guarded(|| unsafe {
         put(bytes, 0);
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn trib_test(file: *mut trib_file, done: *mut c_int, bytes
 ///
 /// Errors: those of the operation; TRIB_ERR_ARGUMENT when none is in flight.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_wait(file: *mut trib_file, bytes: *mut i64) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_wait(file: *mut trib_file, bytes: *mut i64) -> trib_status {
     // SAFETY: the caller's promises: an open file; `bytes` is null or may be written.
     guarded(|| unsafe {
         put(bytes, 0);

@@ -112,7 +112,10 @@ impl trib_statistics {
 
 /// Returns the statistics of the last collective call that succeeded. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_get_statistics(file: *mut trib_file, statistics: *mut trib_statistics) -> trib_status {
+pub unsafe extern "C-unwind" fn trib_get_statistics(
+    file: *mut trib_file,
+    statistics: *mut trib_statistics,
+) -> trib_status {
     // SAFETY: the caller's promises: an open file; `statistics` is null or may be written.
     guarded(|| unsafe {
         if statistics.is_null() {
@@ -141,7 +144,7 @@ struct Report<'a> {
 /// NULL, to the length of the whole text without the 0. Not collective; the text is the same on all ranks. No operation
 /// may be in flight.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trib_report_json(
+pub unsafe extern "C-unwind" fn trib_report_json(
     file: *mut trib_file,
     text: *mut c_char,
     size: usize,

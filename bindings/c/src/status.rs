@@ -67,7 +67,7 @@ thread_local! {
 
 /// Describes a status in a few words. `code` may be any number. Not collective. The text lives as long as the program.
 #[unsafe(no_mangle)]
-pub extern "C" fn trib_error_string(code: c_int) -> *const c_char {
+pub extern "C-unwind" fn trib_error_string(code: c_int) -> *const c_char {
     let known = WORDS.iter().find(|(status, _)| *status as c_int == code);
     known.map_or(c"not a status of Tributary", |(_, words)| words).as_ptr()
 }
@@ -76,14 +76,14 @@ pub extern "C" fn trib_error_string(code: c_int) -> *const c_char {
 /// value and what is allowed; it is empty if no function has failed. Not collective. The text lives until the next
 /// function fails on this thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn trib_last_error_message() -> *const c_char {
+pub extern "C-unwind" fn trib_last_error_message() -> *const c_char {
     // A thread that is ending may have destroyed its text already.
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// The version of the library, such as "0.1.0". Not collective. The text lives as long as the program.
 #[unsafe(no_mangle)]
-pub extern "C" fn trib_version() -> *const c_char {
+pub extern "C-unwind" fn trib_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }

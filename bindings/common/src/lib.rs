@@ -7,6 +7,7 @@
 //! | `handles` | which handles of files are open |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
 //! | `communicator` | whether a communicator has all ranks of the program |
+//! | `prefix` | prefixes of file names that name a file system |
 //! | `guard` | no panic reaches C |
 //! | `version` | the symbol that tells a library's version |
 
@@ -18,4 +19,5 @@ pub mod hints;
 pub mod info;
 pub mod list;
 pub mod opening;
+pub mod prefix;
 pub mod version;

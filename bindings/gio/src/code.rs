@@ -87,7 +87,7 @@ fn of_class(class: IoClass) -> c_int {
 
 /// The version of GIO's interface, with the name and version of this library. The text lives as long as the program.
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_inq_libvers() -> *const c_char {
+pub extern "C-unwind" fn GIO_inq_libvers() -> *const c_char {
     const VERSION: &str = concat!("1.0.0 of Tributary ", env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
@@ -95,7 +95,7 @@ pub extern "C" fn GIO_inq_libvers() -> *const c_char {
 /// Describes a code or, above 0, an error number of the operating system. The text lives as long as the program, except
 /// for a number that is neither: until this thread's next such call.
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_strerror(code: c_int) -> *const c_char {
+pub extern "C-unwind" fn GIO_strerror(code: c_int) -> *const c_char {
     if code > 0 {
         return of_number(&std::io::Error::from_raw_os_error(code).to_string());
     }
@@ -105,7 +105,7 @@ pub extern "C" fn GIO_strerror(code: c_int) -> *const c_char {
 
 /// The name of a code. The text lives as that of [`GIO_strerror`].
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_strerrno(code: c_int) -> *const c_char {
+pub extern "C-unwind" fn GIO_strerrno(code: c_int) -> *const c_char {
     if code > 0 {
         return of_number(&format!("system error {code} ({})", std::io::Error::from_raw_os_error(code)));
     }

@@ -14,7 +14,7 @@ macro_rules! moves {
     ($($(#[$doc:meta])+ $name:ident($buffer:ty) $method:ident $direction:ident;)+) => {$(
         $(#[$doc])+
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
+        pub unsafe extern "C-unwind" fn $name(
             fh: *mut $crate::handle::GioFile,
             buf: $buffer,
             file_npairs: $crate::MPI_Offset,

@@ -7,18 +7,18 @@ use crate::code::ENOTENABLED;
 
 /// Memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_inq_malloc_size(_size: *mut MPI_Offset) -> c_int {
+pub extern "C-unwind" fn GIO_inq_malloc_size(_size: *mut MPI_Offset) -> c_int {
     ENOTENABLED
 }
 
 /// Peak of memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_inq_malloc_max_size(_size: *mut MPI_Offset) -> c_int {
+pub extern "C-unwind" fn GIO_inq_malloc_max_size(_size: *mut MPI_Offset) -> c_int {
     ENOTENABLED
 }
 
 /// Prints the allocations not yet freed. Always returns GIO_ENOTENABLED.
 #[unsafe(no_mangle)]
-pub extern "C" fn GIO_inq_malloc_list() -> c_int {
+pub extern "C-unwind" fn GIO_inq_malloc_list() -> c_int {
     ENOTENABLED
 }

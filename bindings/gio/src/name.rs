@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use tributary::error::About;
 use tributary::{Error, Result};
-
-/// File-system types that may precede a name, with a colon. They are ignored.
-const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
+use tributary_bindings::prefix::without_prefix;
 
 /// The absolute path of a name.
 ///
 /// # Errors
-/// The name is null or empty.
+/// The name is null or empty, or has the prefix of something that is not a file.
 ///
 /// # Safety
 /// `name` is null or a text that ends with 0.
@@ -23,7 +21,7 @@ pub unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
     }
     // SAFETY: not null, so it ends with 0.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let plain = TYPES.iter().find_map(|kind| name.strip_prefix(kind.as_bytes())?.strip_prefix(b":")).unwrap_or(name);
+    let plain = without_prefix(name, "file name")?;
     if plain.is_empty() {
         return Err(no_name("an empty name"));
     }
@@ -51,5 +49,10 @@ mod tests {
         assert_eq!(path(c"/ufsdata:f").unwrap(), Path::new("/ufsdata:f"));
         assert!(path(c"f").unwrap().is_absolute());
         assert!(path(c"").is_err() && path(c"ufs:").is_err());
+        let said = path(c"daos://pool/f").unwrap_err().to_string();
+        assert!(
+            said.starts_with("file name: the prefix daos:; allowed: the name of a file, with no prefix or one of ufs:"),
+            "{said}"
+        );
     }
 }

@@ -23,7 +23,7 @@ use crate::name::path_of;
 
 /// Opens a file on all ranks of a communicator. Collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_open(
+pub unsafe extern "C-unwind" fn GIO_open(
     comm: MPI_Comm,
     filename: *const c_char,
     amode: c_int,
@@ -110,7 +110,7 @@ fn agreed(
 
 /// Closes a file. Collective. `*fh` becomes GIO_FILE_NULL, also on an error.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     // SAFETY: the caller's promises: `fh` is null or may be read and written, and nobody else uses the file.
     status("GIO_close", || unsafe {
         let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "a pointer to a handle from GIO_open"))?;
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
 
 /// Deletes a file. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.
     status("GIO_delete", || unsafe {
         let path = path_of(filename)?;
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
 
 /// Returns the hints in force, with the program's own entries, as an info that the caller frees. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
     status("GIO_get_info", || unsafe {
         let file = opened(fh, "GIO_get_info")?;

@@ -12,7 +12,7 @@ use crate::handle::{GioFile, opened};
 /// Brings this rank's part of the written data to stable storage. Not collective: all data is stored once all ranks have
 /// called it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_sync(fh: *mut GioFile) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_sync(fh: *mut GioFile) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
     status("GIO_sync", || unsafe { opened(fh, "GIO_sync")?.sync() })
 }
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn GIO_sync(fh: *mut GioFile) -> c_int {
 /// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
 /// all ranks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
     status("GIO_set_size", || unsafe {
         let file = opened(fh, "GIO_set_size")?;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_i
 
 /// Returns the size of the file in bytes, as the file system reports it to this rank now. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Offset) -> c_int {
+pub unsafe extern "C-unwind" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Offset) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `size` is null or may be written.
     status("GIO_get_size", || unsafe {
         let file = opened(fh, "GIO_get_size")?;

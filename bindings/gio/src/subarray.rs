@@ -10,7 +10,7 @@ use crate::guard::status;
 
 /// Makes the list of a subarray: a pair for each of its rows. The caller must free() both arrays. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GIO_flatten_subarray(
+pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
     ndims: c_int,
     esize: c_int,
     disp: MPI_Offset,

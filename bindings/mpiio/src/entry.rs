@@ -1,8 +1,13 @@
-//! The entry of every interposed call: checks whether this library is on, and turns a handler's answer into a return code.
+//! The entry of every interposed call: checks whether this library is on, and carries out a handler's answer.
+//!
+//! A C++ exception may leave the program's error handler and pass through MPI's functions and ours. Rust ends the process if
+//! such an exception reaches `catch_unwind`. So a handler does this library's own work, under `catch_unwind`, and answers what
+//! [`enter`] is to do next, outside of it and with no lock held: call MPI, or the program's error handler.
 
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::alone;
@@ -10,7 +15,9 @@ use tributary_abi::constants;
 
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
+use crate::calls::error_handler::{raise, returning};
 use crate::next::Function;
+use crate::pending::Ticket;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
@@ -18,6 +25,10 @@ use crate::supported::{is_first_rank, is_supported};
 pub enum Answer {
     /// The MPI library's return value, or a return code.
     Return(Word),
+    /// MPI runs the call with the program's arguments.
+    Pass,
+    /// A call of MPI, and what to do with its result.
+    Call(Box<MpiCall>),
     /// An error, for the error handler of this file.
     Raise {
         /// The file handle.
@@ -27,16 +38,60 @@ pub enum Answer {
         /// Whether this rank prints the error: MPI's error classes say little.
         speaks: bool,
     },
+    /// The code of an error for the error handler of this file, and what to do if that returns.
+    RaiseFirst {
+        /// The file handle.
+        file: Word,
+        /// The code.
+        code: c_int,
+        /// Turns the code into the next answer.
+        then: Then,
+    },
+    /// Calls in flight that failed, for the error handlers of their files, and the return code.
+    Failed(Vec<Arc<Ticket>>, Word),
 }
+
+/// A call of MPI for a handler.
+pub struct MpiCall {
+    /// The function.
+    pub function: &'static Function,
+    /// Its arguments.
+    pub arguments: Vec<Word>,
+    /// A file whose errors MPI returns during this call, without the program's error handler: the ranks agree on the result
+    /// before they raise an error.
+    pub quiet: Option<Word>,
+    /// Turns MPI's result into the next answer.
+    pub then: Then,
+}
+
+/// Turns MPI's result into the next answer. An exception of the program's error handler drops it.
+pub type Then = Box<dyn FnOnce(Word) -> Answer>;
 
 impl Answer {
     /// A return code.
     pub fn code(code: c_int) -> Self {
         Self::Return(to_word(code))
     }
+
+    /// A call of `function`, and what to do with its result.
+    pub fn call(function: &'static Function, arguments: &[Word], then: impl FnOnce(Word) -> Self + 'static) -> Self {
+        let arguments = arguments.to_vec();
+        Self::Call(Box::new(MpiCall { function, arguments, quiet: None, then: Box::new(then) }))
+    }
+
+    /// As [`Answer::call`], and MPI does not call the error handler of `file`.
+    pub fn quiet_call(
+        file: Word,
+        function: &'static Function,
+        arguments: &[Word],
+        then: impl FnOnce(Word) -> Self + 'static,
+    ) -> Self {
+        let arguments = arguments.to_vec();
+        Self::Call(Box::new(MpiCall { function, arguments, quiet: Some(file), then: Box::new(then) }))
+    }
 }
 
-/// Handles an interposed call of `function`.
+/// Handles an interposed call of `function`. It calls no function of MPI that may call the program's error handler.
 pub type Handler = fn(function: &'static Function, arguments: &[Word]) -> Answer;
 
 thread_local! {
@@ -44,50 +99,102 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `handler`, unless this library is off or the call comes from inside another handler. Catches panics.
+/// Sets INSIDE until it is dropped, also by an exception.
+struct Inside;
+
+impl Inside {
+    fn begin() -> Self {
+        INSIDE.set(true);
+        Self
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}
+
+/// Runs `handler` and carries out its answers, unless this library is off or the call comes from inside another handler.
 pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
-    if !is_on() || INSIDE.replace(true) {
+    if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
-    let answer = catch_unwind(AssertUnwindSafe(|| handler(function, arguments)));
-    INSIDE.set(false);
-    match answer {
-        Ok(Answer::Return(word)) => word,
-        // After the handler, so that calls of the program's error handler are interposed too.
-        Ok(Answer::Raise { file, error, speaks }) => {
-            if speaks {
-                tributary::say(format_args!("MPI_File_{}: {error}", function.name()));
+    let answer = caught(function, || handler(function, arguments));
+    carry_out(function, arguments, answer)
+}
+
+/// Runs a handler that calls MPI itself, such as one that waits for requests of the program. It does this library's own work by
+/// [`own`].
+pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+    if !is_on() || INSIDE.get() {
+        return function.call(arguments);
+    }
+    let answer = inside(|| handler(function, arguments));
+    carry_out(function, arguments, answer)
+}
+
+/// Carries out an answer to a call of `function`, and those that follow it.
+fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer) -> Word {
+    loop {
+        answer = match answer {
+            Answer::Return(word) => return word,
+            Answer::Pass => return inside(|| function.call(arguments)),
+            Answer::Call(call) => {
+                let MpiCall { function: called, arguments, quiet, then } = *call;
+                let word = inside(|| match quiet {
+                    Some(file) => returning(file, || called.call(&arguments)),
+                    None => called.call(&arguments),
+                });
+                caught(function, || then(word))
             }
-            raise(file, &error)
-        }
-        Err(_) => {
-            let what = format!("MPI_File_{} panicked; please report it", function.name());
-            // If the environment says so, the program gets an error, and the other ranks may wait for ever.
-            let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
-            to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
+            Answer::Raise { file, error, speaks } => {
+                if speaks {
+                    tributary::say(format_args!("{}: {error}", function.full_name()));
+                }
+                return raise(file, class(&error));
+            }
+            Answer::RaiseFirst { file, code, then } => {
+                let code = raise(file, code);
+                caught(function, || then(code))
+            }
+            Answer::Failed(tickets, code) => {
+                for ticket in &tickets {
+                    ticket.raise();
+                }
+                return code;
+            }
         }
     }
+}
+
+/// An answer of this library's own work; a return code after a panic.
+fn caught(function: &'static Function, work: impl FnOnce() -> Answer) -> Answer {
+    own(function, || inside(work)).unwrap_or_else(Answer::Return)
+}
+
+/// Runs `call` such that its MPI calls go straight to MPI.
+fn inside<T>(call: impl FnOnce() -> T) -> T {
+    let _inside = Inside::begin();
+    call()
+}
+
+/// Runs work of this library for a call of `function`. It calls no error handler of the program.
+///
+/// # Errors
+/// A return code, after a panic. A panic ends the job, unless the environment says that the program gets an error; the other ranks
+/// may then wait for ever.
+pub fn own<T>(function: &Function, work: impl FnOnce() -> T) -> Result<T, Word> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let what = format!("{} panicked; please report it", function.full_name());
+        let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
+        to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
+    })
 }
 
 /// From now on this thread's MPI calls go straight to MPI: it is a thread of this library.
 pub fn claim_thread() {
     INSIDE.set(true);
-}
-
-/// Runs `call` inside a handler such that its MPI calls are interposed, as the program's are.
-pub fn outside<T>(call: impl FnOnce() -> T) -> T {
-    INSIDE.set(false);
-    let value = call();
-    INSIDE.set(true);
-    value
-}
-
-/// Calls the error handler of an open file, which may not return, and returns the code.
-pub fn raise(file: Word, error: &Error) -> Word {
-    static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
-    let code = to_word(class(error));
-    CALL_ERRHANDLER.call(&[file, code]);
-    code
 }
 
 /// Whether this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.

@@ -5,7 +5,7 @@
 
 use crate::abi::word::Word;
 use crate::calls::collective::{Counts::*, Ending::*, Form, Position::*, run};
-use crate::calls::{atomicity, close, get_info, open, passing, set_info, set_view, split, sync};
+use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
 use crate::entry::{Answer, enter};
 use crate::next::Function;
 use tributary::engine::Direction::*;
@@ -17,30 +17,59 @@ macro_rules! exports {
             static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
 
             #[unsafe(export_name = stringify!($name))]
-            extern "C" fn plain($($argument: Word),*) -> Word {
+            extern "C-unwind" fn plain($($argument: Word),*) -> Word {
                 enter(&FUNCTION, &[$($argument),*], $handler)
             }
 
             #[unsafe(export_name = concat!("P", stringify!($name)))]
-            extern "C" fn profiling($($argument: Word),*) -> Word {
+            extern "C-unwind" fn profiling($($argument: Word),*) -> Word {
                 enter(&FUNCTION, &[$($argument),*], $handler)
             }
         };
     )+};
 }
 
-/// A handler of collective reads or writes.
+/// MPI's function with an explicit offset, for a function at the individual file pointer.
+macro_rules! at {
+    () => {
+        None
+    };
+    ($name:ident) => {{
+        static AT: Function = Function::new(concat!("P", stringify!($name), "\0"));
+        Some(&AT)
+    }};
+}
+
+/// A handler of collective reads or writes: of one at the individual file pointer, with the function at an explicit offset.
 macro_rules! collective {
-    ($direction:ident $place:ident $ending:ident $counts:ident) => {
+    ($direction:ident $place:ident $ending:ident $counts:ident $($at:ident)?) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: $place, ending: $ending, counts: $counts };
-            run(FORM, function, arguments)
+            run(FORM, at!($($at)?), function, arguments)
+        }
+    };
+}
+
+/// A handler of the end of a split collective.
+macro_rules! end {
+    ($direction:ident $place:ident $($at:ident)?) => {
+        |function, arguments| split::end($direction, $place, at!($($at)?), function, arguments)
+    };
+}
+
+/// A handler of independent reads or writes at the individual file pointer, with the function at an explicit offset.
+macro_rules! pointer {
+    ($direction:ident $ending:ident $counts:ident $at:ident) => {
+        |function, arguments| {
+            const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
+            static AT: Function = Function::new(concat!("P", stringify!($at), "\0"));
+            pointed::independent(FORM, &AT, function, arguments)
         }
     };
 }
 
 /// Left to MPI, and not counted in reports.
-const PASS: crate::entry::Handler = |function, arguments| Answer::Return(function.call(arguments));
+const PASS: crate::entry::Handler = |_function, _arguments| Answer::Pass;
 /// Independent reads and writes.
 const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "independent");
 /// Reads and writes at the shared file pointer.
@@ -55,30 +84,30 @@ exports! {
     MPI_File_set_atomicity(file flag) atomicity::set_atomicity;
     MPI_File_sync(file) sync::sync;
 
-    MPI_File_write_all(file buffer count datatype status) collective!(Write Pointer Now Int);
+    MPI_File_write_all(file buffer count datatype status) collective!(Write Pointer Now Int MPI_File_write_at_all);
     MPI_File_write_at_all(file offset buffer count datatype status) collective!(Write Offset Now Int);
-    MPI_File_read_all(file buffer count datatype status) collective!(Read Pointer Now Int);
+    MPI_File_read_all(file buffer count datatype status) collective!(Read Pointer Now Int MPI_File_read_at_all);
     MPI_File_read_at_all(file offset buffer count datatype status) collective!(Read Offset Now Int);
-    MPI_File_iwrite_all(file buffer count datatype request) collective!(Write Pointer Request Int);
+    MPI_File_iwrite_all(file buffer count datatype request) collective!(Write Pointer Request Int MPI_File_iwrite_at_all);
     MPI_File_iwrite_at_all(file offset buffer count datatype request) collective!(Write Offset Request Int);
-    MPI_File_iread_all(file buffer count datatype request) collective!(Read Pointer Request Int);
+    MPI_File_iread_all(file buffer count datatype request) collective!(Read Pointer Request Int MPI_File_iread_at_all);
     MPI_File_iread_at_all(file offset buffer count datatype request) collective!(Read Offset Request Int);
-    MPI_File_write_all_begin(file buffer count datatype) collective!(Write Pointer Begin Int);
+    MPI_File_write_all_begin(file buffer count datatype) collective!(Write Pointer Begin Int MPI_File_write_at_all_begin);
     MPI_File_write_at_all_begin(file offset buffer count datatype) collective!(Write Offset Begin Int);
-    MPI_File_read_all_begin(file buffer count datatype) collective!(Read Pointer Begin Int);
+    MPI_File_read_all_begin(file buffer count datatype) collective!(Read Pointer Begin Int MPI_File_read_at_all_begin);
     MPI_File_read_at_all_begin(file offset buffer count datatype) collective!(Read Offset Begin Int);
-    MPI_File_write_all_end(file buffer status) |f, a| split::end(Write, Pointer, f, a);
-    MPI_File_write_at_all_end(file buffer status) |f, a| split::end(Write, Offset, f, a);
-    MPI_File_read_all_end(file buffer status) |f, a| split::end(Read, Pointer, f, a);
-    MPI_File_read_at_all_end(file buffer status) |f, a| split::end(Read, Offset, f, a);
+    MPI_File_write_all_end(file buffer status) end!(Write Pointer MPI_File_write_at_all_end);
+    MPI_File_write_at_all_end(file buffer status) end!(Write Offset);
+    MPI_File_read_all_end(file buffer status) end!(Read Pointer MPI_File_read_at_all_end);
+    MPI_File_read_at_all_end(file buffer status) end!(Read Offset);
 
-    MPI_File_write(file buffer count datatype status) ALONE;
+    MPI_File_write(file buffer count datatype status) pointer!(Write Now Int MPI_File_write_at);
     MPI_File_write_at(file offset buffer count datatype status) ALONE;
-    MPI_File_read(file buffer count datatype status) ALONE;
+    MPI_File_read(file buffer count datatype status) pointer!(Read Now Int MPI_File_read_at);
     MPI_File_read_at(file offset buffer count datatype status) ALONE;
-    MPI_File_iwrite(file buffer count datatype request) ALONE;
+    MPI_File_iwrite(file buffer count datatype request) pointer!(Write Request Int MPI_File_iwrite_at);
     MPI_File_iwrite_at(file offset buffer count datatype request) ALONE;
-    MPI_File_iread(file buffer count datatype request) ALONE;
+    MPI_File_iread(file buffer count datatype request) pointer!(Read Request Int MPI_File_iread_at);
     MPI_File_iread_at(file offset buffer count datatype request) ALONE;
     MPI_File_write_shared(file buffer count datatype status) SHARED;
     MPI_File_read_shared(file buffer count datatype status) SHARED;
@@ -98,8 +127,8 @@ exports! {
     MPI_File_get_group(file group) PASS;
     MPI_File_get_amode(file amode) PASS;
     MPI_File_get_view(file displacement etype filetype representation) PASS;
-    MPI_File_seek(file offset whence) PASS;
-    MPI_File_get_position(file offset) PASS;
+    MPI_File_seek(file offset whence) pointed::seek_to;
+    MPI_File_get_position(file offset) pointed::get_position;
     MPI_File_get_byte_offset(file offset displacement) PASS;
     MPI_File_seek_shared(file offset whence) PASS;
     MPI_File_get_position_shared(file offset) PASS;
@@ -112,27 +141,26 @@ exports! {
     MPI_File_f2c(file) PASS;
     MPI_File_c2f(file) PASS;
 
-
-    MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Now Large);
+    MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Now Large MPI_File_write_at_all_c);
     MPI_File_write_at_all_c(file offset buffer count datatype status) collective!(Write Offset Now Large);
-    MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Now Large);
+    MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Now Large MPI_File_read_at_all_c);
     MPI_File_read_at_all_c(file offset buffer count datatype status) collective!(Read Offset Now Large);
-    MPI_File_iwrite_all_c(file buffer count datatype request) collective!(Write Pointer Request Large);
+    MPI_File_iwrite_all_c(file buffer count datatype request) collective!(Write Pointer Request Large MPI_File_iwrite_at_all_c);
     MPI_File_iwrite_at_all_c(file offset buffer count datatype request) collective!(Write Offset Request Large);
-    MPI_File_iread_all_c(file buffer count datatype request) collective!(Read Pointer Request Large);
+    MPI_File_iread_all_c(file buffer count datatype request) collective!(Read Pointer Request Large MPI_File_iread_at_all_c);
     MPI_File_iread_at_all_c(file offset buffer count datatype request) collective!(Read Offset Request Large);
-    MPI_File_write_all_begin_c(file buffer count datatype) collective!(Write Pointer Begin Large);
+    MPI_File_write_all_begin_c(file buffer count datatype) collective!(Write Pointer Begin Large MPI_File_write_at_all_begin_c);
     MPI_File_write_at_all_begin_c(file offset buffer count datatype) collective!(Write Offset Begin Large);
-    MPI_File_read_all_begin_c(file buffer count datatype) collective!(Read Pointer Begin Large);
+    MPI_File_read_all_begin_c(file buffer count datatype) collective!(Read Pointer Begin Large MPI_File_read_at_all_begin_c);
     MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Begin Large);
 
-    MPI_File_write_c(file buffer count datatype status) ALONE;
+    MPI_File_write_c(file buffer count datatype status) pointer!(Write Now Large MPI_File_write_at_c);
     MPI_File_write_at_c(file offset buffer count datatype status) ALONE;
-    MPI_File_read_c(file buffer count datatype status) ALONE;
+    MPI_File_read_c(file buffer count datatype status) pointer!(Read Now Large MPI_File_read_at_c);
     MPI_File_read_at_c(file offset buffer count datatype status) ALONE;
-    MPI_File_iwrite_c(file buffer count datatype request) ALONE;
+    MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write Request Large MPI_File_iwrite_at_c);
     MPI_File_iwrite_at_c(file offset buffer count datatype request) ALONE;
-    MPI_File_iread_c(file buffer count datatype request) ALONE;
+    MPI_File_iread_c(file buffer count datatype request) pointer!(Read Request Large MPI_File_iread_at_c);
     MPI_File_iread_at_c(file offset buffer count datatype request) ALONE;
     MPI_File_write_shared_c(file buffer count datatype status) SHARED;
     MPI_File_read_shared_c(file buffer count datatype status) SHARED;

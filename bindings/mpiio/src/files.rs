@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use crate::abi::word::Word;
 use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
+use crate::pointer::Pointer;
 
-/// An open file, for all threads. The counts have their own lock, because independent calls must not wait for a collective
-/// call of another thread.
+/// An open file, for all threads. The counts and the file pointer have their own locks, because independent calls must not wait
+/// for a collective call of another thread.
 pub struct Shared {
     file: Mutex<Movable>,
     counts: Mutex<CallCounts>,
+    pointer: Mutex<Pointer>,
 }
 
 impl Shared {
@@ -33,6 +35,11 @@ impl Shared {
     /// The counts of the file's calls.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
+    }
+
+    /// This rank's individual file pointer.
+    pub fn pointer(&self) -> MutexGuard<'_, Pointer> {
+        lock(&self.pointer)
     }
 }
 
@@ -73,9 +80,9 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
 }
 
 /// Keeps an open file under its handle.
-pub fn add(handle: Word, file: OpenFile) {
-    let (file, counts) = (Mutex::new(Movable(file)), Mutex::default());
-    table().insert(handle, Arc::new(Shared { file, counts }));
+pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
+    let (file, counts, pointer) = (Mutex::new(Movable(file)), Mutex::default(), Mutex::new(pointer));
+    table().insert(handle, Arc::new(Shared { file, counts, pointer }));
 }
 
 /// The file of a handle; none if its opening was not interposed, or it is not a handle.

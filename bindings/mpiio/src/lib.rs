@@ -17,7 +17,7 @@
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
-//! | `view`, `hints` | the file view; the hints |
+//! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |
 //! | `datatype` | MPI datatypes as extents |
 //! | `counts`, `report` | counts of calls, and TRIB_REPORT |
@@ -38,6 +38,7 @@ mod job;
 mod next;
 mod open_file;
 mod pending;
+mod pointer;
 mod report;
 mod supported;
 mod unopened;

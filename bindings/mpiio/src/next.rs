@@ -68,14 +68,16 @@ impl Function {
         // own register (see `word`), and their number is that of its declaration.
         unsafe {
             match *arguments {
-                [] => transmute::<*mut c_void, extern "C" fn() -> W>(next)(),
-                [a] => transmute::<*mut c_void, extern "C" fn(W) -> W>(next)(a),
-                [a, b] => transmute::<*mut c_void, extern "C" fn(W, W) -> W>(next)(a, b),
-                [a, b, c] => transmute::<*mut c_void, extern "C" fn(W, W, W) -> W>(next)(a, b, c),
-                [a, b, c, d] => transmute::<*mut c_void, extern "C" fn(W, W, W, W) -> W>(next)(a, b, c, d),
-                [a, b, c, d, e] => transmute::<*mut c_void, extern "C" fn(W, W, W, W, W) -> W>(next)(a, b, c, d, e),
+                [] => transmute::<*mut c_void, extern "C-unwind" fn() -> W>(next)(),
+                [a] => transmute::<*mut c_void, extern "C-unwind" fn(W) -> W>(next)(a),
+                [a, b] => transmute::<*mut c_void, extern "C-unwind" fn(W, W) -> W>(next)(a, b),
+                [a, b, c] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W) -> W>(next)(a, b, c),
+                [a, b, c, d] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W) -> W>(next)(a, b, c, d),
+                [a, b, c, d, e] => {
+                    transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W) -> W>(next)(a, b, c, d, e)
+                }
                 [a, b, c, d, e, f] => {
-                    transmute::<*mut c_void, extern "C" fn(W, W, W, W, W, W) -> W>(next)(a, b, c, d, e, f)
+                    transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W, W) -> W>(next)(a, b, c, d, e, f)
                 }
                 _ => to_word(constants().err_other),
             }

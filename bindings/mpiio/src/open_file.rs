@@ -1,14 +1,17 @@
 //! One open file of the program.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tributary::engine::Direction;
 use tributary::hints::FileHints;
 use tributary_abi::constants;
 
+use crate::abi::MPI_Offset;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
 use crate::pending::Queue;
+use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
 /// A file that the program opened. The MPI library keeps its own file open, for calls that the engine does not run.
@@ -30,7 +33,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// A newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
-        let view = View::Engine(KnownView::all());
+        let view = View::Engine(Arc::new(KnownView::all()));
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
     }
 
@@ -43,6 +46,16 @@ impl OpenFile {
             Direction::Read if self.backend.amode & constants().mode_wronly != 0 => Some("opened with MPI_MODE_WRONLY"),
             _ if self.is_atomic => Some("atomic mode"),
             _ => None,
+        }
+    }
+
+    /// The pointer at `position`: ours, if the view is known, and the file has individual pointers.
+    pub fn pointer_at(&self, position: MPI_Offset) -> Pointer {
+        match &self.view {
+            View::Engine(view) if self.backend.amode & constants().mode_sequential == 0 => {
+                Pointer::new(position, view.clone())
+            }
+            View::Engine(_) | View::Foreign { .. } => Pointer::default(),
         }
     }
 

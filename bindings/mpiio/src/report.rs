@@ -58,6 +58,9 @@ pub struct Engine {
     pub aggregators: usize,
     /// Components of a composite layout, whose stripes are told by the one with most of them.
     pub components: u16,
+    /// Why ranks of one host share no memory, if they were to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_shared_memory: Option<String>,
     pub kernel_meta: String,
     pub throttle_meta: String,
     pub kernel_data: String,
@@ -168,6 +171,7 @@ impl Engine {
             driver: file.driver().to_string(),
             aggregators: file.aggregators().len(),
             components: file.layout().components,
+            no_shared_memory: file.without_shared_memory().map(String::from),
             kernel_meta: hints.kernel_meta.to_string(),
             throttle_meta: hints.throttle_meta().to_string(),
             kernel_data: hints.kernel_data.to_string(),
@@ -186,6 +190,7 @@ impl Engine {
                 format!("of {components} in a composite layout, that with most stripes is taken for the whole file");
             rows.push(("component", taken));
         }
+        rows.extend(self.no_shared_memory.iter().map(|why| ("shared memory", format!("none: {why}"))));
         if exchanged {
             rows.extend([
                 ("aggregators", aggregators.to_string()),

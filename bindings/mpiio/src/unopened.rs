@@ -24,8 +24,7 @@ use crate::next::Function;
 /// How an allreduce combines the numbers of [`lanes`]: the lowest rank that does not take the file; the fingerprint of
 /// the terms, lowest and highest; whether the first rank wants the job told; which call ranks are in ([`CallOfUnopened::word`]), lowest
 /// and highest.
-const LANES: [ReduceOp; 6] =
-    [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
+const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -116,8 +115,7 @@ impl UnopenedFile {
         amode: c_int,
         (call, function): (CallOfUnopened, &'static Function),
     ) -> Result<Runner, Error> {
-        let before = self.hints.clone();
-        let left = self.left.clone();
+        let (before, left, identity) = (self.hints.clone(), self.left.clone(), self.identity);
         let decision = self.decide(path, amode);
         let endpoint = self.endpoint;
         let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
@@ -146,7 +144,9 @@ impl UnopenedFile {
         };
         if let Some(ranks) = CallOfUnopened::differ(lowest, highest) {
             let differ = waiting.call(pin!(calls_differ(&mut endpoint, ranks, function.full_name(), path))).await;
-            seat.into_iter().for_each(|seat| seat.keep(endpoint));
+            if let Some(seat) = seat {
+                seat.keep(endpoint);
+            }
             return Err(differ?);
         }
         if !opens {

@@ -1,7 +1,7 @@
 //! The current file view.
 
-use std::ffi::CStr;
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
 
 use tributary::error::About;
 use tributary::{Error, Extents, FileView};
@@ -14,24 +14,14 @@ use crate::datatype::flattened;
 #[derive(Debug)]
 pub enum View {
     /// One that the engine supports.
-    Engine(KnownView),
+    Engine(Arc<KnownView>),
     /// One that only the MPI library supports.
     Foreign {
         /// The reason.
         why: String,
-        /// Bytes of an etype.
+        /// Bytes of an etype; 0 if it is empty or unknown.
         etype: u64,
     },
-}
-
-impl View {
-    /// Bytes of an etype; 0 if it is empty or unknown.
-    pub fn etype(&self) -> u64 {
-        match self {
-            Self::Engine(known) => known.etype,
-            Self::Foreign { etype, .. } => *etype,
-        }
-    }
 }
 
 /// A view that the engine supports.
@@ -40,7 +30,7 @@ pub struct KnownView {
     /// The bytes of the file in the view's order; none if the file type holds no data.
     bytes: Option<FileView>,
     /// Bytes of an etype: the unit of offsets.
-    pub etype: u64,
+    etype: u64,
 }
 
 impl KnownView {
@@ -75,6 +65,17 @@ impl KnownView {
         let etype = flattened(etype).map_err(words)?.size();
         let bytes = flattened(filetype).and_then(|flat| flat.view(displacement)).map_err(words)?;
         Ok(Self { bytes, etype })
+    }
+
+    /// Bytes of an etype.
+    pub fn etype(&self) -> u64 {
+        self.etype
+    }
+
+    /// The first etype, not wholly before the end of a file of `size` bytes.
+    pub fn end(&self, size: u64) -> MPI_Offset {
+        let bytes = self.bytes.as_ref().map_or(0, |view| view.bytes_before(size));
+        MPI_Offset::try_from(bytes.div_ceil(self.etype.max(1))).unwrap_or(MPI_Offset::MAX)
     }
 
     /// The file extents of `bytes` bytes of the view, from etype `offset` on.

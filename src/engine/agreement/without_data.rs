@@ -97,12 +97,7 @@ impl File {
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn calls_differ(
-    endpoint: &mut Endpoint,
-    [one, other]: [Rank; 2],
-    name: &str,
-    path: &Path,
-) -> Result<Error> {
+pub async fn calls_differ(endpoint: &mut Endpoint, [one, other]: [Rank; 2], name: &str, path: &Path) -> Result<Error> {
     let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
     for (rank, call) in &mut calls {
         let told = broadcast(endpoint, *rank, name.as_bytes()).await?;

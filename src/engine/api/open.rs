@@ -312,7 +312,8 @@ mod tests {
                     // Before and after the hosts are known; then the file.
                     for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
                         let mut lanes = [(endpoint.rank() as u64).min(last), 1];
-                        let mut prelude = Prelude { ops: &[Max, Sum], lanes: &mut lanes, goes_on: is_alike, opens: true };
+                        let mut prelude =
+                            Prelude { ops: &[Max, Sum], lanes: &mut lanes, goes_on: is_alike, opens: true };
                         let (of, hints) = ((path.as_path(), "a test"), hints.clone());
                         let opened = File::open_after(endpoint, of, Mode::Create, hints, &mut prelude).await.unwrap();
                         assert_eq!((lanes, opened.is_ok()), ([last, 5], last == 4), "round {round}");

@@ -4,11 +4,13 @@
 //! last of them wakes the leader, which reads all slots, communicates with the other leaders, and writes an answer that all
 //! ranks of the host read.
 
+use std::io;
 use std::sync::Arc;
 
 use super::host::processors;
 use super::meeting::{MOST_RANKS, SLOT, Shared, head};
 use super::memory::SharedMemory;
+use crate::drivers::size_limit::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
@@ -32,12 +34,21 @@ pub struct Hosts {
     here: Option<Arc<Shared>>,
     /// Whether the ranks of this host have a core each, for all that is known.
     spins: bool,
+    /// Why ranks of one host share no memory although they were to, as far as this rank knows.
+    refusal: Option<String>,
 }
 
 impl Hosts {
     /// Every rank on a host of its own.
     pub fn one_rank_each(rank: Rank, ranks: usize) -> Self {
-        Self { labels: (0..ranks).collect(), leaders: (0..ranks).collect(), host: rank, here: None, spins: false }
+        Self {
+            labels: (0..ranks).collect(),
+            leaders: (0..ranks).collect(),
+            host: rank,
+            here: None,
+            spins: false,
+            refusal: None,
+        }
     }
 
     /// A label of each rank's host.
@@ -53,6 +64,11 @@ impl Hosts {
     /// Whether the ranks of this host have a core each, for all that is known.
     pub fn spins(&self) -> bool {
         self.spins
+    }
+
+    /// Why ranks of one host share no memory although they were to, as far as this rank knows.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// This rank's host, as an index into [`Hosts::leaders`].
@@ -90,14 +106,36 @@ impl Hosts {
 }
 
 /// The memory of a host: on its leader the offer, on other ranks what the leader has offered.
-fn take(offer: Offer, rank: Rank, here: &[Rank], leader: Whereabouts) -> Option<SharedMemory> {
+///
+/// # Errors
+/// The reason why there is none.
+fn take(offer: Offer, rank: Rank, here: &[Rank], leader: Whereabouts) -> std::result::Result<SharedMemory, String> {
     let Offer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());
     debug_assert!(head + area <= size, "the memory has room for all ranks");
     match rank == here[0] {
-        true => memory.filter(|memory| memory.reserve(0, head + reserved).is_ok()),
-        false if leader.process == 0 => None,
-        false => SharedMemory::open((leader.process, leader.descriptor), size).ok(),
+        true => {
+            let memory = memory?;
+            memory.reserve(0, head + reserved).map_err(|cause| lacking(&cause, head + reserved))?;
+            Ok(memory)
+        }
+        false if leader.process == 0 => Err(format!("rank {}, the first of this host, could not make any", here[0])),
+        false => SharedMemory::open((leader.process, leader.descriptor), size).map_err(|cause| {
+            format!("/proc/{}/fd/{} of rank {}: open: {cause}", leader.process, leader.descriptor, here[0])
+        }),
+    }
+}
+
+/// Why the system gave no memory of `size` bytes.
+fn lacking(cause: &io::Error, size: usize) -> String {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let (needed, limit) = (mib(size as u64), size_limit());
+    match limit.filter(|&limit| limit < size as u64) {
+        Some(limit) => format!(
+            "the limit of file size (RLIMIT_FSIZE, ulimit -f) is {:.0} MiB; {needed:.0} MiB are needed",
+            mib(limit)
+        ),
+        None => format!("memfd of {needed:.0} MiB: {cause}"),
     }
 }
 
@@ -149,7 +187,8 @@ impl Whereabouts {
 pub struct Offer {
     /// Whether it takes part in sharing.
     shares: bool,
-    memory: Option<SharedMemory>,
+    /// Or the reason why there is none.
+    memory: std::result::Result<SharedMemory, String>,
     /// Bytes of all memory; of its area for users, and how many of these are reserved.
     size: usize,
     area: usize,
@@ -181,7 +220,10 @@ impl Endpoint {
     /// which the first `reserved` are reserved. Local; a lack of memory is no error.
     pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> Offer {
         let size = head(self.ranks().min(MOST_RANKS)) + area;
-        let memory = if shares { SharedMemory::make(size).ok() } else { None };
+        let memory = match shares {
+            true => SharedMemory::make(size).map_err(|cause| lacking(&cause, size)),
+            false => Err("it does not take part".to_string()),
+        };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let whereabouts = Whereabouts { label: self.node_label() as u64, process, descriptor };
         Offer { shares, memory, size, area, reserved, whereabouts }
@@ -204,16 +246,23 @@ impl Endpoint {
         let are_together = here.iter().all(|&other| real[other] == real[rank]);
         let is_wanted = offer.shares && are_together && here.len() <= MOST_RANKS;
         let is_alone = here.len() == 1 && all.len() > 1;
-        let memory = if is_wanted && !is_alone { take(offer, rank, &here, all[here[0]]) } else { None };
+        let memory = (is_wanted && !is_alone).then(|| take(offer, rank, &here, all[here[0]]));
+        let (memory, refusal) = match memory {
+            Some(Ok(memory)) => (Some(memory), Some("other ranks have none".to_string())),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
         let mut shared = [u64::from(is_alone || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut shared).await?;
         let cores = if hosts == HostsAre::Real { here.len() } else { all.len() };
         let mut found = Hosts::one_rank_each(rank, labels.len());
         found.spins = cores <= processors();
+        found.refusal = refusal;
         if shared[0] == 1 {
             let mut seen = std::collections::HashSet::new();
             found.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
             found.host = found.leaders.partition_point(|&leader| leader < here[0]);
+            found.refusal = None;
             found.here = memory.map(|memory| Arc::new(Shared::new(rank, here, memory, found.spins)));
         }
         found.labels = labels;

@@ -12,6 +12,7 @@ use tributary::drivers::Storage;
 
 use crate::Failure;
 use crate::launcher::program as words;
+use crate::launcher::sanitizer::Sanitizer;
 
 /// Bytes of a program that are looked at, at most.
 const LONGEST: u64 = 4 << 30;
@@ -39,6 +40,8 @@ pub struct Program {
     pub libraries: Vec<String>,
     /// Whether MPI is linked into it.
     has_mpi_inside: bool,
+    /// The runtime of AddressSanitizer, if it is built with that.
+    pub sanitizer: Option<Sanitizer>,
 }
 
 impl Program {
@@ -68,6 +71,7 @@ impl Program {
         }
         let elf = Elf::parse(&bytes).map_err(|_| fail(&"neither a program of Linux nor a script with #!"))?;
         let machine = elf.header.e_machine;
+        let sanitizer = Sanitizer::of(&elf, &path);
         Ok(Self {
             path,
             script,
@@ -79,6 +83,7 @@ impl Program {
             capabilities: file.attribute(c"security.capability").is_ok_and(|value| !value.is_empty()),
             libraries: elf.libraries.iter().map(ToString::to_string).collect(),
             has_mpi_inside: defines(&elf, MARK),
+            sanitizer,
         })
     }
 

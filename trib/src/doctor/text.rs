@@ -2,6 +2,7 @@
 
 use super::Findings;
 use super::program::Program;
+use crate::launcher::sanitizer::Sanitizer;
 
 /// The lines.
 pub fn of(findings: &Findings) -> String {
@@ -13,6 +14,9 @@ pub fn of(findings: &Findings) -> String {
     }
     if let Some(program) = &findings.program {
         line("program", about(program));
+        if let Some(sanitizer) = &program.sanitizer {
+            line("sanitizer", first(sanitizer));
+        }
     }
     match &findings.mpi {
         Some(mpi) => line("MPI", format!("{}, {} ({})", mpi.version, mpi.abi_name, mpi.path.display())),
@@ -50,6 +54,20 @@ pub fn of(findings: &Findings) -> String {
     line("next", findings.next.clone());
     let lines = lines.iter().map(|(name, text)| format!("{:<13} {text}", format!("{name}:")));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What AddressSanitizer needs.
+fn first(sanitizer: &Sanitizer) -> String {
+    let what = "the program is built with -fsanitize=address";
+    match sanitizer {
+        Sanitizer::First(path) => {
+            format!("{what}: {} must come first in LD_PRELOAD; trib run puts it there", path.display())
+        }
+        Sanitizer::Missing(name) => {
+            format!("{what}: {name}, which the dynamic linker does not find, must come first in LD_PRELOAD")
+        }
+        Sanitizer::Inside => format!("{what}: its runtime is inside of it, so nothing need come first in LD_PRELOAD"),
+    }
 }
 
 /// The program in a line.

@@ -7,12 +7,14 @@
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
 //! | [`preload`] | the list of LD_PRELOAD, and commands that set it themselves |
+//! | [`sanitizer`] | a library that must come first in it |
 
 pub mod child;
 pub mod command;
 pub mod library;
 pub mod preload;
 pub mod program;
+pub mod sanitizer;
 mod srun;
 
 use std::path::Path;

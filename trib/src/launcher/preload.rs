@@ -22,6 +22,13 @@ pub fn word(library: &Path) -> Result<String, Failure> {
     })
 }
 
+/// A list with a library before all others; it is in it once.
+pub fn before(first: &str, list: &str) -> String {
+    let others =
+        list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty() && file_name(word) != file_name(first));
+    [first].into_iter().chain(others).collect::<Vec<_>>().join(":")
+}
+
 /// A list with the library behind all others; it is in it once.
 pub fn behind(before: &str, library: &str) -> String {
     let others = others(before).into_iter().chain([library]);
@@ -35,12 +42,13 @@ pub fn others(list: &str) -> Vec<&str> {
 }
 
 /// Puts the library into the lists that a command sets by itself, as in `-genv LD_PRELOAD libdarshan.so` or `-x LD_PRELOAD`, whose
-/// value is that of the environment, `inherited`. The libraries before it, if there is such a word.
-pub fn into(words: &mut [String], library: &str, inherited: &str) -> Option<Vec<String>> {
+/// value is that of the environment, `inherited`; and one that must come `first`. The libraries before it, if there is such a word.
+pub fn into(words: &mut [String], library: &str, first: Option<&str>, inherited: &str) -> Option<Vec<String>> {
     let mut found = None;
     let mut took = |list: &str| {
         found = Some(others(list).into_iter().map(str::to_string).collect::<Vec<_>>());
-        behind(list, library)
+        let list = behind(list, library);
+        first.map_or(list.clone(), |first| before(first, &list))
     };
     for at in 1..words.len() {
         let before = words[at - 1].clone();
@@ -80,6 +88,18 @@ mod tests {
     }
 
     #[test]
+    fn what_must_come_first_is_first_and_once() {
+        assert_eq!(before("/gcc/libasan.so.8", OURS), format!("/gcc/libasan.so.8:{OURS}"));
+        assert_eq!(
+            before("/gcc/libasan.so.8", &format!("d.so:libasan.so.8:{OURS}")),
+            format!("/gcc/libasan.so.8:d.so:{OURS}")
+        );
+        let mut words = ["mpiexec", "-x", "LD_PRELOAD=d.so", "./a"].map(String::from);
+        into(&mut words, OURS, Some("/gcc/libasan.so.8"), "");
+        assert_eq!(words[2], format!("LD_PRELOAD=/gcc/libasan.so.8:d.so:{OURS}"));
+    }
+
+    #[test]
     fn a_command_that_preloads_by_itself_keeps_what_it_preloads() {
         for (line, due) in [
             ("mpiexec -n 2 -genv LD_PRELOAD d.so ./a", Some("mpiexec -n 2 -genv LD_PRELOAD d.so:OURS ./a")),
@@ -91,7 +111,7 @@ mod tests {
             ("mpiexec -n 2 ./a LD_PRELOAD", None),
         ] {
             let mut words: Vec<String> = line.split(' ').map(str::to_string).collect();
-            let found = into(&mut words, OURS, "of_environment.so").is_some();
+            let found = into(&mut words, OURS, None, "of_environment.so").is_some();
             assert_eq!((words.join(" "), found), (due.unwrap_or(line).replace("OURS", OURS), due.is_some()));
         }
     }

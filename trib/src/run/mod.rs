@@ -16,7 +16,8 @@ use std::process::Command;
 
 use crate::cli::run::RunOptions;
 use crate::launcher::command::Ready;
-use crate::launcher::{self, Launcher, child, library, preload};
+use crate::launcher::sanitizer::Sanitizer;
+use crate::launcher::{self, Launcher, child, library, preload, program};
 use crate::{Failure, compare, say};
 
 /// Exit codes as those of `env` and `timeout`: the command was not found, or could not be run.
@@ -93,9 +94,24 @@ impl Plan {
         let launcher = launcher::of(&options.command[0])?;
         let mut words = options.command.clone();
         let inherited = std::env::var(preload::NAME).unwrap_or_default();
-        let theirs = preload::into(&mut words, list, &inherited);
+        let from = usize::from(launcher.is_some());
+        let program = program::place(&words, from).and_then(|at| program::file(&words[at]));
+        let sanitizer = program.as_deref().and_then(Sanitizer::at);
+        let first = match &sanitizer {
+            Some(Sanitizer::First(path)) => Some(preload::word(path)?),
+            Some(Sanitizer::Missing(name)) => {
+                eprintln!(
+                    "trib: the program is built with -fsanitize=address, and the dynamic linker does not find its {name}"
+                );
+                None
+            }
+            Some(Sanitizer::Inside) | None => None,
+        };
+        let theirs = preload::into(&mut words, list, first.as_deref(), &inherited);
         if theirs.is_none() {
-            variables.insert(0, (preload::NAME.to_string(), preload::behind(&inherited, list)));
+            let list = preload::behind(&inherited, list);
+            let list = first.as_deref().map_or(list.clone(), |first| preload::before(first, &list));
+            variables.insert(0, (preload::NAME.to_string(), list));
         }
         for (name, value) in launcher.map(|launcher| launcher.kept_back("TRIB_")).unwrap_or_default() {
             if !variables.iter().any(|(set, _)| *set == name) {
@@ -104,6 +120,7 @@ impl Plan {
         }
         let ready = Ready::new(launcher, &words, &variables, |name| std::env::var(name).ok())?;
         let others = theirs.unwrap_or_else(|| preload::others(&inherited).iter().map(ToString::to_string).collect());
+        let others: Vec<String> = first.into_iter().chain(others).collect();
         let line = line(library, (launcher, &ready), &others);
         Ok(Self { ready, line })
     }

@@ -96,6 +96,33 @@ fn run(folder: &Path, options: &[&str], behind: &[&str], environment: &[(&str, &
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
+/// Its runtime ends a program in which another library is loaded before it.
+#[test]
+fn the_runtime_of_address_sanitizer_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("sanitized");
+    compile(PROGRAM, &made, &["-D_GNU_SOURCE", "-g", "-fsanitize=address"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--report", "json", "--", &tools().1, "-n", "2"]);
+    command.arg(&made).arg(folder.path().join("file")).current_dir(folder.path());
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+    // What MPI itself does not free is none of this test's.
+    command.env("ASAN_OPTIONS", "detect_leaks=0");
+    let output = {
+        let _alone = mpiexec::alone();
+        command.output().unwrap()
+    };
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{out}{error}");
+    assert!(error.lines().next().is_some_and(|line| line.contains(", behind libasan.so")), "{error}");
+    assert!(error.contains("\"accelerated\":{\"write_at_all\""), "{error}");
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [0, 1, 16, 17, 32, 33]);
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let (out, _) = printed(&doctor.args(["doctor", "--library"]).arg(library()).arg("--").arg(&made).output().unwrap());
+    assert!(out.contains("must come first in LD_PRELOAD; trib run puts it there"), "{out}");
+}
+
 fn printed(output: &Output) -> (String, String) {
     let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     (out, error)

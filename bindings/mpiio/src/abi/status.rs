@@ -1,4 +1,4 @@
-//! Filling a status; the null request.
+//! Filling and reading a status; the null request.
 
 use tributary_abi::{self as ffi, MISSING, constants, handles};
 
@@ -19,6 +19,18 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
         }
         ffi::MPI_Status_set_cancelled(status, 0);
     }
+}
+
+/// Number of bytes in a status.
+pub fn bytes(status: &MPI_Status) -> u64 {
+    let mut count: ffi::MPI_Count = 0;
+    // SAFETY: a status that MPI has filled; writes one number.
+    unsafe {
+        if ffi::MPI_Get_elements_x(status, handles().byte, &mut count) == MISSING {
+            ffi::MPI_Get_elements_c(status, handles().byte, &mut count);
+        }
+    }
+    u64::try_from(count).unwrap_or_default()
 }
 
 /// Sets `request` to MPI_REQUEST_NULL, after an operation failed to start.

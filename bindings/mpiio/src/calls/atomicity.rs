@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 
 use crate::abi::SUCCESS;
-use crate::abi::word::{Word, from_word};
+use crate::abi::word::Word;
+use crate::abi::word::from_word;
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
@@ -11,14 +12,15 @@ use crate::pending;
 
 /// Handles the call.
 pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer {
-    let code = function.call(arguments);
-    if let [handle, flag] = *arguments
-        && code as c_int == SUCCESS
-        && let Some(file) = files::find(handle)
-    {
-        pending::settle(&file);
-        // SAFETY: the argument is an int.
-        file.lock().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
-    }
-    Answer::Return(code)
+    let [handle, flag] = *arguments else { return Answer::Pass };
+    Answer::call(function, arguments, move |code| {
+        if code as c_int == SUCCESS
+            && let Some(file) = files::find(handle)
+        {
+            pending::settle(&file);
+            // SAFETY: the argument is an int.
+            file.lock().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+        }
+        Answer::Return(code)
+    })
 }

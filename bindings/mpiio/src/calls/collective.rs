@@ -14,15 +14,16 @@ use tributary::engine::Direction;
 use tributary::engine::alone;
 use tributary::error::About;
 use tributary::{CallReport, Error};
-use tributary_abi::{constants, handles};
+use tributary_abi::handles;
 use tributary_bindings::access::Access;
 
 use super::attempt::{Ended, left_to_mpi};
-use super::passing::{note, unseen};
-use super::split::Split;
-use crate::abi::types::{self, Kept};
-use crate::abi::word::{Word, from_word, to_word};
-use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, status};
+use super::passing::unseen;
+use super::pointed;
+use super::split::{self, Split, SplitBy};
+use crate::abi::types::Kept;
+use crate::abi::word::{Word, from_word};
+use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
@@ -30,6 +31,7 @@ use crate::files::{self, Shared};
 use crate::next::Function;
 use crate::open_file::OpenFile;
 use crate::pending::{self, Job, MpiArguments, Ticket};
+use crate::pointer::Step;
 use crate::view::View;
 
 /// Which file position a call uses.
@@ -75,7 +77,7 @@ pub struct Form {
 }
 
 /// This rank's arguments.
-struct Call {
+pub struct Call {
     /// The file handle.
     file: Word,
     /// In etypes; none for the individual file pointer.
@@ -84,19 +86,23 @@ struct Call {
     count: i64,
     datatype: MPI_Datatype,
     /// The status or the request; 0 for the begin of a split collective.
-    result: Word,
+    pub result: Word,
 }
 
-/// Handles a call. Collective over the file's ranks.
-pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles a call. Collective over the file's ranks. `at` is the function with an explicit offset for a call at the pointer.
+pub fn run(form: Form, at: Option<&'static Function>, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
-        return unseen(function, arguments);
+        return unseen(function);
     };
     let mut file = shared.lock();
     if let Some(why) = file.refusal(form.direction) {
+        shared.counts().left_to_mpi(function.name(), why);
         drop(file);
-        return note(function, arguments, why);
+        return match form.ending {
+            Ending::Begin => split::pass(&shared, form, &call, at, arguments),
+            Ending::Now | Ending::Request => pointed::collective(&shared, &call, at, arguments),
+        };
     }
     if form.ending != Ending::Now {
         return start(&shared, &mut file, form, function, &call).unwrap_or_else(|error| {
@@ -105,9 +111,8 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
             Answer::Raise { file: handle, error, speaks: file.backend.is_first }
         });
     }
-    let (etype, speaks) = (file.view.etype(), file.backend.is_first);
-    let (access, offset) = call.access(&file.view);
-    let asked = access.as_ref().map_or(0, Access::bytes);
+    let speaks = file.backend.is_first;
+    let (access, step) = call.access(&file.view, &shared);
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
         let ticket = Ticket::new(handle, function, speaks);
@@ -121,24 +126,23 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         drop(file);
         outcome
     };
-    let error = match outcome {
-        Ok(Ended::LeftToMpi) => return Answer::Return(function.call(arguments)),
+    match outcome {
+        Ok(Ended::LeftToMpi) => match at.zip(step) {
+            Some((at, step)) => pointed::at_step(at, arguments, step),
+            None => Answer::Pass,
+        },
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
-            let moves_on = form.place == Position::Pointer && asked > 0;
-            let moved_on = if moves_on { seek(handle, offset, asked, etype) } else { Ok(()) };
-            // The other ranks return from the call in any case.
-            match alone(moved_on) {
-                Ok(()) => return Answer::code(SUCCESS),
-                Err(error) => return Answer::Raise { file: handle, error, speaks: true },
-            }
+            step.into_iter().for_each(Step::keep);
+            Answer::code(SUCCESS)
         }
-        Err(error) => error,
-    };
-    // SAFETY: as above.
-    unsafe { status::set(call.result as *mut _, 0) };
-    Answer::Raise { file: handle, error, speaks }
+        Err(error) => {
+            // SAFETY: as above.
+            unsafe { status::set(call.result as *mut _, 0) };
+            Answer::Raise { file: handle, error, speaks }
+        }
+    }
 }
 
 /// Runs a call and waits for its end. Collective.
@@ -196,18 +200,21 @@ fn start(
         let allowed = "one at a time: end the first before beginning the next";
         return Err(Error::argument("split collective call", "another one is active on the file", allowed));
     }
-    let (access, offset) = call.access(&file.view);
-    let for_mpi = alone(call.for_mpi(form, access.is_ok().then_some(offset)))?;
-    if form.place == Position::Pointer {
-        alone(call.move_on(for_mpi.offset, file.view.etype()))?;
-    }
+    let (access, step) = call.access(&file.view, shared);
+    let for_mpi = alone(call.for_mpi(form, step.as_ref()))?;
     let ticket = Ticket::new(call.file, function, file.backend.is_first);
     if form.ending == Ending::Request {
         // SAFETY: the request of the program's call.
         alone(unsafe { ticket.make_request(call.result as *mut _) })?;
     } else {
-        file.split = Some(Split::new(form, ticket.clone()));
+        file.split = Some(Split::new(form, SplitBy::Engine(ticket.clone())));
     }
+    // The pointer of a view that the library does not know is MPI's.
+    if let (Position::Pointer, None, View::Foreign { etype, .. }) = (form.place, &step, &file.view) {
+        let etypes = call.asked().checked_div(*etype).unwrap_or_default() as MPI_Offset;
+        pointed::seek(call.file, for_mpi.offset.saturating_add(etypes));
+    }
+    step.into_iter().for_each(Step::keep);
     file.queue.push(shared, Job { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
     pending::advance(shared, file);
     Ok(Answer::code(SUCCESS))
@@ -216,7 +223,7 @@ fn start(
 impl Call {
     /// Reads the arguments of the function that `form` describes: file, offset (if it has one), buffer, count, datatype, and
     /// status or request (if it has one).
-    fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
+    pub fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
         let mut rest = arguments.iter().copied().skip(1);
         // SAFETY: each argument has the type that the function declares at its position.
         unsafe {
@@ -234,14 +241,18 @@ impl Call {
         }
     }
 
-    /// The access that the arguments describe, and its first offset in the file, in etypes. An empty access does not ask for the
-    /// file pointer: some MPI libraries return a negative position if this rank's view holds no data. Its offset is 0, and so
-    /// is that of an error.
-    fn access(&self, view: &View) -> (Result<Access, Error>, MPI_Offset) {
-        self.located(view).map_or_else(|error| (Err(error), 0), |(access, offset)| (Ok(access), offset))
+    /// Bytes that the arguments ask for; 0 if they are not allowed.
+    pub fn asked(&self) -> u64 {
+        pointed::bytes_of(self.count, self.datatype)
     }
 
-    fn located(&self, view: &View) -> Result<(Access, MPI_Offset), Error> {
+    /// The access that the arguments describe; and of a call at a pointer of ours its step.
+    fn access(&self, view: &View, shared: &Arc<Shared>) -> (Result<Access, Error>, Option<Step>) {
+        let step = if self.offset.is_none() { Step::of(shared, self.asked()) } else { None };
+        (self.located(view, step.as_ref()), step)
+    }
+
+    fn located(&self, view: &View, step: Option<&Step>) -> Result<Access, Error> {
         let known = match view {
             View::Engine(known) => known,
             View::Foreign { why, .. } => return Err(left_to_mpi(why)),
@@ -255,53 +266,26 @@ impl Call {
         })?;
         let too_long = || Error::argument("count", count, "less than 2^63 bytes in all").about(About::Count);
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
-        let offset = match self.offset {
-            Some(offset) => offset,
-            None if bytes == 0 => 0,
-            None => position(self.file)?,
-        };
+        let offset = self.offset.or(step.map(|step| step.offset));
+        let offset = offset.ok_or_else(|| left_to_mpi("MPI_MODE_SEQUENTIAL"))?;
         let file = known.select(offset, bytes)?;
         let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
-        Ok((Access { file, memory, span: span as usize, layout }, offset))
+        Ok(Access { file, memory, span: span as usize, layout })
     }
 
-    /// The arguments for MPI if the engine does not run the call. `known` is the offset of a good access.
-    fn for_mpi(&self, form: Form, known: Option<MPI_Offset>) -> Result<MpiArguments, Error> {
-        let offset = match self.offset.or(known) {
+    /// The arguments for MPI if the engine does not run the call.
+    fn for_mpi(&self, form: Form, step: Option<&Step>) -> Result<MpiArguments, Error> {
+        let offset = match self.offset.or(step.map(|step| step.offset)) {
             Some(offset) => offset,
-            None => position(self.file)?,
+            None => pointed::position(self.file)?,
         };
+        let is_null = self.datatype == handles().datatype_null;
         // SAFETY: the program's datatype, which MPI checks.
-        let datatype = unsafe { Kept::of(self.datatype) }.unwrap_or_else(|_| Kept::none());
+        let datatype = if is_null { None } else { unsafe { Kept::of(self.datatype) }.ok() };
+        let datatype = datatype.unwrap_or_else(Kept::none);
         let Self { file, buffer, count, .. } = *self;
         let is_split = form.ending == Ending::Begin;
         Ok(MpiArguments { file, offset, buffer, count, counts: form.counts, datatype, is_split })
     }
-
-    /// Advances this rank's file pointer, which is at `offset`, by the bytes of the call.
-    fn move_on(&self, offset: MPI_Offset, etype: u64) -> Result<(), Error> {
-        // SAFETY: MPI checks the datatype.
-        let size = if self.datatype == handles().datatype_null { 0 } else { unsafe { types::size(self.datatype) } };
-        match u64::try_from(self.count).ok().and_then(|count| size.checked_mul(count)) {
-            None | Some(0) => Ok(()),
-            Some(asked) => seek(self.file, offset, asked, etype),
-        }
-    }
-}
-
-/// This rank's file pointer, in etypes.
-fn position(file: Word) -> Result<MPI_Offset, Error> {
-    static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
-    let mut offset: MPI_Offset = 0;
-    let code = GET_POSITION.call(&[file, (&raw mut offset) as Word]);
-    check("MPI_File_get_position", code as c_int).map(|()| offset)
-}
-
-/// Advances this rank's file pointer from `offset`, in etypes, by `bytes` bytes.
-fn seek(file: Word, offset: MPI_Offset, bytes: u64, etype: u64) -> Result<(), Error> {
-    static SEEK: Function = Function::new("PMPI_File_seek\0");
-    let etypes = bytes.checked_div(etype).unwrap_or_default() as MPI_Offset;
-    let code = SEEK.call(&[file, to_word(offset + etypes), to_word(constants().seek_set)]);
-    check("MPI_File_seek", code as c_int)
 }

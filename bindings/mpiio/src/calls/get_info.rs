@@ -11,27 +11,32 @@ use crate::entry::Answer;
 use crate::files;
 use crate::hints;
 use crate::next::Function;
+use crate::open_file::OpenFile;
 
 /// Handles the call.
 pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
-    let code = function.call(arguments);
-    if let [handle, place] = *arguments
-        && code as c_int == SUCCESS
-        && let Some(shared) = files::find(handle)
-    {
-        let mut file = shared.lock();
-        // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
-        let used = unsafe { MPI_Info::at(place as *const _) };
-        for (key, value) in file.backend.effective_hints().iter() {
-            // SAFETY: a valid info.
-            unsafe { info::set(used, key, value) };
+    let [handle, place] = *arguments else { return Answer::Pass };
+    Answer::call(function, arguments, move |code| {
+        if code as c_int == SUCCESS
+            && let Some(shared) = files::find(handle)
+        {
+            // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
+            complete(&mut shared.lock(), unsafe { MPI_Info::at(place as *const _) });
         }
-        // SAFETY: likewise.
-        let known: BTreeSet<_> = unsafe { info::entries(used) }.into_iter().map(|(key, _)| key).collect();
-        for (key, value) in hints::kept(&file.asked, &known) {
-            // SAFETY: likewise.
-            unsafe { info::set(used, &key, &value) };
-        }
+        Answer::Return(code)
+    })
+}
+
+/// Adds hints of the engine and of the program to those of MPI.
+fn complete(file: &mut OpenFile, used: MPI_Info) {
+    for (key, value) in file.backend.effective_hints().iter() {
+        // SAFETY: a valid info.
+        unsafe { info::set(used, key, value) };
     }
-    Answer::Return(code)
+    // SAFETY: likewise.
+    let known: BTreeSet<_> = unsafe { info::entries(used) }.into_iter().map(|(key, _)| key).collect();
+    for (key, value) in hints::kept(&file.asked, &known) {
+        // SAFETY: likewise.
+        unsafe { info::set(used, &key, &value) };
+    }
 }

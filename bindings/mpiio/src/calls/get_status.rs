@@ -10,13 +10,15 @@ use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
-use crate::entry::Answer;
+use crate::entry::{Answer, own};
 use crate::next::Function;
 use crate::pending;
 
 /// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
 pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
-    pending::progress();
+    if let Err(code) = own(function, pending::progress) {
+        return Answer::Return(code);
+    }
     let answer = match function.address() {
         Some(_) => Answer::Return(function.call(arguments)),
         None => Answer::code(without(arguments).err().unwrap_or(SUCCESS)),

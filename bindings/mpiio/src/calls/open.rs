@@ -1,22 +1,25 @@
 //! MPI_File_open: the MPI library opens the file. The engine opens it in the first collective call, so a file without
 //! collective calls costs no more than without this library.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
 use tributary::fabric::mpi::library;
 use tributary::hints::FileHints;
-use tributary_abi::constants;
+use tributary_abi::{constants, handles};
+use tributary_bindings::prefix::{Prefixed, Storage, prefixed};
 
+use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
 use crate::channel;
-use crate::entry::Answer;
+use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
 use crate::next::Function;
@@ -24,68 +27,75 @@ use crate::open_file::OpenFile;
 use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
 
-/// Prefixes that name the file system to an MPI library. They are not part of the path.
-const PREFIXES: [&str; 6] = ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "panfs:"];
 /// File systems for which ROMIO has a driver that matters: `f_type` of statfs, and the prefix.
 const ROMIO_DRIVERS: [(u32, &str); 4] =
     [(0x0BD0_0BD0, "lustre:"), (0x6969, "nfs:"), (0x4750_4653, "gpfs:"), (0xAAD7_AAEA, "panfs:")];
 
 /// Handles the call. Collective over the communicator.
 pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
-    let [comm, name, amode, info, handle] = *arguments else {
-        return Answer::Return(function.call(arguments));
-    };
+    let [comm, name, amode, info, handle] = *arguments else { return Answer::Pass };
     let comm = MPI_Comm::of(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
-        return Answer::Return(function.call(arguments));
+        return Answer::Pass;
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
+    let left_always = left_by_name(name);
     // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
     // environment says otherwise.
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     // SAFETY: an intracommunicator.
-    let taken = (!is_log_of_darshan(name)).then(|| alone(unsafe { channel::take(comm, ranks as usize) }));
+    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize) }));
     // SAFETY: an int; a valid info.
     let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
-    if let (true, Some(_), Ok(asked), None) = (is_first, &taken, &asked, &left) {
+    let is_literal = is_literal_maybe(name);
+    if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
         lay_out(&path, amode, asked);
     }
-    let code =
-        named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], arguments[3], handle]));
-    if code as c_int != SUCCESS {
-        if let Some(Ok(Ok((endpoint, seat)))) = taken {
-            seat.keep(endpoint);
-        }
-        return Answer::Return(code);
-    }
-    let (runner, seat) = match taken {
-        Some(Ok(Ok((endpoint, seat)))) => {
-            let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
-        }
-        Some(Ok(Err(why))) => {
-            // Not every rank of thousands that open files of their own.
-            if is_first && (ranks > 1 || is_first_rank()) {
-                say_once(&path, &why);
+    let opened = name.to_owned();
+    named(name, 1, function, arguments, move |code| {
+        if code as c_int != SUCCESS {
+            if let Some(Ok(Ok((endpoint, seat)))) = taken {
+                seat.keep(endpoint);
             }
-            (Runner::Mpi(why), None)
+            return Answer::Return(code);
         }
-        Some(Err(error)) => (Runner::Mpi(error.to_string()), None),
-        None => (Runner::Mpi("a log of Darshan".to_string()), None),
-    };
-    // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
-    let handle = unsafe { *(handle as *const Word) };
-    let backend = Backend::new(path.into(), amode, is_first, runner, seat);
-    files::add(handle, OpenFile::new(backend, asked.unwrap_or_default()));
-    Answer::Return(code)
+        let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
+        let (runner, seat) = match (taken, left_always.or(ambiguous)) {
+            (Some(Ok(Ok((endpoint, seat)))), None) => {
+                let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
+                (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
+            }
+            (Some(Ok(Ok((endpoint, seat)))), Some(why)) => {
+                seat.keep(endpoint);
+                (Runner::Mpi(why), None)
+            }
+            (_, Some(why)) => (Runner::Mpi(why), None),
+            (Some(Ok(Err(why))), None) => {
+                // Not every rank of thousands that open files of their own.
+                if is_first && (ranks > 1 || is_first_rank()) {
+                    say_once(&path, &why);
+                }
+                (Runner::Mpi(why), None)
+            }
+            (Some(Err(error)), None) => (Runner::Mpi(error.to_string()), None),
+            (None, None) => (Runner::Mpi("its name".to_string()), None),
+        };
+        // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
+        let handle = unsafe { *(handle as *const Word) };
+        let file = OpenFile::new(Backend::new(path.into(), amode, is_first, runner, seat), asked.unwrap_or_default());
+        let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
+        let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
+        files::add(handle, file, pointer);
+        Answer::Return(code)
+    })
 }
 
 /// Says why the first file is left to MPI for want of something, and that there may be more.
@@ -127,31 +137,52 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
 
 /// Handles MPI_File_delete, for names with colons. Local.
 pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
-    let [name, info] = *arguments else { return Answer::Return(function.call(arguments)) };
+    let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
-        return Answer::Return(function.call(arguments));
+        return Answer::Pass;
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    Answer::Return(named(name, |name| function.call(&[name.as_ptr() as Word, info])))
+    named(name, 0, function, arguments, Answer::Return)
 }
 
-/// Calls MPI with a file's name. ROMIO takes what stands before a colon, as in `history_15:00.nc`, for a file system, and refuses
-/// such names; with a prefix it takes all that follows for the name. (A ROMIO without the driver refuses its prefix: `ufs:` is
-/// always there.)
-fn named(name: &CStr, call: impl Fn(&CStr) -> Word) -> Word {
-    let text = name.to_string_lossy();
-    let is_plain = !text.contains(':') || PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-    if is_plain || library().starts_with("Open MPI") {
-        return call(name);
+/// Calls MPI with a file's name, which is argument number `at`, and then `then`. ROMIO takes what stands before a colon, as in
+/// `history_15:00.nc`, for a file system, and refuses such names; with a prefix it takes all that follows for the name. A name with a
+/// prefix that ROMIO knows is passed on unchanged: MPI takes it, or refuses it if the driver is not built in. (`ufs:` is always
+/// there.)
+fn named(
+    name: &CStr,
+    at: usize,
+    function: &'static Function,
+    arguments: &[Word],
+    then: impl FnOnce(Word) -> Answer + 'static,
+) -> Answer {
+    if !name.to_bytes().contains(&b':') || prefixed(name.to_bytes()).is_some() || is_open_mpi() {
+        return Answer::call(function, arguments, then);
     }
-    let with =
-        |prefix: &str| CString::new([prefix.as_bytes(), name.to_bytes()].concat()).unwrap_or_else(|_| name.into());
+    let arguments = arguments.to_vec();
+    let with = |prefix: &str| {
+        let name = CString::new([prefix.as_bytes(), name.to_bytes()].concat()).unwrap_or_else(|_| name.into());
+        let mut arguments = arguments.clone();
+        arguments[at] = name.as_ptr() as Word;
+        (name, arguments)
+    };
+    let (kept, plain) = with("ufs:");
+    let last = move |then: Then| {
+        Answer::call(function, &plain, move |code| {
+            drop(kept);
+            then(code)
+        })
+    };
+    let then: Then = Box::new(then);
     let found = SystemFiles.file_system(&path_of(name)).map_or(0, |found| found.magic);
-    match ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found).map(|(_, prefix)| call(&with(prefix))) {
-        Some(code) if code as c_int == SUCCESS => code,
-        _ => call(&with("ufs:")),
-    }
+    let Some((_, driver)) = ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found) else { return last(then) };
+    let (kept, first) = with(driver);
+    // The error handler of files that are not open has no part in the first attempt.
+    Answer::quiet_call(handles().file_null.0, function, &first, move |code| {
+        drop(kept);
+        if code as c_int == SUCCESS { then(code) } else { last(then) }
+    })
 }
 
 /// Whether a name is that of a log of Darshan, which it writes collectively when MPI is finalised, after this library's last call.
@@ -159,10 +190,44 @@ fn is_log_of_darshan(name: &CStr) -> bool {
     Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
 }
 
+/// Why the engine never opens a file of this name, if it does not. The same on all ranks.
+fn left_by_name(name: &CStr) -> Option<String> {
+    match prefixed(name.to_bytes()) {
+        _ if is_log_of_darshan(name) => Some("a log of Darshan".to_string()),
+        Some(Prefixed { prefix, storage: Storage::Other, .. }) if !is_open_mpi() => {
+            Some(format!("{prefix}: is not a file of the operating system"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a known prefix may be a part of the name for this MPI library: Open MPI has ROMIO, which takes it for a file system, and
+/// OMPIO, which takes it for a part of the name.
+fn is_literal_maybe(name: &CStr) -> bool {
+    is_open_mpi() && prefixed(name.to_bytes()).is_some()
+}
+
+/// The file that Open MPI has opened by a name with a prefix: the one of the whole name or of the name behind the prefix, `plain`,
+/// whichever is there; and why the engine leaves it to MPI, if it cannot know.
+fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
+    let literal = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let literal = std::path::absolute(literal).unwrap_or_else(|_| literal.to_path_buf());
+    match (literal.exists(), plain.exists()) {
+        (true, false) => (literal, None),
+        (false, true) => (plain, None),
+        (true, true) | (false, false) => (literal, Some("the prefix may be a part of its name".to_string())),
+    }
+}
+
+fn is_open_mpi() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| library().starts_with("Open MPI"))
+}
+
 /// A file name for MPI, without its file-system prefix.
 fn plain(name: &CStr) -> String {
-    let name = name.to_string_lossy();
-    PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name).to_string()
+    let name = name.to_bytes();
+    String::from_utf8_lossy(prefixed(name).map_or(name, |all| all.rest)).into_owned()
 }
 
 /// The absolute path of a file name for MPI.

@@ -26,13 +26,13 @@ pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answe
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().left_to_mpi(function.name(), why);
     }
-    Answer::Return(function.call(arguments))
+    Answer::Pass
 }
 
 /// Passes a collective call to the MPI library, on a file whose opening was not interposed (by a plug-in, for example,
 /// that is bound to the MPI library directly). MPI cannot return a file's name, so the engine cannot open it. If reports
 /// are wanted, this is printed once.
-pub fn unseen(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn unseen(function: &'static Function) -> Answer {
     static TOLD: std::sync::Once = std::sync::Once::new();
     if report::is_wanted() {
         TOLD.call_once(|| {
@@ -42,5 +42,5 @@ pub fn unseen(function: &'static Function, arguments: &[Word]) -> Answer {
             ));
         });
     }
-    Answer::Return(function.call(arguments))
+    Answer::Pass
 }

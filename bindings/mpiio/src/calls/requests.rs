@@ -15,7 +15,7 @@ use super::get_status::{self, RequestArray, look};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
-use crate::entry::{Answer, enter, outside};
+use crate::entry::{Answer, Handler, enter_uncaught, own};
 use crate::next::Function;
 use crate::pending::{self, Rest, Ticket};
 
@@ -23,10 +23,10 @@ macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         const _: () = {
             static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
-            type Next = extern "C" fn($($argument: Word),*) -> Word;
+            type Next = extern "C-unwind" fn($($argument: Word),*) -> Word;
 
             #[unsafe(export_name = stringify!($name))]
-            extern "C" fn plain($($argument: Word),*) -> Word {
+            extern "C-unwind" fn plain($($argument: Word),*) -> Word {
                 if !pending::is_any() && let Some(next) = FUNCTION.known() {
                     // SAFETY: the function of this name; its arguments are words, each in its own register.
                     return unsafe { std::mem::transmute::<*mut c_void, Next>(next) }($($argument),*);
@@ -36,13 +36,20 @@ macro_rules! exports {
 
             #[cold]
             #[inline(never)]
-            extern "C" fn in_flight($($argument: Word),*) -> Word {
-                FUNCTION.address();
-                enter(&FUNCTION, &[$($argument),*], $handler)
+            extern "C-unwind" fn in_flight($($argument: Word),*) -> Word {
+                if FUNCTION.address().is_some() && !pending::is_any() {
+                    return plain($($argument),*);
+                }
+                enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {
+                    // An exception may have left a call before it took these.
+                    pending::failed();
+                    let handler: Handler = $handler;
+                    handler(function, arguments)
+                })
             }
 
             #[unsafe(export_name = concat!("P", stringify!($name)))]
-            extern "C" fn profiling($($argument: Word),*) -> Word {
+            extern "C-unwind" fn profiling($($argument: Word),*) -> Word {
                 plain($($argument),*)
             }
         };
@@ -64,63 +71,69 @@ exports! {
     MPI_Request_get_status_some(count requests found indices statuses) |f, a| look(f, a, get_status::some);
 }
 
+/// Advances calls in flight.
+fn progress(function: &Function) -> Result<(), Word> {
+    own(function, pending::progress)
+}
+
 /// MPI_Test or MPI_Testany.
 fn test(function: &'static Function, arguments: &[Word]) -> Answer {
-    pending::progress();
-    one(function.call(arguments))
+    let code = progress(function).map(|()| function.call(arguments));
+    one(code.unwrap_or_else(|code| code))
 }
 
 fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
     static TEST: Function = Function::new("PMPI_Test\0");
-    let [request, status] = *arguments else { return Answer::Return(function.call(arguments)) };
+    let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
-    let own = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
-    if let Some(ticket) = own.and_then(pending::live) {
-        pending::drive(&ticket);
-        return one(taken(function.call(arguments)));
+    let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
+    if let Some(ticket) = mine.and_then(pending::live) {
+        return match own(function, || pending::drive(&ticket)) {
+            Ok(()) => one(taken(function.call(arguments))),
+            Err(code) => one(code),
+        };
     }
-    one(until(|flag| TEST.call(&[request, flag, status])))
+    one(until(function, |flag| TEST.call(&[request, flag, status])))
 }
 
 fn wait_any(function: &'static Function, arguments: &[Word]) -> Answer {
     static TEST_ANY: Function = Function::new("PMPI_Testany\0");
-    let [count, requests, index, status] = *arguments else { return Answer::Return(function.call(arguments)) };
-    one(until(|flag| TEST_ANY.call(&[count, requests, index, flag, status])))
+    let [count, requests, index, status] = *arguments else { return Answer::Pass };
+    one(until(function, |flag| TEST_ANY.call(&[count, requests, index, flag, status])))
 }
 
 /// MPI_Testall.
 fn test_all(function: &'static Function, arguments: &[Word]) -> Answer {
-    let [count, requests, _flag, statuses] = *arguments else { return Answer::Return(function.call(arguments)) };
+    let [count, requests, _flag, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testall.
     let row = unsafe { Taken::of(count, requests, statuses) };
-    pending::progress();
-    let code = function.call(arguments);
-    row.all(code)
+    let code = progress(function).map(|()| function.call(arguments));
+    row.all(code.unwrap_or_else(|code| code))
 }
 
 fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
     static TEST_ALL: Function = Function::new("PMPI_Testall\0");
-    let [count, requests, statuses] = *arguments else { return Answer::Return(function.call(arguments)) };
+    let [count, requests, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitall.
     let row = unsafe { Taken::of(count, requests, statuses) };
     let code = match row.tickets() {
-        Some(tickets) => {
-            tickets.iter().for_each(|ticket| pending::drive(ticket));
-            taken(function.call(arguments))
-        }
-        None => until(|flag| TEST_ALL.call(&[count, requests, flag, statuses])),
+        Some(tickets) => match own(function, || tickets.iter().for_each(|ticket| pending::drive(ticket))) {
+            Ok(()) => taken(function.call(arguments)),
+            Err(code) => code,
+        },
+        None => until(function, |flag| TEST_ALL.call(&[count, requests, flag, statuses])),
     };
     row.all(code)
 }
 
 /// MPI_Testsome.
 fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
-    let [count, requests, ended, indices, statuses] = *arguments else {
-        return Answer::Return(function.call(arguments));
-    };
+    let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testsome.
     let row = unsafe { Taken::of(count, requests, statuses) };
-    pending::progress();
+    if let Err(code) = progress(function) {
+        return Answer::Return(code);
+    }
     let code = function.call(arguments);
     // SAFETY: likewise, and MPI has filled it.
     unsafe { row.some(code, ended, indices) }
@@ -128,14 +141,14 @@ fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
 
 fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
     static TEST_SOME: Function = Function::new("PMPI_Testsome\0");
-    let [count, requests, ended, indices, statuses] = *arguments else {
-        return Answer::Return(function.call(arguments));
-    };
+    let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
     let row = unsafe { Taken::of(count, requests, statuses) };
     let mut rest = Rest::default();
     let code = loop {
-        pending::progress();
+        if let Err(code) = progress(function) {
+            return Answer::Return(code);
+        }
         let code = TEST_SOME.call(arguments);
         // SAFETY: the program's int, which MPI has written if all is well.
         if code as c_int != SUCCESS || unsafe { *(ended as *const c_int) } != 0 {
@@ -157,11 +170,13 @@ fn taken(code: Word) -> Word {
     code
 }
 
-/// Advances calls in flight until `test` sets its flag, whose address it is passed, or fails.
-fn until(test: impl Fn(Word) -> Word) -> Word {
+/// Advances calls in flight, for a call of `function`, until `test` sets its flag, whose address it is passed, or fails.
+fn until(function: &Function, test: impl Fn(Word) -> Word) -> Word {
     let mut rest = Rest::default();
     loop {
-        pending::progress();
+        if let Err(code) = progress(function) {
+            return code;
+        }
         let mut flag: c_int = 0;
         let code = test((&raw mut flag) as Word);
         if code as c_int != SUCCESS || flag != 0 {
@@ -173,8 +188,11 @@ fn until(test: impl Fn(Word) -> Word) -> Word {
 
 /// The answer to the program for at most one request.
 fn one(code: Word) -> Answer {
-    match pending::failed().first() {
-        Some(failed) => Answer::code(outside(|| failed.raise())),
+    match pending::failed().into_iter().next() {
+        Some(failed) => {
+            let code = to_word(failed.code());
+            Answer::Failed(vec![failed], code)
+        }
         None => Answer::Return(code),
     }
 }
@@ -236,11 +254,6 @@ impl Taken {
                 unsafe { MPI_Status::set_error(self.statuses as *mut _, index, error) };
             }
         }
-        outside(|| {
-            for ticket in &failed {
-                ticket.raise();
-            }
-        });
-        Answer::Return(to_word(constants().err_in_status))
+        Answer::Failed(failed, to_word(constants().err_in_status))
     }
 }

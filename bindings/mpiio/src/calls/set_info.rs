@@ -15,16 +15,17 @@ use crate::pending;
 
 /// Handles the call. Local.
 pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
-    let code = function.call(arguments);
-    if let [handle, info] = *arguments
-        && code as c_int == SUCCESS
-        && let Some(shared) = files::find(handle)
-    {
-        pending::settle(&shared);
-        // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
-    }
-    Answer::Return(code)
+    let [handle, info] = *arguments else { return Answer::Pass };
+    Answer::call(function, arguments, move |code| {
+        if code as c_int == SUCCESS
+            && let Some(shared) = files::find(handle)
+        {
+            pending::settle(&shared);
+            // SAFETY: the program's info, in a call that takes one.
+            unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
+        }
+        Answer::Return(code)
+    })
 }
 
 /// Records the hints of an info that was passed to `call`. Those of the first rank will be applied.

@@ -2,7 +2,9 @@
 //! supports the views of all ranks.
 
 use std::ffi::{c_char, c_int};
+use std::sync::Arc;
 
+use super::pointed::seek;
 use super::set_info::want;
 use crate::abi::types::size;
 use crate::abi::word::{Word, from_word};
@@ -11,31 +13,35 @@ use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
 use crate::pending;
+use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
-/// Handles the call. Sends no message beyond MPI's own.
+/// Handles the call. Sends no message beyond MPI's own. If MPI fails, its view is not known, and so is its pointer: until the next
+/// view MPI runs the calls, from the pointer that the program knows.
 pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
-    let code = function.call(arguments);
-    let [handle, displacement, etype, filetype, representation, info] = *arguments else {
-        return Answer::Return(code);
-    };
-    let Some(shared) = files::find(handle) else {
-        return Answer::Return(code);
-    };
+    let [handle, displacement, etype, filetype, representation, info] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);
-    let mut file = shared.lock();
-    if code as c_int == SUCCESS {
+    let own = shared.pointer().own();
+    if let Some((position, _)) = own.filter(|(position, _)| *position != 0) {
+        seek(handle, position);
+    }
+    shared.lock().view = View::Foreign { why: "MPI_File_set_view failed".to_string(), etype: 0 };
+    *shared.pointer() = Pointer::default();
+    Answer::call(function, arguments, move |code| {
+        if code as c_int != SUCCESS {
+            return Answer::Return(code);
+        }
+        let mut file = shared.lock();
         // SAFETY: the program's info, in a call that takes one.
         unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };
-    }
-    let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
-    file.view = if code as c_int == SUCCESS {
+        let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
         // SAFETY: MPI_File_set_view has accepted these arguments.
         let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
         // SAFETY: likewise.
-        view.map_or_else(|why| View::Foreign { why, etype: unsafe { size(etype) } }, View::Engine)
-    } else {
-        View::Foreign { why: "MPI_File_set_view failed".to_string(), etype: 0 }
-    };
-    Answer::Return(code)
+        let foreign = |why| View::Foreign { why, etype: unsafe { size(etype) } };
+        file.view = view.map_or_else(foreign, |view| View::Engine(Arc::new(view)));
+        *shared.pointer() = file.pointer_at(0);
+        Answer::Return(code)
+    })
 }

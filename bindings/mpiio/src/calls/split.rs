@@ -5,41 +5,80 @@ use std::sync::Arc;
 
 use tributary::engine::Direction;
 
-use super::collective::{Form, Position};
-use crate::abi::word::Word;
+use super::collective::{Call, Form, Position};
+use super::pointed::with_offset;
+use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
-use crate::entry::{Answer, outside};
-use crate::files;
+use crate::entry::Answer;
+use crate::files::{self, Shared};
 use crate::next::Function;
 use crate::pending::{self, Ticket};
+use crate::pointer::Step;
 
 /// A split collective that was begun.
 pub struct Split {
     direction: Direction,
     place: Position,
-    ticket: Arc<Ticket>,
+    by: SplitBy,
+}
+
+/// What runs a split collective.
+pub enum SplitBy {
+    /// A call in flight.
+    Engine(Arc<Ticket>),
+    /// MPI, at the explicit offset at which the pointer was.
+    MpiAtOffset,
 }
 
 impl Split {
     /// A call of this form.
-    pub fn new(form: Form, ticket: Arc<Ticket>) -> Self {
-        Self { direction: form.direction, place: form.place, ticket }
+    pub fn new(form: Form, by: SplitBy) -> Self {
+        Self { direction: form.direction, place: form.place, by }
     }
 }
 
-/// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error.
-pub fn end(direction: Direction, place: Position, function: &'static Function, arguments: &[Word]) -> Answer {
-    let begun = |shared: Arc<files::Shared>| {
-        shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
-    };
-    let [handle, _buffer, into] = *arguments else { return Answer::Return(function.call(arguments)) };
-    let Some(Split { ticket, .. }) = files::find(handle).and_then(begun) else {
-        return Answer::Return(function.call(arguments));
+/// Passes the begin of a split collective to MPI: at a pointer of ours with an explicit offset.
+pub fn pass(
+    shared: &Arc<Shared>,
+    form: Form,
+    call: &Call,
+    at: Option<&'static Function>,
+    arguments: &[Word],
+) -> Answer {
+    let Some((at, step)) = at.zip(Step::of(shared, call.asked())) else { return Answer::Pass };
+    let shared = shared.clone();
+    Answer::call(at, &with_offset(arguments, step.offset), move |code| {
+        if code as c_int == SUCCESS {
+            step.keep();
+            shared.lock().split = Some(Split::new(form, SplitBy::MpiAtOffset));
+        }
+        Answer::Return(code)
+    })
+}
+
+/// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error. `at` is the function that ends one at
+/// an explicit offset.
+pub fn end(
+    direction: Direction,
+    place: Position,
+    at: Option<&'static Function>,
+    function: &'static Function,
+    arguments: &[Word],
+) -> Answer {
+    let begun =
+        |shared: Arc<Shared>| shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place));
+    let [handle, _buffer, into] = *arguments else { return Answer::Pass };
+    let ticket = match files::find(handle).and_then(begun).map(|split| split.by) {
+        Some(SplitBy::Engine(ticket)) => ticket,
+        Some(SplitBy::MpiAtOffset) => return Answer::call(at.unwrap_or(function), arguments, Answer::Return),
+        None => return Answer::Pass,
     };
     pending::drive(&ticket);
     let bytes = ticket.outcome().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |ended| ended.bytes());
     // SAFETY: the status of the program's call.
     unsafe { status::set(into as *mut _, bytes) };
-    let code = if ticket.code() == SUCCESS { SUCCESS } else { outside(|| ticket.raise()) };
-    Answer::code(code as c_int)
+    match ticket.code() {
+        SUCCESS => Answer::code(SUCCESS),
+        code => Answer::Failed(vec![ticket], to_word(code)),
+    }
 }

@@ -9,13 +9,15 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use tributary::engine::Direction;
-use tributary_abi::{self as ffi, MISSING, MPI_Count, MPI_Status, handles};
+use tributary_abi::{self as ffi, MPI_Status, handles};
 
+use crate::abi::status::bytes;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
 use crate::calls::attempt::Ended;
 use crate::calls::collective::Counts;
+use crate::calls::error_handler::returning;
 use crate::next::Function;
 
 /// The arguments of this rank's call, for MPI.
@@ -40,7 +42,7 @@ pub struct MpiArguments {
 type Pair = [Function; 2];
 
 impl MpiArguments {
-    /// Runs the call. Collective. MPI calls the file's error handler itself.
+    /// Runs the call. Collective. MPI does not call the file's error handler: the function that ends the call does.
     pub async fn run(self, direction: Direction) -> Ended {
         let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
         Ended::ByMpi { bytes, code }
@@ -80,18 +82,6 @@ impl MpiArguments {
         let function = if self.counts == Counts::Int { small } else { large };
         let (offset, count) = (to_word(self.offset), to_word(self.count));
         let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
-        function.call(&[self.file, offset, buffer, count, datatype, last]) as c_int
+        returning(self.file, || function.call(&[self.file, offset, buffer, count, datatype, last])) as c_int
     }
-}
-
-/// Number of bytes in a status.
-fn bytes(status: &MPI_Status) -> u64 {
-    let mut count: MPI_Count = 0;
-    // SAFETY: a status that MPI has filled; writes one number.
-    unsafe {
-        if ffi::MPI_Get_elements_x(status, handles().byte, &mut count) == MISSING {
-            ffi::MPI_Get_elements_c(status, handles().byte, &mut count);
-        }
-    }
-    u64::try_from(count).unwrap_or_default()
 }

@@ -17,10 +17,10 @@ use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 
 use super::PENDING;
 use crate::abi::errors::class;
-use crate::abi::word::Word;
+use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
-use crate::entry::raise;
+use crate::calls::error_handler::raise;
 use crate::next::Function;
 
 /// A call in flight.
@@ -111,15 +111,17 @@ impl Ticket {
         }
     }
 
-    /// Prints an error of the engine, calls the file's error handler, and returns the code.
-    pub fn raise(&self) -> c_int {
-        if let Some(Err(error)) = self.outcome() {
-            if self.speaks {
-                tributary::say(format_args!("MPI_File_{}: {error}", self.name()));
-            }
-            raise(self.file, error);
+    /// If the call failed, prints an error of the engine, calls the file's error handler, which may not return, and returns the
+    /// code.
+    pub fn raise(&self) -> Word {
+        let code = self.code();
+        if code == SUCCESS {
+            return to_word(code);
         }
-        self.code()
+        if let (true, Some(Err(error))) = (self.speaks, self.outcome()) {
+            tributary::say(format_args!("{}: {error}", self.function.full_name()));
+        }
+        raise(self.file, code)
     }
 
     /// Marks the call as in flight.

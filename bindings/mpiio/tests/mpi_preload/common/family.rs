@@ -45,6 +45,16 @@ impl Family {
         self.first_wrapper(names.collect(), "MPICC")
     }
 
+    /// The compiler wrapper for C++: `$MPICXX` if that is of this family.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn mpicxx(self) -> String {
+        let given = std::env::var("MPICXX").ok();
+        let names = given.into_iter().chain([format!("mpicxx.{}", self.name()), "mpicxx".to_string()]);
+        self.first_wrapper(names.collect(), "MPICXX")
+    }
+
     /// The compiler wrapper for Fortran: `$MPIFORT` if that is of this family.
     ///
     /// # Panics

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`family`] | the MPI library that the tests run on: its compilers and its launcher |
-//! | [`programs`] | the test programs in C and Fortran, compiled |
+//! | [`programs`] | the test programs in C, C++ and Fortran, compiled |
 //! | [`launch`] | one run under `mpiexec`: its output, files and reports |
 //! | [`report`] | the library's report on a file |
 //! | [`matrix`] | the kernels and drivers that every program runs with, and the comparison of runs |

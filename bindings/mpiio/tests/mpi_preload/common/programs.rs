@@ -57,10 +57,14 @@ impl Build {
         let family = self.family.unwrap_or_else(ours);
         let (stem, ending) = source.rsplit_once('.').expect("a source has an ending");
         let stem = stem.rsplit('/').next().unwrap_or(stem);
-        let is_c = ending == "c";
+        let (compiler, options) = match ending {
+            "c" => (family.mpicc(), C_ONLY),
+            "cc" => (family.mpicxx(), &[] as &[&str]),
+            _ => (family.mpifort(), &[] as &[&str]),
+        };
         let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
-        let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });
-        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { C_ONLY } else { &[] });
+        let mut command = Command::new(compiler);
+        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(options);
         // Under a name of its own until it is whole: another test program may run it.
         let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
         let made = fresh.path().join(stem);

@@ -31,6 +31,8 @@ pub struct Report {
     pub ranks: Option<usize>,
     pub driver: Option<String>,
     pub aggregators: Option<usize>,
+    #[serde(default)]
+    pub no_shared_memory: Option<String>,
     pub kernel_meta: Option<String>,
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,

@@ -37,6 +37,14 @@ fn a_rank_that_reads_in_the_first_call() {
     names_both(&["10", "first", "read"], "read_at_all");
 }
 
+/// The engine has not opened the file then.
+#[test]
+fn a_rank_that_syncs_or_closes_in_the_first_call() {
+    for call in ["sync", "close"] {
+        names_both(&["10", "first", call], call);
+    }
+}
+
 #[test]
 fn a_rank_that_syncs_where_the_others_write() {
     names_both(&["10", "second", "sync"], "sync");

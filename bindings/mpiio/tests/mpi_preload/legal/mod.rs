@@ -3,16 +3,20 @@
 
 mod calls;
 mod holes;
+mod limits;
 mod order;
+mod pointers;
+mod prefixes;
 mod resources;
+mod unwinding;
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
 /// Ranks of one host that go as those of several, two on each.
 const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
-/// The name of the file that the programs write.
-const FILE: &str = "file";
+/// The name of the file that the programs write: the one on which `faults` makes calls fail.
+const FILE: &str = "small";
 
 /// A program of `tests/programs/legal` with its arguments, behind the name of its file.
 fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {

@@ -1,0 +1,105 @@
+//! Prefixes of file names that name a file system, as ROMIO knows them: `lustre:/scratch/data.nc`. The only list of them.
+
+use tributary::error::About;
+use tributary::{Error, Result};
+
+/// What lies behind a prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// Files of the operating system.
+    Files,
+    /// Something that only a library reaches: object storage, a server of its own, a test.
+    Other,
+}
+
+use Storage::{Files, Other};
+
+/// Each prefix, without its colon. ROMIO of MPICH 4 knows the first eleven, older versions the others.
+const PREFIXES: [(&str, Storage); 24] = [
+    ("ufs", Files),
+    ("nfs", Files),
+    ("xfs", Files),
+    ("gpfs", Files),
+    ("panfs", Files),
+    ("lustre", Files),
+    ("pvfs2", Other),
+    ("daos", Other),
+    ("testfs", Other),
+    ("ime", Other),
+    ("quobyte", Other),
+    ("bg", Files),
+    ("bgl", Files),
+    ("bglockless", Files),
+    ("hfs", Files),
+    ("ntfs", Files),
+    ("pfs", Files),
+    ("piofs", Files),
+    ("sfs", Files),
+    ("ftp", Other),
+    ("gridftp", Other),
+    ("gsiftp", Other),
+    ("pvfs", Other),
+    ("zoidfs", Other),
+];
+
+/// A name with a known prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefixed<'a> {
+    /// The prefix, without its colon.
+    pub prefix: &'static str,
+    /// What lies behind it.
+    pub storage: Storage,
+    /// The name behind the colon.
+    pub rest: &'a [u8],
+}
+
+/// Takes a name apart; none if it begins with no known prefix.
+pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
+    PREFIXES.iter().find_map(|&(prefix, storage)| {
+        let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(b":")?;
+        Some(Prefixed { prefix, storage, rest })
+    })
+}
+
+/// A file's name without the prefix of files. `argument` names it in an error.
+///
+/// # Errors
+/// The prefix of something that is not a file.
+pub fn without_prefix<'a>(name: &'a [u8], argument: &str) -> Result<&'a [u8]> {
+    match prefixed(name) {
+        Some(Prefixed { prefix, storage: Other, .. }) => {
+            let files = PREFIXES.iter().filter(|(_, storage)| *storage == Files);
+            let files = files.map(|(prefix, _)| format!("{prefix}:")).collect::<Vec<_>>().join(", ");
+            let allowed = format!("the name of a file, with no prefix or one of {files}");
+            Err(Error::argument(argument, format!("the prefix {prefix}:"), allowed).about(About::Path))
+        }
+        Some(all) => Ok(all.rest),
+        None => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let of = |name: &'static str| prefixed(name.as_bytes()).map(|all| (all.prefix, all.storage, all.rest));
+        assert_eq!(of("lustre:/data/f.nc"), Some(("lustre", Files, &b"/data/f.nc"[..])));
+        assert_eq!(of("pvfs2:f"), Some(("pvfs2", Other, &b"f"[..])));
+        assert_eq!(of("pvfs:f"), Some(("pvfs", Other, &b"f"[..])));
+        assert_eq!(of("daos://pool/f"), Some(("daos", Other, &b"//pool/f"[..])));
+        for name in ["history_15:00.nc", "/ufs:f", "ufs", "lustre", "ufsdata:f", "a:b", ""] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        assert_eq!(without_prefix(b"ufs:/f", "path").unwrap(), b"/f");
+        assert_eq!(without_prefix(b"a:b", "path").unwrap(), b"a:b");
+        let said = without_prefix(b"daos://pool/f", "path").unwrap_err().to_string();
+        let due = "path: the prefix daos:; allowed: the name of a file, with no prefix or one of ufs:, nfs:, ";
+        assert!(said.starts_with(due) && !said.contains("ime"), "{said}");
+    }
+}

@@ -1,0 +1,36 @@
+//! The program's error handler of a file. A C++ exception may leave it, so no lock is held and no panic is caught around it,
+//! except by [`returning`], which has MPI not call it.
+
+use std::ffi::c_int;
+
+use tributary_abi::handles;
+
+use crate::abi::SUCCESS;
+use crate::abi::word::{Word, to_word};
+use crate::next::Function;
+
+/// Calls the error handler of an open file, which may not return, and returns the code.
+pub fn raise(file: Word, code: c_int) -> Word {
+    static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
+    CALL_ERRHANDLER.call(&[file, to_word(code)]);
+    to_word(code)
+}
+
+/// Runs a call of MPI on a file. Its errors are returned, and the program's error handler is not called. Local, apart from the
+/// call.
+pub fn returning<T>(file: Word, call: impl FnOnce() -> T) -> T {
+    static GET: Function = Function::new("PMPI_File_get_errhandler\0");
+    static SET: Function = Function::new("PMPI_File_set_errhandler\0");
+    static FREE: Function = Function::new("PMPI_Errhandler_free\0");
+    let mut program: Word = 0;
+    let place = (&raw mut program) as Word;
+    let returns = handles().errors_return.as_word();
+    if GET.call(&[file, place]) as c_int != SUCCESS || program == returns {
+        return call();
+    }
+    SET.call(&[file, returns]);
+    let result = call();
+    SET.call(&[file, program]);
+    FREE.call(&[place]);
+    result
+}

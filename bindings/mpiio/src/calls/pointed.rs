@@ -1,0 +1,164 @@
+//! Calls at the individual file pointer that the MPI library runs, and those that move or return the pointer.
+//!
+//! Where the pointer is ours, MPI's function at an explicit offset moves the bytes, and the pointer moves on if it succeeds.
+
+use std::ffi::c_int;
+use std::sync::{Arc, OnceLock};
+
+use tributary::Error;
+use tributary::engine::Direction;
+use tributary::fabric::mpi::library;
+use tributary_abi::{constants, handles};
+
+use super::collective::{Call, Ending, Form};
+use super::error_handler::returning;
+use super::passing::note;
+use crate::abi::status::bytes;
+use crate::abi::types::size;
+use crate::abi::word::{Word, from_word, to_word};
+use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::entry::Answer;
+use crate::files::{self, Shared};
+use crate::next::Function;
+use crate::pointer::Step;
+
+/// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
+pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
+    let passed = note(function, arguments, "independent");
+    let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
+    else {
+        return passed;
+    };
+    let asked = call.asked();
+    let Some(step) = Step::of(&shared, asked) else { return passed };
+    if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
+        return at_step(at, arguments, step);
+    }
+    // ROMIO's pointer stops at the end of the file. That shows in the status, for which the program may have no place.
+    let ignores = call.result == constants().status_ignore as Word || call.result == 0;
+    let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
+    let place = own.as_ref().map_or(call.result, |own| (&raw const **own) as Word);
+    let mut given = with_offset(arguments, step.offset);
+    if let Some(last) = given.last_mut() {
+        *last = place;
+    }
+    Answer::call(at, &given, move |code| {
+        if code as c_int == SUCCESS {
+            // SAFETY: MPI has filled the status, which is the program's or ours.
+            let read = unsafe { bytes(&*(place as *const MPI_Status)) };
+            drop(own);
+            step.keep_part(read.min(asked));
+        }
+        Answer::Return(code)
+    })
+}
+
+/// Passes a call at the pointer to MPI as one of `at`, at the place of its step.
+pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer {
+    let given = with_offset(arguments, step.offset);
+    Answer::call(at, &given, move |code| {
+        if code as c_int == SUCCESS {
+            step.keep();
+        }
+        Answer::Return(code)
+    })
+}
+
+/// Passes a collective call at the pointer, which MPI runs, to the function with an explicit offset if the pointer is ours.
+pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Function>, arguments: &[Word]) -> Answer {
+    match at.zip(Step::of(shared, call.asked())) {
+        Some((at, step)) => at_step(at, arguments, step),
+        None => Answer::Pass,
+    }
+}
+
+/// Handles MPI_File_seek. MPI's pointer goes to the same place, and MPI checks the arguments.
+pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
+    let [handle, by, whence] = *arguments else { return Answer::Pass };
+    let Some((shared, (position, view))) =
+        files::find(handle).and_then(|shared| shared.pointer().own().map(|own| (shared.clone(), own)))
+    else {
+        return Answer::Pass;
+    };
+    // SAFETY: the arguments are an offset and an int.
+    let (by, whence) = unsafe { (from_word::<MPI_Offset>(by), from_word::<c_int>(whence)) };
+    let all = constants();
+    let from = match whence {
+        whence if whence == all.seek_set => 0,
+        whence if whence == all.seek_cur => position,
+        whence if whence == all.seek_end => match file_size(handle) {
+            Some(size) => view.end(size),
+            None => return Answer::Pass,
+        },
+        _ => return Answer::Pass,
+    };
+    // MPI refuses a negative offset.
+    let to = from.checked_add(by).unwrap_or(-1);
+    Answer::call(function, &[handle, to_word(to), to_word(all.seek_set)], move |code| {
+        if code as c_int == SUCCESS {
+            shared.pointer().seek(to);
+        }
+        Answer::Return(code)
+    })
+}
+
+/// Handles MPI_File_get_position.
+pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer {
+    let [handle, place] = *arguments else { return Answer::Pass };
+    let own = files::find(handle).and_then(|shared| shared.pointer().own());
+    match own {
+        Some((position, _)) if place != 0 => {
+            // SAFETY: the program's place for an offset.
+            unsafe { (place as *mut MPI_Offset).write(position) };
+            Answer::code(SUCCESS)
+        }
+        Some(_) | None => Answer::Pass,
+    }
+}
+
+/// Sets MPI's pointer of a file to an offset that MPI allows.
+pub fn seek(handle: Word, position: MPI_Offset) {
+    static SEEK: Function = Function::new("PMPI_File_seek\0");
+    returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
+}
+
+/// MPI's pointer of a file, in etypes.
+///
+/// # Errors
+/// MPI's.
+pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
+    static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
+    let mut position: MPI_Offset = 0;
+    let code = returning(handle, || GET_POSITION.call(&[handle, (&raw mut position) as Word]));
+    check("MPI_File_get_position", code as c_int).map(|()| position)
+}
+
+fn file_size(handle: Word) -> Option<u64> {
+    static GET_SIZE: Function = Function::new("PMPI_File_get_size\0");
+    let mut size: MPI_Offset = 0;
+    let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;
+    u64::try_from(size).ok().filter(|_| code == SUCCESS)
+}
+
+/// The arguments of a function at the pointer, for that with an explicit offset.
+pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
+    let (file, rest) = arguments.split_at(1);
+    [file, &[to_word(offset)], rest].concat()
+}
+
+/// Whether this MPI library moves the pointer by what a blocking read asked for, as the standard says, also at the end of the file.
+/// ROMIO moves it by what was read.
+fn is_moved_by_request() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| library().starts_with("Open MPI"))
+}
+
+/// Bytes of data of `count` elements of a datatype; 0 if they are none, or not allowed.
+pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
+    if datatype == handles().datatype_null {
+        return 0;
+    }
+    // SAFETY: MPI is initialised, as a file is open, and checks the datatype.
+    let size = unsafe { size(datatype) };
+    u64::try_from(count).ok().and_then(|count| size.checked_mul(count)).unwrap_or_default()
+}

@@ -1,0 +1,39 @@
+//! Individual file pointers, which MPICH loses in views with lower bounds: the library keeps its own.
+
+use super::{HOSTS, launch, prints_ok};
+use crate::common::family::{Family, ours};
+
+/// Of a program that fails without the library.
+fn is_ok_with(source: &str, ranks: usize, arguments: &[&str], variables: &[(&str, &str)]) {
+    let with = launch(source, ranks, arguments).with_library();
+    let with = variables.iter().fold(with, |launch, (name, value)| launch.env(*name, *value));
+    for (how, launch) in [("with", with.clone()), (HOSTS, with.hints(HOSTS))] {
+        prints_ok(&launch.run(), &format!("{source} {arguments:?} {variables:?} on {ranks} ranks, {how}"));
+    }
+}
+
+#[test]
+fn positions_are_right_in_all_views() {
+    is_ok_with("posview.c", 2, &[], &[]);
+}
+
+/// OMPIO loses bytes of this program in atomic mode, also without the library.
+#[test]
+fn calls_of_all_kinds_share_a_pointer() {
+    for (ranks, seed) in [(1, "1"), (2, "2"), (3, "3")] {
+        match ours() {
+            Family::Mpich => is_ok_with("pointers.c", ranks, &[seed], &[]),
+            Family::OpenMpi => is_ok_with("pointers.c", ranks, &[seed, "60", "without"], &[]),
+        }
+    }
+}
+
+/// Without the library, Open MPI's ROMIO crashes in MPI_File_get_position in these views.
+#[test]
+fn the_pointer_of_another_romio_is_not_asked() {
+    if ours() == Family::OpenMpi {
+        for ranks in [1, 2] {
+            is_ok_with("pointers.c", ranks, &["1", "60", "without"], &[("OMPI_MCA_io", "romio321")]);
+        }
+    }
+}

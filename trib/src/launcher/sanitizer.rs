@@ -1,0 +1,79 @@
+//! AddressSanitizer in a program: its runtime, if that is a shared library, must come first in LD_PRELOAD, or it ends the program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use goblin::elf::{Elf, Sym};
+use serde::Serialize;
+
+/// A function that the runtime defines.
+const MARK: &str = "__asan_init";
+/// The names of the runtime as a shared library begin with these: of GCC, of Clang.
+const SHARED: [&str; 2] = ["libasan.so", "libclang_rt.asan"];
+
+/// Where the runtime of a program that is built with -fsanitize=address is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sanitizer {
+    /// In this shared library, to be preloaded first.
+    First(PathBuf),
+    /// In a shared library of this name, which the dynamic linker does not find.
+    Missing(String),
+    /// In the program itself: nothing need come first.
+    Inside,
+}
+
+impl Sanitizer {
+    /// That of the program `elf` at `path`; none if it is built without. Runs the program's dynamic linker, and not the program.
+    pub fn of(elf: &Elf<'_>, path: &Path) -> Option<Self> {
+        let named = elf.libraries.iter().find(|name| SHARED.iter().any(|start| name.starts_with(start)));
+        if let Some(name) = named {
+            let found = elf.interpreter.and_then(|linker| resolved(linker, path, name));
+            return Some(found.map_or_else(|| Self::Missing((*name).to_string()), Self::First));
+        }
+        let is_it = |symbol: &Sym, text: Option<&str>| symbol.st_shndx != 0 && text == Some(MARK);
+        let is_inside = elf.syms.iter().any(|symbol| is_it(&symbol, elf.strtab.get_at(symbol.st_name)))
+            || elf.dynsyms.iter().any(|symbol| is_it(&symbol, elf.dynstrtab.get_at(symbol.st_name)));
+        is_inside.then_some(Self::Inside)
+    }
+
+    /// That of the program at `path`; none if it cannot be read.
+    pub fn at(path: &Path) -> Option<Self> {
+        let bytes = std::fs::read(path).ok()?;
+        Self::of(&Elf::parse(&bytes).ok()?, path)
+    }
+}
+
+/// The path of a library of a program, as its dynamic linker finds it (`ldd`).
+fn resolved(linker: &str, program: &Path, name: &str) -> Option<PathBuf> {
+    let output = Command::new(linker).arg("--list").arg(program).env_remove("LD_PRELOAD").output().ok()?;
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    list.lines().find_map(|line| {
+        let rest = line.trim().strip_prefix(name)?.trim_start().strip_prefix("=>")?;
+        let (path, _) = rest.rsplit_once(" (")?;
+        Some(PathBuf::from(path.trim())).filter(|path| path.is_absolute())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_has_none() {
+        let this = std::env::current_exe().unwrap();
+        assert_eq!(Sanitizer::at(&this), None);
+        assert_eq!(Sanitizer::at(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn libraries_are_found_as_by_the_linker() {
+        let this = std::env::current_exe().unwrap();
+        let bytes = std::fs::read(&this).unwrap();
+        let elf = Elf::parse(&bytes).unwrap();
+        let Some(linker) = elf.interpreter else { return };
+        let libc = resolved(linker, &this, "libc.so.6").unwrap();
+        assert!(libc.ends_with("libc.so.6") && libc.exists(), "{}", libc.display());
+        assert_eq!(resolved(linker, &this, "libasan.so.8"), None);
+    }
+}
