@@ -57,8 +57,8 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi counts datatype supported next channel view hints job backend open_file report unopened entry files pending calls \
-            exports",
+        "abi counts datatype supported next error_handler channel view pointer hints job backend open_file report unopened entry \
+            files pending calls exports",
         &[
             ("backend", "unopened", "a backend opens itself"),
             ("open_file", "calls", "keeps the split call"),

@@ -7,7 +7,6 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::alone;
@@ -15,9 +14,8 @@ use tributary_abi::constants;
 
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
-use crate::calls::error_handler::{raise, returning};
+use crate::error_handler::{raise, returning};
 use crate::next::Function;
-use crate::pending::Ticket;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
@@ -47,8 +45,8 @@ pub enum Answer {
         /// Turns the code into the next answer.
         then: Then,
     },
-    /// Calls in flight that failed, for the error handlers of their files, and the return code.
-    Failed(Vec<Arc<Ticket>>, Word),
+    /// What calls the error handlers of files, for calls in flight that failed, and the return code.
+    Failed(Vec<Box<dyn FnOnce()>>, Word),
 }
 
 /// A call of MPI for a handler.
@@ -158,10 +156,8 @@ fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer
                 let code = raise(file, code);
                 caught(function, || then(code))
             }
-            Answer::Failed(tickets, code) => {
-                for ticket in &tickets {
-                    ticket.raise();
-                }
+            Answer::Failed(raised, code) => {
+                raised.into_iter().for_each(|raise| raise());
                 return code;
             }
         }

@@ -12,6 +12,7 @@
 //! | `abi` | the functions, constants and types of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
 //! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
+//! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
 //! | `backend` | which library runs a file's collective calls |
@@ -31,6 +32,7 @@ mod channel;
 mod counts;
 pub mod datatype;
 mod entry;
+mod error_handler;
 mod exports;
 mod files;
 mod hints;

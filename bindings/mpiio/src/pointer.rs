@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use crate::abi::MPI_Offset;
-use crate::files::Shared;
 use crate::view::KnownView;
 
 /// The individual file pointer of an open file.
@@ -34,46 +33,31 @@ impl Pointer {
     pub fn seek(&mut self, position: MPI_Offset) {
         self.position = position;
     }
-}
 
-/// A call at the pointer, which has moved on already: two threads that call at once get different bytes. Unless the call is
-/// [kept](Step::keep), also after an exception, the pointer moves back.
-pub struct Step {
-    file: Arc<Shared>,
-    /// Where the call begins, in etypes.
-    pub offset: MPI_Offset,
-    etypes: MPI_Offset,
-    etype: u64,
-}
-
-impl Step {
-    /// Moves the pointer on by `bytes`. None if the pointer is MPI's.
-    pub fn of(file: &Arc<Shared>, bytes: u64) -> Option<Self> {
-        let mut pointer = file.pointer();
-        let etype = pointer.view.as_ref()?.etype();
+    /// Moves a pointer of ours on by `bytes`. None if the
+    /// pointer is MPI's.
+    pub fn advance(&mut self, bytes: u64) -> Option<Advance> {
+        let etype = self.view.as_ref()?.etype();
+        let offset = self.position;
         let etypes = bytes.checked_div(etype).and_then(|etypes| MPI_Offset::try_from(etypes).ok()).unwrap_or_default();
-        let offset = pointer.position;
         let etypes = if offset.checked_add(etypes).is_some() { etypes } else { 0 };
-        pointer.position += etypes;
-        Some(Self { file: file.clone(), offset, etypes, etype })
+        self.position += etypes;
+        Some(Advance { offset, etypes, etype })
     }
 
-    /// Leaves the pointer behind the call, which has moved its bytes or begun to.
-    pub fn keep(mut self) {
-        self.etypes = 0;
-    }
-
-    /// Leaves the pointer behind the first `bytes` bytes of the call.
-    pub fn keep_part(mut self, bytes: u64) {
-        let kept = bytes.checked_div(self.etype).and_then(|etypes| MPI_Offset::try_from(etypes).ok());
-        self.etypes -= kept.unwrap_or_default().min(self.etypes);
+    /// Moves a pointer of ours back by so many etypes.
+    pub fn go_back(&mut self, etypes: MPI_Offset) {
+        self.position -= etypes;
     }
 }
 
-impl Drop for Step {
-    fn drop(&mut self) {
-        if self.etypes != 0 {
-            self.file.pointer().position -= self.etypes;
-        }
-    }
+/// A movement of the pointer.
+#[derive(Debug, Clone, Copy)]
+pub struct Advance {
+    /// The position before, in etypes.
+    pub offset: MPI_Offset,
+    /// By how many etypes it moved.
+    pub etypes: MPI_Offset,
+    /// Bytes of an etype.
+    pub etype: u64,
 }

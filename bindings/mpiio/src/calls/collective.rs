@@ -21,6 +21,7 @@ use super::attempt::{Ended, left_to_mpi};
 use super::passing::unseen;
 use super::pointed;
 use super::split::{self, Split, SplitBy};
+use super::step::Step;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
@@ -31,7 +32,6 @@ use crate::files::{self, Shared};
 use crate::next::Function;
 use crate::open_file::OpenFile;
 use crate::pending::{self, Job, MpiArguments, Ticket};
-use crate::pointer::Step;
 use crate::view::View;
 
 /// Which file position a call uses.

@@ -8,14 +8,12 @@
 //! | [`finalize`] | the end of the program |
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
-//! | [`passing`], [`pointed`] | calls that the MPI library runs; those at the individual file pointer |
-//! | [`error_handler`] | the program's error handler of a file |
+//! | [`passing`], [`pointed`], [`step`] | calls that the MPI library runs; those at the individual file pointer |
 
 pub mod atomicity;
 pub mod attempt;
 pub mod close;
 pub mod collective;
-pub mod error_handler;
 pub mod finalize;
 pub mod get_info;
 pub mod get_status;
@@ -26,4 +24,5 @@ pub mod requests;
 pub mod set_info;
 pub mod set_view;
 pub mod split;
+pub mod step;
 pub mod sync;

@@ -11,16 +11,16 @@ use tributary::fabric::mpi::library;
 use tributary_abi::{constants, handles};
 
 use super::collective::{Call, Ending, Form};
-use super::error_handler::returning;
 use super::passing::note;
+use super::step::Step;
 use crate::abi::status::bytes;
 use crate::abi::types::size;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
 use crate::entry::Answer;
+use crate::error_handler::returning;
 use crate::files::{self, Shared};
 use crate::next::Function;
-use crate::pointer::Step;
 
 /// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
 pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {

@@ -191,7 +191,7 @@ fn one(code: Word) -> Answer {
     match pending::failed().into_iter().next() {
         Some(failed) => {
             let code = to_word(failed.code());
-            Answer::Failed(vec![failed], code)
+            Answer::Failed(vec![failed.raiser()], code)
         }
         None => Answer::Return(code),
     }
@@ -254,6 +254,7 @@ impl Taken {
                 unsafe { MPI_Status::set_error(self.statuses as *mut _, index, error) };
             }
         }
-        Answer::Failed(failed, to_word(constants().err_in_status))
+        let raisers = failed.into_iter().map(|ticket| ticket.raiser()).collect();
+        Answer::Failed(raisers, to_word(constants().err_in_status))
     }
 }

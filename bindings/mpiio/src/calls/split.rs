@@ -7,13 +7,13 @@ use tributary::engine::Direction;
 
 use super::collective::{Call, Form, Position};
 use super::pointed::with_offset;
+use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
 use crate::entry::Answer;
 use crate::files::{self, Shared};
 use crate::next::Function;
 use crate::pending::{self, Ticket};
-use crate::pointer::Step;
 
 /// A split collective that was begun.
 pub struct Split {
@@ -79,6 +79,6 @@ pub fn end(
     unsafe { status::set(into as *mut _, bytes) };
     match ticket.code() {
         SUCCESS => Answer::code(SUCCESS),
-        code => Answer::Failed(vec![ticket], to_word(code)),
+        code => Answer::Failed(vec![ticket.raiser()], to_word(code)),
     }
 }

@@ -17,7 +17,7 @@ use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
 use crate::calls::attempt::Ended;
 use crate::calls::collective::Counts;
-use crate::calls::error_handler::returning;
+use crate::error_handler::returning;
 use crate::next::Function;
 
 /// The arguments of this rank's call, for MPI.

@@ -20,7 +20,7 @@ use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
-use crate::calls::error_handler::raise;
+use crate::error_handler::raise;
 use crate::next::Function;
 
 /// A call in flight.
@@ -122,6 +122,13 @@ impl Ticket {
             tributary::say(format_args!("{}: {error}", self.function.full_name()));
         }
         raise(self.file, code)
+    }
+
+    /// [`Ticket::raise`], for later.
+    pub fn raiser(self: Arc<Self>) -> Box<dyn FnOnce()> {
+        Box::new(move || {
+            self.raise();
+        })
     }
 
     /// Marks the call as in flight.

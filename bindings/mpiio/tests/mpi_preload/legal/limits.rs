@@ -14,5 +14,5 @@ fn the_report_names_a_limit_of_file_size() {
     assert!(why.ends_with(" MiB are needed"), "{why}");
     assert_eq!(report(&["6", "4096"]), None, "enough");
     let table = launch("fsize.c", 4, &[]).with_library().env("TRIB_REPORT", "1").run().stderr;
-    assert!(table.contains("shared memory   none: the limit of file size"), "{table}");
+    assert!(table.contains("none: the limit of file size (RLIMIT_FSIZE, ulimit -f) is 8 MiB; "), "{table}");
 }

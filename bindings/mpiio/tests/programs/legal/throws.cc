@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 
 static int rank, ranks, bad;
 static MPI_File file;
@@ -61,6 +62,8 @@ static void fails(const std::string &what)
     MPI_Status status;
     throws(what.c_str(), [&] {
         for (int i = 0; i < 50; i++) {
+            if (rank == 0)
+                usleep(2000); // The last rank to come writes.
             if (what == "iwrite") {
                 MPI_Request request;
                 MPI_File_iwrite_at_all(file, rank * 1000, data, 1000, MPI_INT, &request);
