@@ -1,5 +1,6 @@
 //! A rank that waits long for others in a collective call says so: one line a host names the call, and either the ranks that have
-//! not come, as far as this host knows, or the part of an exchange and the rank whose message is due.
+//! not come, as far as this host knows, or the part of an exchange and the rank whose message is due. A call in flight is watched too:
+//! a rank that tests it or waits for it says that it stands still, and a rank that does neither says so once.
 //!
 //! Where one rank does not make a call, or has not this library, the others wait for it inside MPI or on a word in shared memory.
 //! So a thread watches: one a process, from the process's first file of several ranks on. It looks at some words of each file a few
@@ -7,7 +8,7 @@
 //! thread can be had, nobody watches.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -84,6 +85,9 @@ pub struct Patience {
     named: AtomicUsize,
     /// The [`CallStage`].
     part: [AtomicU64; 2],
+    /// How the rank waits in a call in flight, which it polls; none in a blocking one.
+    polled: Mutex<Option<Waiting>>,
+    is_polled: AtomicBool,
     /// The thread's own.
     watched: Mutex<Watched>,
 }
@@ -93,6 +97,8 @@ pub struct Patience {
 struct Watched {
     /// The turn of a wait and its progress, and when the thread saw them first.
     seen: Option<((u64, u64), Instant)>,
+    /// The number of polls of a call in flight, and when the thread saw it first.
+    polls: Option<(u64, Instant)>,
     /// Whether this rank has said that it waits, or has found that another one of its host says so.
     is_said: bool,
     /// Held by the rank of a host that speaks, as long as it waits.
@@ -108,9 +114,10 @@ impl Patience {
         seconds: usize,
         (here, waiting): (Option<Arc<Shared>>, Option<Waiting>),
     ) -> Arc<Self> {
-        let (turns, call, named, part, watched) = Default::default();
+        let (turns, call, named, part, polled, is_polled, watched) = Default::default();
         let (path, limit) = (path.to_path_buf(), Duration::from_secs(seconds as u64));
-        let patience = Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, watched });
+        let patience =
+            Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, polled, is_polled, watched });
         if seconds > 0 {
             watch(&patience);
         }
@@ -140,20 +147,20 @@ impl Patience {
         self.turn(1);
     }
 
-    /// As [`Patience::begin`], in a call that `waiting` may block in: while a call is only polled, its rank may compute. Local.
+    /// As [`Patience::begin`], in a call that `waiting` blocks in, or in one in flight, which is only polled. Local.
     #[inline]
     pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
-        self.name(call);
-        if waiting.may_block() {
-            self.enter(CallStage::Coming);
+        let is_polled = !waiting.may_block();
+        if is_polled {
+            *lock(&self.polled) = Some(waiting.clone());
         }
+        self.is_polled.store(is_polled, Ordering::Relaxed);
+        self.begin(call);
     }
 
-    /// The rank waits in another part of the call that [`Patience::begin_in`] has named, if that may block. Local.
+    /// The rank waits in another part of the call that [`Patience::begin_in`] has named. Local.
     pub fn go_on(&self, part: CallStage) {
-        if self.waiting.as_ref().is_some_and(Waiting::may_block) {
-            self.enter(part);
-        }
+        self.enter(part);
     }
 
     /// The rank waits no longer.
@@ -178,14 +185,25 @@ impl Patience {
             *watched = Watched::default();
             return;
         }
+        let is_polled = self.is_polled.load(Ordering::Relaxed);
+        let polls = lock(&self.polled).as_ref().filter(|_| is_polled).map(Waiting::polls);
+        if watched.polls.map(|(polls, _)| polls) != polls {
+            watched.polls = polls.map(|polls| (polls, now));
+        }
         match watched.seen {
             Some((seen, since)) if seen == now_at => {
                 if !watched.is_said && now - since >= self.limit {
                     watched.is_said = true;
-                    self.say(&mut watched, turn);
+                    // Half, since it may have been polled once more after it stood still.
+                    let waits = match watched.polls {
+                        None => Waits::Blocked,
+                        Some((_, since)) if now - since >= self.limit / 2 => Waits::Elsewhere,
+                        Some(_) => Waits::Polling,
+                    };
+                    self.say(&mut watched, turn, waits);
                 }
             }
-            _ => *watched = Watched { seen: Some((now_at, now)), ..Watched::default() },
+            _ => *watched = Watched { seen: Some((now_at, now)), polls: watched.polls, ..Watched::default() },
         }
     }
 
@@ -194,19 +212,42 @@ impl Patience {
         self.waiting.as_ref().map_or((None, 0), Waiting::pending)
     }
 
-    fn say(&self, watched: &mut Watched, turn: u64) {
+    fn say(&self, watched: &mut Watched, turn: u64, waits: Waits) {
+        static ELSEWHERE: AtomicBool = AtomicBool::new(false);
         let call = *lock(&self.call);
-        let Some(voice) = Voice::of_host(&self.path, call) else { return };
+        // A program that computes for long while a call is in flight hears of it once.
+        if waits == Waits::Elsewhere && ELSEWHERE.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let topic = if waits == Waits::Elsewhere { "elsewhere" } else { call };
+        let Some(voice) = Voice::of_host(&self.path, topic) else { return };
         watched.turn_to_speak = Some(voice);
         let part = CallStage::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
-        let line = self.line(call, part, self.pending().0);
+        let line = match waits {
+            Waits::Elsewhere => self.line_of_one_elsewhere(call, &crate::fabric::mpi::name()),
+            Waits::Blocked | Waits::Polling => self.line(call, part, self.pending().0, waits),
+        };
         // A rank that has come meanwhile is not accused.
         if self.turns.load(Ordering::Acquire) == turn {
             crate::say(line);
         }
     }
 
-    fn line(&self, call: &str, part: CallStage, pending: Option<Pending>) -> String {
+    /// What a rank says that has started a call and does not come back to it. `mpi` is the name of the MPI library.
+    fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
+        let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
+        let alone = match mpi.split_once(' ') {
+            Some(("Open", _)) if call.starts_with("MPI_") => ". Open MPI alone (TRIB_DISABLE=1) does such a call in its start",
+            _ => "",
+        };
+        let (at, remedy) = in_flight(call);
+        format!(
+            "rank {rank} has started {call} of {path} and done nothing for it in {seconds} s: a rank does its part of a call in \
+             flight in {at} only, and other ranks may be waiting for it; {remedy}{alone}"
+        )
+    }
+
+    fn line(&self, call: &str, part: CallStage, pending: Option<Pending>, waits: Waits) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
         let (others, check) = match part {
             CallStage::Coming => (
@@ -227,7 +268,18 @@ impl Patience {
                 (format!("{}, for its file system", in_round(round, window)), "it answers")
             }
         };
-        format!("rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that {check}")
+        match waits {
+            Waits::Blocked | Waits::Elsewhere => {
+                format!("rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that {check}")
+            }
+            Waits::Polling => {
+                let (at, remedy) = in_flight(call);
+                format!(
+                    "rank {rank} has {call} of {path} in flight, which has stood still for {seconds} s and waits {others}; check that \
+                     {check}; a rank does its part of a call in flight in {at} only: {remedy}"
+                )
+            }
+        }
     }
 
     /// For which ranks this one waits that have not come.
@@ -239,6 +291,29 @@ impl Patience {
             Some([one]) => format!("for rank {one}, which has not come so far"),
             Some(ranks) => format!("for ranks {}, which have not come so far", named(ranks)),
         }
+    }
+}
+
+/// How a rank waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// In a blocking call.
+    Blocked,
+    /// It tests a call in flight, or waits for it.
+    Polling,
+    /// It has a call in flight, and does something else.
+    Elsewhere,
+}
+
+/// Where a rank does its part of a call in flight, and what lets it go on elsewhere.
+fn in_flight(call: &str) -> (&'static str, &'static str) {
+    match call.starts_with("MPI_") {
+        true => (
+            "MPI_Wait, MPI_Test and their like, and in other calls on files",
+            "wait for it before anything else that waits for other ranks, or initialise MPI with MPI_THREAD_MULTIPLE, with which a \
+             thread does it",
+        ),
+        false => ("its test and its wait", "wait for it before anything else that waits for other ranks"),
     }
 }
 
@@ -412,6 +487,38 @@ mod tests {
         }
     }
 
+    /// A call in flight that is polled and stands still, and one that is not polled: the time is told here.
+    #[test]
+    fn a_call_in_flight_is_watched() {
+        crate::fabric::threads::run(1, |transport| {
+            let waiting = crate::fabric::Endpoint::new(transport).waiting().clone();
+            let path = std::env::temp_dir().join(format!("in-flight-{}", std::process::id()));
+            let poll = || {
+                let mut call = std::pin::pin!(async { Ok(()) });
+                let mut polled = std::pin::pin!(waiting.call(call.as_mut()));
+                let _ = polled.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+            };
+            for polls in [true, false] {
+                let patience = Patience::new(&path, 0, 0, (None, Some(waiting.clone())));
+                let second = |seconds: u64| Instant::now() + Duration::from_secs(seconds);
+                let patience = Patience { limit: Duration::from_secs(10), ..Arc::into_inner(patience).unwrap() };
+                patience.begin_in(&waiting, "MPI_File_iwrite_all");
+                for seconds in [0, 4, 8] {
+                    patience.look(second(seconds));
+                    if polls {
+                        poll();
+                    }
+                }
+                assert!(!lock(&patience.watched).is_said);
+                patience.look(second(12));
+                let watched = lock(&patience.watched);
+                let since = watched.polls.map(|(_, since)| second(12) - since >= Duration::from_secs(5));
+                assert_eq!((watched.is_said, since), (true, Some(!polls)));
+            }
+        })
+        .unwrap();
+    }
+
     /// Time is told to it here.
     #[test]
     fn a_rank_speaks_once_a_wait_and_one_for_a_host() {
@@ -441,7 +548,7 @@ mod tests {
     fn lines() {
         let patience = Patience::new(Path::new("/data/f"), 2, 0, (None, None));
         assert_eq!(
-            patience.line("MPI_File_write_all", CallStage::Coming, None),
+            patience.line("MPI_File_write_all", CallStage::Coming, None, Waits::Blocked),
             "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, that \
              all of them have this library, and that the file system answers"
         );
@@ -481,9 +588,15 @@ mod tests {
                 "at its end, for other ranks; check that they run, and that the file system answers",
             ),
         ] {
-            let line = patience.line("a call", part, pending);
+            let line = patience.line("a call", part, pending, Waits::Blocked);
             assert!(line.contains(&format!("in a call of /data/f, {expected}")), "{line}");
         }
+        let line = patience.line("MPI_File_iwrite_all", CallStage::Coming, None, Waits::Polling);
+        assert!(line.starts_with("rank 2 has MPI_File_iwrite_all of /data/f in flight, which has stood still for 0 s and waits for"));
+        assert!(line.contains("in MPI_Wait, MPI_Test and their like"), "{line}");
+        let elsewhere = |mpi| patience.line_of_one_elsewhere("MPI_File_iwrite_all", mpi);
+        assert!(elsewhere("Open MPI v4.1.4").ends_with("does such a call in its start"));
+        assert!(elsewhere("MPICH Version: 4.0.2").ends_with("with which a thread does it"));
         assert_eq!(named(&[1, 3]), "1 and 3");
         assert_eq!(named(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6, 7 and 8");
         assert_eq!(named(&(0..1000).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 992 more");

@@ -27,6 +27,8 @@ struct State {
     is_watched: AtomicBool,
     /// Whether the future may block: it is polled by [`Waiting::wait`].
     blocking: AtomicBool,
+    /// Number of polls of futures whose caller decides how to wait ([`Waiting::call`]).
+    polls: AtomicU64,
     failure: Failure,
 }
 
@@ -76,8 +78,8 @@ pub struct Quiet {
 
 impl Waiting {
     pub(super) fn new(idle: Arc<dyn Idle>, failure: Failure) -> Self {
-        let (events, pending, watched, is_watched, blocking) = Default::default();
-        Self(Arc::new(State { idle, events, pending, watched, is_watched, blocking, failure }))
+        let (events, pending, watched, is_watched, blocking, polls) = Default::default();
+        Self(Arc::new(State { idle, events, pending, watched, is_watched, blocking, polls, failure }))
     }
 
     /// Polls `future` until it is done, and idles while there is no progress.
@@ -142,10 +144,16 @@ impl Waiting {
     pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
         self.0.failure.begin();
         let outcome = std::future::poll_fn(|context| {
+            self.0.polls.store(self.polls() + 1, Ordering::Relaxed);
             let _guard = self.0.failure.on_panic();
             call.as_mut().poll(context)
         });
         self.0.failure.settle(outcome.await)
+    }
+
+    /// How often a call was polled whose caller decides how to wait. Any thread may ask.
+    pub(crate) fn polls(&self) -> u64 {
+        self.0.polls.load(Ordering::Relaxed)
     }
 
     /// The handling of failures on this rank.
