@@ -288,6 +288,11 @@ impl File {
         &self.setup.roles.aggregators
     }
 
+    /// Whether its collective calls go through memory that all ranks share, without messages.
+    pub fn shares_memory(&self) -> bool {
+        self.setup.shares_memory
+    }
+
     /// Ranks and nodes.
     pub fn topology(&self) -> &Topology {
         &self.setup.topology

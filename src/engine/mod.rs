@@ -73,6 +73,7 @@ pub use record::diary::{self, Diary};
 pub use record::report::{CallReport, FanIn, Seconds, Why};
 pub use roles::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
 pub use roles::{choice, touched};
+pub use setup::meet_hosts;
 pub use setup::terms::Prelude;
 pub use storage::worker::leave_to_program;
 

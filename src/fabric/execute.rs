@@ -5,6 +5,7 @@
 //! certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`], [`Transport::wait`]). It
 //! does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
@@ -74,6 +75,24 @@ impl std::ops::AddAssign for Traffic {
         self.messages += other.messages;
         self.bytes += other.bytes;
         self.between_hosts += other.between_hosts;
+    }
+}
+
+thread_local! {
+    /// Whether this thread may use the transport.
+    static SENDS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// From now on this thread uses no transport: futures that it polls stop where they need messages, until another thread polls them.
+/// For a helper thread of a rank whose MPI lets one thread at a time call it.
+pub fn send_nothing_here() {
+    SENDS.set(false);
+}
+
+/// Is pending until a thread polls that may use the transport.
+pub async fn on_a_sending_thread() {
+    while !SENDS.get() {
+        pause().await;
     }
 }
 
@@ -170,6 +189,9 @@ impl Endpoint {
 
     /// Lets MPI progress messages while this rank waits for a word in shared memory.
     pub(super) fn progress(&mut self) -> Result<()> {
+        if !SENDS.get() {
+            return Ok(());
+        }
         self.transport.progress()
     }
 
@@ -215,6 +237,9 @@ impl Endpoint {
         let mut run = Run { progress, by_ticket, not_ready, in_flight, awaited, traffic, tag, elsewhere };
         let mut done = Vec::new();
         loop {
+            if !run.progress.is_done() {
+                on_a_sending_thread().await;
+            }
             if run.start_ready(&mut *self.transport, memory)? {
                 self.waiting.event();
             }

@@ -15,7 +15,7 @@ pub mod transport;
 pub(crate) mod waiting;
 
 pub use buffers::Buffers;
-pub use execute::{Endpoint, Memory, Traffic};
+pub use execute::{Endpoint, Memory, Traffic, on_a_sending_thread, send_nothing_here};
 pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
 pub use waiting::{Pending, Quiet, Waiting};

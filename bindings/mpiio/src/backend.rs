@@ -130,6 +130,15 @@ impl Backend {
         }
     }
 
+    /// Whether a call of the engine needs no messages, as far as this rank knows: its ranks share memory.
+    pub fn needs_no_messages(&self) -> bool {
+        match &self.runner {
+            Runner::NotOpened(unopened) => unopened.shares_memory(),
+            Runner::Engine(file) => file.shares_memory(),
+            Runner::Mpi(_) | Runner::InUse(_) => false,
+        }
+    }
+
     /// The hints in force on this rank, for MPI_File_get_info.
     pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {

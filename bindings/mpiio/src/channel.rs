@@ -11,8 +11,10 @@
 //! The ranks agree at the open on what all of them have: places that are free, endpoints that are kept. So nothing hangs where some
 //! ranks could not open an earlier file.
 
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tributary::engine::meet_hosts;
 use tributary::fabric::mpi::{MpiEndpoint, SharedComm};
 use tributary::{Endpoint, Error};
 use tributary_abi::{self as ffi, handles};
@@ -97,6 +99,8 @@ impl Offer {
     const HAS_GROUP: u64 = 2;
     /// Another communicator may be made.
     const HAS_ROOM: u64 = 4;
+    /// Ranks may share memory.
+    const SHARES: u64 = 8;
 
     fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
@@ -119,19 +123,23 @@ impl Offer {
     }
 }
 
-/// The endpoint for a file on `comm`, which has so many ranks, and where it belongs; or the reason why the engine cannot take the
-/// file, the same on all ranks. Collective over `comm`: an MPI_Allreduce, and an MPI_Comm_dup unless files of the same ranks share a
-/// duplicate.
+/// The endpoint for a file on `comm`, which has so many ranks, and where it belongs; this rank `shares` memory if its hints let it; or the reason why the engine cannot take the
+/// file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
+/// duplicate; in a place that no file had before, the ranks find out which of them share a host.
 ///
 /// # Errors
 /// MPI's.
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize) -> Result<Result<(Endpoint, Seat), String>, Error> {
+pub unsafe fn take(
+    comm: MPI_Comm,
+    ranks: usize,
+    shares: bool,
+) -> Result<Result<(Endpoint, Seat), String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
-    let (agreed, is_world) = unsafe { (offer(found).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
+    let (agreed, is_world) = unsafe { (offer(found, shares).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
     if !agreed.has(Offer::ONE_THREAD) {
         // SAFETY: likewise.
         return if agreed.has(Offer::HAS_ROOM) { unsafe { own(comm) } } else { Ok(Err(no_room())) };
@@ -149,12 +157,18 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize) -> Result<Result<(Endpoint, Sea
         return Ok(Err("the library has no place for another open file of the same ranks".to_string()));
     }
     let number = agreed.free.trailing_zeros() as usize;
-    let endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
-    Ok(Ok((endpoint, Seat::Place { group, number, has_the_whole_program: is_world })))
+    let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
+    let seat = Seat::Place { group, number, has_the_whole_program: is_world };
+    // Here, so that a call in flight on one host needs no message, and goes on while its rank waits elsewhere.
+    if agreed.has(Offer::SHARES) {
+        let waiting = endpoint.waiting().clone();
+        waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
+    }
+    Ok(Ok((endpoint, seat)))
 }
 
 /// What this rank has for a file of a group, or of ranks that have none. Local.
-fn offer(group: Option<u64>) -> Offer {
+fn offer(group: Option<u64>, shares: bool) -> Offer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
@@ -166,7 +180,8 @@ fn offer(group: Option<u64>) -> Offer {
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
-    offer.flags |= if one { Offer::ONE_THREAD } else { 0 } | if room { Offer::HAS_ROOM } else { 0 };
+    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES)];
+    all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }
 

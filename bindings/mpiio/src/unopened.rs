@@ -92,6 +92,11 @@ impl UnopenedFile {
         self.endpoint.ranks() > 1
     }
 
+    /// Whether the engine opens it without messages: its ranks share memory.
+    pub fn shares_memory(&self) -> bool {
+        self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
+    }
+
     /// How this rank waits.
     pub fn waiting(&self) -> Waiting {
         self.endpoint.waiting().clone()

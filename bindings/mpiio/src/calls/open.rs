@@ -10,7 +10,7 @@ use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
 use tributary::fabric::mpi::library;
-use tributary::hints::FileHints;
+use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
 use tributary_bindings::prefix::{Prefixed, Storage, prefixed};
 
@@ -43,17 +43,18 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
     let left_always = left_by_name(name);
-    // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
-    // environment says otherwise.
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
-    // SAFETY: an intracommunicator.
-    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize) }));
     // SAFETY: an int; a valid info.
     let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
+    let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
+    // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
+    // environment says otherwise.
+    // SAFETY: an intracommunicator.
+    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, shares) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {

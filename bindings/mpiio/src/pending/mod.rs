@@ -1,8 +1,8 @@
 //! Collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
 //!
 //! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test or one of
-//! their variants (`calls/requests`), or another collective call; and in a helper thread if the program asked for
-//! MPI_THREAD_MULTIPLE (`thread`). Calls of one file run in the order in which they were started; calls of different files
+//! their variants (`calls/requests`), or another collective call; and in a helper thread (`thread`), without MPI_THREAD_MULTIPLE
+//! only if its ranks share memory. Calls of one file run in the order in which they were started; calls of different files
 //! run concurrently.
 //!
 //! | module | holds |
@@ -12,7 +12,7 @@
 //! | [`mpi_arguments`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ pub use ticket::{Ticket, failed, live};
 /// Number of calls in flight and of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
+/// How often a thread that may call MPI has advanced the calls in flight.
+static VISITS: AtomicU64 = AtomicU64::new(0);
+
 /// Files with calls in flight.
 static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
@@ -47,11 +50,22 @@ fn active() -> std::sync::MutexGuard<'static, Vec<Arc<Shared>>> {
 
 /// Advances every call in flight as far as possible without waiting. Local.
 pub fn progress() {
+    VISITS.fetch_add(1, Ordering::Relaxed);
     let files = active().clone();
     for shared in files {
         // Another thread that holds the file advances its calls.
         if let Some(mut file) = shared.try_lock_file() {
             queue::advance(&shared, &mut file);
+        }
+    }
+}
+
+/// As [`progress`], in a thread that may not call MPI. Local.
+fn progress_without_messages() {
+    let files = active().clone();
+    for shared in files {
+        if let Some(mut file) = shared.try_lock_file() {
+            queue::advance_without_messages(&mut file);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use tributary::Error;
-use tributary::fabric::Waiting;
+use tributary::fabric::{Waiting, on_a_sending_thread};
 use tributary_bindings::access::Access;
 
 use super::mpi_arguments::MpiArguments;
@@ -32,15 +32,20 @@ pub struct Job {
     pub ticket: Arc<Ticket>,
 }
 
-/// A running call. It owns the file's backend and returns it with the result.
-type Running = Pin<Box<dyn Future<Output = (Backend, Result<Ended, Error>)>>>;
+/// What a running call returns: the file's backend, and the result.
+type CallResult = (Backend, Result<Ended, Error>);
+/// A running call. It owns the file's backend.
+type Running = Pin<Box<dyn Future<Output = CallResult>>>;
 
 /// The calls in flight on a file.
 #[derive(Default)]
 pub struct Queue {
     jobs: VecDeque<Job>,
     running: Option<(Running, Arc<Ticket>)>,
+    /// What the running call has returned in the helper thread.
+    returned: Option<CallResult>,
     waiting: Option<Waiting>,
+    needs_no_messages: bool,
 }
 
 impl Queue {
@@ -70,35 +75,49 @@ impl Queue {
 /// Advances the file's calls as far as possible without waiting. Local.
 pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
     loop {
-        let Some((running, ticket)) = &mut file.queue.running else {
+        if file.queue.running.is_none() {
             let Some(job) = file.queue.jobs.pop_front() else { break };
             begin(shared.clone(), file, job);
-            continue;
-        };
-        let ticket = ticket.clone();
-        let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
-        let (backend, outcome) = match polled {
-            Ok(Poll::Pending) => return,
-            Ok(Poll::Ready(ended)) => ended,
-            Err(_) => {
-                // The engine has ended the job already, unless the environment says otherwise.
-                let what = format!("MPI_File_{} panicked; please report it", ticket.name());
-                let mut backend = file.backend.lend();
-                backend.runner = Runner::Mpi(what.clone());
-                (backend, Err(Error::Internal { rank: 0, what }))
-            }
-        };
+        }
+        let Some((backend, outcome)) = file.queue.returned.take().or_else(|| poll(file)) else { return };
         file.backend = backend;
-        file.queue.running = None;
-        ticket.end(outcome);
+        if let Some((_, ticket)) = file.queue.running.take() {
+            ticket.end(outcome);
+        }
     }
     file.queue.waiting = None;
     active().retain(|other| !Arc::ptr_eq(other, shared));
 }
 
+/// Advances the running call in a thread that may not call MPI, if the call needs no messages. What it returns is kept for the next
+/// [`advance`]. Local.
+pub fn advance_without_messages(file: &mut OpenFile) {
+    if file.queue.needs_no_messages && file.queue.returned.is_none() {
+        file.queue.returned = poll(file);
+    }
+}
+
+/// Polls the running call; what it returns.
+fn poll(file: &mut OpenFile) -> Option<CallResult> {
+    let (running, ticket) = file.queue.running.as_mut()?;
+    let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+    match polled {
+        Ok(Poll::Pending) => None,
+        Ok(Poll::Ready(ended)) => Some(ended),
+        Err(_) => {
+            // The engine has ended the job already, unless the environment says otherwise.
+            let what = format!("{} panicked; please report it", ticket.function.full_name());
+            let mut backend = file.backend.lend();
+            backend.runner = Runner::Mpi(what.clone());
+            Some((backend, Err(Error::Internal { rank: 0, what })))
+        }
+    }
+}
+
 /// Starts a call, which takes the file's backend.
 fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     file.queue.waiting = file.backend.waiting();
+    file.queue.needs_no_messages = file.backend.needs_no_messages();
     let mut backend = file.backend.lend();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
@@ -106,7 +125,10 @@ fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {
-            (Ok(Ended::LeftToMpi), Some(arguments)) => Ok(arguments.run(direction).await),
+            (Ok(Ended::LeftToMpi), Some(arguments)) => {
+                on_a_sending_thread().await;
+                Ok(arguments.run(direction).await)
+            }
             (outcome, _) => outcome,
         };
         (backend, outcome)

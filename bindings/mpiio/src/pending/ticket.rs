@@ -62,11 +62,6 @@ impl Ticket {
         Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
-    /// The function's name in reports.
-    pub fn name(&self) -> &'static str {
-        self.function.name()
-    }
-
     /// The result of the call, once it has ended.
     pub fn outcome(&self) -> Option<&Result<Ended, Error>> {
         self.outcome.get()

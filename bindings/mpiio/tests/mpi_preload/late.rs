@@ -33,8 +33,7 @@ fn expect<const N: usize>(outcome: &Outcome, expected: [&str; N]) {
 fn the_line_names_the_call_and_the_ranks() {
     let outcome = late("trib_patience=1");
     let expected = [
-        // Nobody knows of the others before there is shared memory.
-        "MPI_File_write_at_all of late, for other ranks",
+        "MPI_File_write_at_all of late, for rank 1, which has not come so far",
         "MPI_File_write_all of late, for rank 2, which has not come so far",
         "MPI_File_close of late, for rank 0, which has not come so far",
     ];

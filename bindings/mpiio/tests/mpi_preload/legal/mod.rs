@@ -7,6 +7,7 @@ mod limits;
 mod order;
 mod pointers;
 mod prefixes;
+mod progress;
 mod resources;
 mod unwinding;
 

@@ -1,0 +1,28 @@
+//! A rank that waits elsewhere while a call of its is in flight. On one host the call goes on; where ranks exchange messages it cannot,
+//! and two lines say so.
+
+use super::{launch, prints_ok};
+use crate::common::family::{Family, ours};
+
+#[test]
+fn a_call_goes_on_while_its_rank_waits_elsewhere() {
+    for how in ["iwrite-barrier", "iwrite-recv", "split-recv"] {
+        for ranks in [2, 4] {
+            prints_ok(&launch("progress.c", ranks, &[how]).with_library().run(), how);
+        }
+    }
+}
+
+#[test]
+fn a_call_that_cannot_go_on_says_so() {
+    let hints = "trib_patience=1; trib_shared_memory=disable";
+    let outcome = launch("elsewhere.c", 3, &["4"]).with_library().hints(hints).run();
+    prints_ok(&outcome, hints);
+    let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("MPI_File_iwrite_at_all of ")).collect();
+    let elsewhere = |line: &&&str| line.contains("rank 0 has started") && line.contains("MPI_THREAD_MULTIPLE");
+    let waits = |line: &&&str| line.contains("in flight, which has stood still for 1 s and waits for");
+    assert_eq!(lines.iter().filter(elsewhere).count(), 1, "{}", outcome.stderr);
+    assert_eq!(lines.iter().filter(waits).count(), 1, "{}", outcome.stderr);
+    let alone = lines.iter().any(|line| line.ends_with("does such a call in its start"));
+    assert_eq!(alone, ours() == Family::OpenMpi, "{}", outcome.stderr);
+}
