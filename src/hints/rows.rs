@@ -104,9 +104,9 @@ hints! {
     /// Whether collective reads are exchanged; as for writes.
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "Collective reads are known to pay by exchange, or not to, where the automatic choice is wrong.";
-    /// Whether a window with holes is read, changed and written as a whole. `disable`: each piece is written by itself;
-    /// `automatic`: whichever is expected to take less time; `disable` where hosts cache the file by themselves (NFS, FUSE) and there
-    /// are several.
+    /// Whether a window with holes is read, changed and written as a whole, in blocking calls during which nobody else of the
+    /// program can be writing the file. `disable`: each piece is written by itself; `automatic`: whichever is expected to take less
+    /// time; `disable` where hosts cache the file by themselves (NFS, FUSE) and there are several.
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Another program writes into the holes at the same time (`disable`), or small writes are very slow (`enable`).";
     /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
@@ -200,7 +200,7 @@ hints! {
     "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
         "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
     /// How long a rank waits in a collective call for others to come to it before a line on standard error says so: one a host,
-    /// with the ranks that have not come, as far as the host knows. The call goes on. 0: no line. Calls in flight are not watched.
+    /// with the ranks that have not come, as far as the host knows. The call goes on. 0: no line.
     "trib_patience" patience: usize = 30, COUNT_OR_ZERO, "seconds",
         "Ranks come late to calls as a rule (longer, or 0), or a program hangs and one does not want to wait (less).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
