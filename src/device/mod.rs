@@ -59,7 +59,7 @@ static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
 /// Whether a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no library was loaded since
 /// the last call.
 #[inline]
-pub(crate) fn may_be() -> bool {
+pub fn may_be() -> bool {
     let loaded = libraries::ever_loaded();
     if loaded != LIBRARIES_SEEN.load(Ordering::Acquire) {
         search();

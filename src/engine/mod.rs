@@ -53,6 +53,7 @@ mod two_layer;
 mod visible;
 mod ways;
 
+pub use crate::device::may_be as may_have_device_memory;
 pub use agreement::foreseen::Foreseen;
 #[cfg(feature = "internals")]
 #[doc(hidden)]

@@ -237,7 +237,9 @@ impl Patience {
     fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
         let alone = match mpi.split_once(' ') {
-            Some(("Open", _)) if call.starts_with("MPI_") => ". Open MPI alone (TRIB_DISABLE=1) does such a call in its start",
+            Some(("Open", _)) if call.starts_with("MPI_") => {
+                ". Open MPI alone (TRIB_DISABLE=1) does such a call in its start"
+            }
             _ => "",
         };
         let (at, remedy) = in_flight(call);
@@ -592,7 +594,9 @@ mod tests {
             assert!(line.contains(&format!("in a call of /data/f, {expected}")), "{line}");
         }
         let line = patience.line("MPI_File_iwrite_all", CallStage::Coming, None, Waits::Polling);
-        assert!(line.starts_with("rank 2 has MPI_File_iwrite_all of /data/f in flight, which has stood still for 0 s and waits for"));
+        assert!(line.starts_with(
+            "rank 2 has MPI_File_iwrite_all of /data/f in flight, which has stood still for 0 s and waits for"
+        ));
         assert!(line.contains("in MPI_Wait, MPI_Test and their like"), "{line}");
         let elsewhere = |mpi| patience.line_of_one_elsewhere("MPI_File_iwrite_all", mpi);
         assert!(elsewhere("Open MPI v4.1.4").ends_with("does such a call in its start"));

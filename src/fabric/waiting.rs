@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::execute::on_a_sending_thread;
 use super::failure::Failure;
 use super::shared::Watch;
 use super::transport::Idle;
@@ -148,7 +149,12 @@ impl Waiting {
             let _guard = self.0.failure.on_panic();
             call.as_mut().poll(context)
         });
-        self.0.failure.settle(outcome.await)
+        let outcome = outcome.await;
+        if outcome.is_err() {
+            // To stop the fabric is a call of MPI.
+            on_a_sending_thread().await;
+        }
+        self.0.failure.settle(outcome)
     }
 
     /// How often a call was polled whose caller decides how to wait. Any thread may ask.

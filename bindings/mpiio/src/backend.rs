@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary::collectives::agree;
 use tributary::fabric::Waiting;
@@ -11,7 +12,6 @@ use tributary::{Endpoint, Error, File, Hints};
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
-use crate::calls::passing;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::Function;
@@ -90,16 +90,15 @@ impl Backend {
     ///
     /// # Errors
     /// Ranks are in different calls: the same error on all ranks. MPI runs the calls from then on. An error of MPI.
-    pub fn check_unopened(&mut self, call: CallOfUnopened, function: &'static Function) -> Result<(), Error> {
+    pub async fn check_unopened(&mut self, call: CallOfUnopened, function: &'static Function) -> Result<(), Error> {
         if !self.is_to_start() {
             return Ok(());
         }
         let why = "ranks were in different calls".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
-                let (waiting, call) = (unopened.waiting(), (call, function));
-                let checked = unopened.open((&self.path, self.seat.as_ref()), self.amode, call);
-                self.runner = waiting.wait(pin!(checked))?;
+                let at = (&*self.path, self.seat.as_ref());
+                self.runner = unopened.open(at, self.amode, (call, function)).await?;
             }
             other => self.runner = other,
         }
@@ -234,11 +233,11 @@ impl Backend {
     ///
     /// # Errors
     /// Those of the file system, on all ranks.
-    pub fn close(self, function: &'static Function) -> Result<Closed, Error> {
+    pub async fn close(self, function: &'static Function) -> Result<Closed, Error> {
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
-                (Some(file.close()?), true)
+                (Some(file.close_async().await?), true)
             }
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
@@ -247,10 +246,19 @@ impl Backend {
     }
 }
 
+/// Whether the program has started a write that MPI runs beside it: an independent one, or one of a shared file pointer. Nobody looks
+/// when it ends.
+static STARTED_WRITES: AtomicBool = AtomicBool::new(false);
+
+/// Notes that MPI may be writing a file of this process from now on, while the program goes on. Local.
+pub fn note_started_write() {
+    STARTED_WRITES.store(true, Ordering::Relaxed);
+}
+
 /// Whether nobody but the ranks of a file can write it while they are in a blocking call on it: they are all ranks of the program, which
 /// call MPI one thread at a time, and MPI runs no write beside the program. Local.
 fn is_sole_writer(seat: Option<&Seat>) -> bool {
-    seat.is_some_and(Seat::has_the_whole_program) && !passing::has_started_writes()
+    seat.is_some_and(Seat::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
 }
 
 /// A file that the engine has closed, or has not opened: its endpoint, if it has one, and where that belongs.
@@ -261,16 +269,23 @@ pub struct Closed {
 }
 
 impl Closed {
+    /// How this rank waits, if the file has an endpoint.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.waiting().clone())
+    }
+
     /// If the engine had opened the file, makes the result of MPI_File_close the same on all ranks; it is collective then.
     ///
     /// # Errors
     /// The error of the lowest failing rank.
-    pub fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
+    pub async fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
         let Some(mut endpoint) = self.endpoint else { return Ok(()) };
         let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
         let waiting = endpoint.waiting().clone();
-        let outcome = if self.is_opened { waiting.complete(pin!(agree(&mut endpoint, own))) } else { Ok(()) };
-        if let Some(seat) = self.seat {
+        let outcome = if self.is_opened { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
+        // An endpoint whose messages may be in flight is of no use to another file.
+        let is_usable = outcome.as_ref().err().is_none_or(|error| !waiting.failure().is_unagreed(error));
+        if let Some(seat) = self.seat.filter(|_| is_usable) {
             seat.keep(endpoint);
         }
         outcome

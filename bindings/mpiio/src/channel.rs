@@ -132,25 +132,21 @@ impl Offer {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(
-    comm: MPI_Comm,
-    ranks: usize,
-    shares: bool,
-) -> Result<Result<(Endpoint, Seat), String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<(Endpoint, Seat), String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
     let (agreed, is_world) = unsafe { (offer(found, shares).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
     if !agreed.has(Offer::ONE_THREAD) {
         // SAFETY: likewise.
-        return if agreed.has(Offer::HAS_ROOM) { unsafe { own(comm) } } else { Ok(Err(no_room())) };
+        return if agreed.has(Offer::HAS_ROOM) { unsafe { own(comm, ranks) } } else { Ok(Err(no_room())) };
     }
     let group = match found {
         Some(number) if agreed.has(Offer::HAS_GROUP) => number,
         _ if !agreed.has(Offer::HAS_ROOM) => return Ok(Err(no_room())),
         // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
-        found => match unsafe { SharedComm::duplicate_of(comm) } {
+        found => match unsafe { made(SharedComm::duplicate_of(comm), comm, ranks)? } {
             Ok(comm) => groups().add(comm, is_world, found),
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(why) => return Ok(Err(why)),
         },
     };
     if agreed.free == 0 {
@@ -167,15 +163,36 @@ pub unsafe fn take(
     Ok(Ok((endpoint, seat)))
 }
 
+/// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
+///
+/// # Safety
+/// As [`take`].
+unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
+    let offer = Offer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
+    // SAFETY: the caller's promise.
+    let is_made = unsafe { offer.agreed(comm, ranks)? }.flags == 1;
+    Ok(match own {
+        Ok(own) if is_made => Ok(own),
+        Ok(own) => {
+            // To free it would wait for ranks that have none.
+            std::mem::forget(own);
+            Err("MPI could not duplicate the communicator on another rank".to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    })
+}
+
 /// What this rank has for a file of a group, or of ranks that have none. Local.
 fn offer(group: Option<u64>, shares: bool) -> Offer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
     let mut offer = Offer { free: 0, kept: 0, flags: 0 };
+    let others = groups.all.iter().filter(|other| Some(other.number) != group);
+    let taken = others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>();
     let group = group.and_then(|number| groups.group(number));
     offer.flags = if group.is_some() { Offer::HAS_GROUP } else { 0 };
-    for number in 0..places() {
+    for number in 0..places().saturating_sub(taken) {
         let place = group.as_ref().and_then(|group| group.places.get(number));
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
@@ -202,15 +219,13 @@ fn no_room() -> String {
 ///
 /// # Safety
 /// As [`take`].
-unsafe fn own(comm: MPI_Comm) -> Result<Result<(Endpoint, Seat), String>, Error> {
+unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<(Endpoint, Seat), String>, Error> {
     // SAFETY: the caller's promise.
-    Ok(match unsafe { MpiEndpoint::from_raw(comm) } {
-        Ok(endpoint) => {
-            groups().own += 1;
-            Ok((Endpoint::new(Box::new(endpoint)), Seat::Own))
-        }
-        Err(error) => Err(error.to_string()),
-    })
+    let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, ranks)? };
+    Ok(made.map(|endpoint| {
+        groups().own += 1;
+        (Endpoint::new(Box::new(endpoint)), Seat::Own)
+    }))
 }
 
 impl Groups {

@@ -54,6 +54,8 @@ impl CallOfUnopened {
 /// What the engine needs to open the file.
 pub struct UnopenedFile {
     endpoint: Endpoint,
+    /// Whether its ranks are as many as those of the program.
+    has_all_ranks: bool,
     /// On the first rank, the identity of the opened file: its name may refer to another file later.
     identity: Option<(u64, u64)>,
     /// On the first rank, why the site leaves the file to MPI, if it does.
@@ -84,7 +86,8 @@ impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
     pub fn new(endpoint: Endpoint, hints: Result<Hints, Error>, left: Option<String>, path: &Path) -> Self {
         let identity = if endpoint.rank() == 0 { identity(path) } else { None };
-        Self { endpoint, identity, left, hints }
+        let has_all_ranks = has_all_ranks(endpoint.ranks());
+        Self { endpoint, has_all_ranks, identity, left, hints }
     }
 
     /// Whether the file has other ranks.
@@ -121,6 +124,7 @@ impl UnopenedFile {
         (call, function): (CallOfUnopened, &'static Function),
     ) -> Result<Runner, Error> {
         let (before, left, identity) = (self.hints.clone(), self.left.clone(), self.identity);
+        let has_all_ranks = self.has_all_ranks;
         let decision = self.decide(path, amode);
         let endpoint = self.endpoint;
         let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
@@ -140,7 +144,7 @@ impl UnopenedFile {
             return Err(error.clone());
         }
         let [decides, .., is_told, lowest, highest] = lanes;
-        if is_told == 1 && has_all_ranks(ranks) {
+        if is_told == 1 && has_all_ranks {
             job::is_told_by_all();
         }
         let mut endpoint = match opened {
@@ -155,7 +159,7 @@ impl UnopenedFile {
             return Err(differ?);
         }
         if !opens {
-            return Ok(Runner::NotOpened(Box::new(Self { endpoint, identity, left, hints: before })));
+            return Ok(Runner::NotOpened(Box::new(Self { endpoint, has_all_ranks, identity, left, hints: before })));
         }
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;

@@ -156,15 +156,15 @@ impl File {
     ///
     /// # Errors
     /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
-    pub fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
+    pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         self.note_others_bytes();
-        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE)))?;
+        waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
         let synced = self.sync_own().and(synced);
-        self.patience.begin(self.name(CallKind::Sync));
-        let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
+        self.patience.begin_in(&waiting, self.name(CallKind::Sync));
+        let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
         self.patience.end();
         outcome
     }

@@ -291,7 +291,7 @@ fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
 /// # Errors
 /// Those of the fabric.
 pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
-    if endpoint.ranks() == 1 || endpoint.labels().is_some() {
+    if endpoint.ranks() == 1 || endpoint.hosts().is_some() {
         return Ok(());
     }
     endpoint.find_hosts(HostsAre::Real, (shared::CONTROL, shared::AREA)).await.map(drop)

@@ -26,15 +26,22 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
-    let checked = file.backend.check_unopened(CallOfUnopened::Close, function);
-    let closed = file.backend.close(function).and_then(|closed| checked.map(|()| closed));
+    let (waiting, mut backend) = (file.backend.waiting(), file.backend);
+    let closed = pending::complete(waiting.as_ref(), async {
+        let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
+        let closed = backend.close(function).await;
+        checked.and(closed)
+    });
     if let Some(report) = report {
         report.print();
     }
     match closed {
-        Ok(closed) => Answer::call(function, arguments, move |code| match closed.agree(code as c_int, &path) {
-            Ok(()) => Answer::Return(code),
-            Err(error) => Answer::code(class(&error)),
+        Ok(closed) => Answer::call(function, arguments, move |code| {
+            let waiting = closed.waiting();
+            match pending::complete(waiting.as_ref(), closed.agree(code as c_int, &path)) {
+                Ok(()) => Answer::Return(code),
+                Err(error) => Answer::code(class(&error)),
+            }
         }),
         Err(error) => {
             // MPI's file is still open: its error handler is called. If an exception leaves it, the program may close MPI's file by

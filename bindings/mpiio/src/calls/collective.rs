@@ -25,6 +25,7 @@ use super::step::Step;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
+use crate::backend::note_started_write;
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
@@ -92,11 +93,18 @@ pub struct Call {
 /// Handles a call. Collective over the file's ranks. `at` is the function with an explicit offset for a call at the pointer.
 pub fn run(form: Form, at: Option<&'static Function>, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
+    let starts_write = form.direction == Direction::Write && form.ending != Ending::Now;
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
+        if starts_write {
+            note_started_write();
+        }
         return unseen(function);
     };
     let mut file = shared.lock();
     if let Some(why) = file.refusal(form.direction) {
+        if starts_write {
+            note_started_write();
+        }
         shared.counts().left_to_mpi(function.name(), why);
         drop(file);
         return match form.ending {

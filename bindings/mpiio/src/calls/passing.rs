@@ -1,27 +1,17 @@
 //! Calls that the MPI library runs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crate::abi::word::Word;
+use crate::backend;
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
 use crate::report;
 
-/// Whether the program has started a write that MPI runs beside it. Nobody looks when it ends.
-static STARTED_WRITES: AtomicBool = AtomicBool::new(false);
-
-/// Whether MPI may be writing a file of this process while the program goes on: an independent write was started, or one of a shared
-/// file pointer. Local.
-pub fn has_started_writes() -> bool {
-    STARTED_WRITES.load(Ordering::Relaxed)
-}
-
 /// Passes a call on the file `arguments[0]` to the MPI library, and counts it.
 pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
-        STARTED_WRITES.store(true, Ordering::Relaxed);
+        backend::note_started_write();
     }
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().left_to_mpi(function.name(), why);

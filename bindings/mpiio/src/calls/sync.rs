@@ -21,7 +21,9 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     pending::settle(&shared);
     let mut file = shared.lock();
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    if let Err(error) = file.backend.check_unopened(CallOfUnopened::Sync, function) {
+    let waiting = file.backend.waiting();
+    let checked = file.backend.check_unopened(CallOfUnopened::Sync, function);
+    if let Err(error) = pending::complete(waiting.as_ref(), checked) {
         return Answer::Raise { file: handle, error, speaks };
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
@@ -32,7 +34,7 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
         let code = returning(handle, || function.call(arguments));
         io_outcome("MPI_File_sync", code as c_int, rank, &path)
     });
-    match synced {
+    match pending::complete(waiting.as_ref(), synced) {
         Ok(()) => Answer::code(SUCCESS),
         Err(error) => Answer::Raise { file: handle, error, speaks },
     }

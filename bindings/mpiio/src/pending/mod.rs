@@ -12,11 +12,13 @@
 //! | [`mpi_arguments`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tributary::fabric::Quiet;
+use tributary::fabric::{Quiet, Waiting};
 
 use crate::files::Shared;
 
@@ -34,6 +36,9 @@ static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// How often a thread that may call MPI has advanced the calls in flight.
 static VISITS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the program's thread sleeps until the running call can go on: no other thread polls the call then.
+static IDLING: AtomicBool = AtomicBool::new(false);
 
 /// Files with calls in flight.
 static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
@@ -64,7 +69,9 @@ pub fn progress() {
 fn progress_without_messages() {
     let files = active().clone();
     for shared in files {
-        if let Some(mut file) = shared.try_lock_file() {
+        if let Some(mut file) = shared.try_lock_file()
+            && !IDLING.load(Ordering::SeqCst)
+        {
             queue::advance_without_messages(&mut file);
         }
     }
@@ -91,6 +98,25 @@ pub fn settle(shared: &Shared) {
     }
 }
 
+/// Waits for a future of the engine on a file that has no calls in flight, and advances those of other files meanwhile. Without
+/// `waiting` the future waits for nothing.
+pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    if let Some(waiting) = waiting
+        && !is_any()
+    {
+        return waiting.wait(future);
+    }
+    let mut rest = Rest::default();
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return value;
+        }
+        progress();
+        rest.brief();
+    }
+}
+
 /// How a rank waits between two polls of the calls in flight.
 #[derive(Default)]
 pub struct Rest {
@@ -106,6 +132,8 @@ impl Rest {
 
     /// Waits for calls of the engine: as the engine does, if there is only one file and one thread.
     fn long(&mut self) {
+        // Before it looks at the call, which another thread may be polling.
+        IDLING.store(true, Ordering::SeqCst);
         let only = match active().as_slice() {
             [only] if !thread::is_running() => only.try_lock_file().and_then(|file| file.queue.waiting()),
             _ => None,
@@ -114,6 +142,7 @@ impl Rest {
             Some(waiting) => waiting.idle(self.quiet.get_or_insert_with(|| waiting.quiet())),
             None => self.brief(),
         }
+        IDLING.store(false, Ordering::SeqCst);
     }
 
     /// Waits for messages of the program too.

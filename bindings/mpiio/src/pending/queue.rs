@@ -18,7 +18,7 @@ use crate::backend::{Backend, Runner};
 use crate::calls::attempt::Ended;
 use crate::files::Shared;
 use crate::open_file::OpenFile;
-use tributary::engine::Direction;
+use tributary::engine::{Direction, may_have_device_memory};
 
 /// A queued call.
 pub struct Job {
@@ -117,7 +117,8 @@ fn poll(file: &mut OpenFile) -> Option<CallResult> {
 /// Starts a call, which takes the file's backend.
 fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     file.queue.waiting = file.backend.waiting();
-    file.queue.needs_no_messages = file.backend.needs_no_messages();
+    // A thread may have no access to a device that another one uses.
+    file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
     let mut backend = file.backend.lend();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
