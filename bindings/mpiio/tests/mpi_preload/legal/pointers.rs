@@ -6,7 +6,7 @@ use crate::common::family::{Family, ours};
 /// Of a program that fails without the library.
 fn is_ok_with(source: &str, ranks: usize, arguments: &[&str], variables: &[(&str, &str)]) {
     let with = launch(source, ranks, arguments).with_library();
-    let with = variables.iter().fold(with, |launch, (name, value)| launch.env(*name, *value));
+    let with = variables.iter().fold(with, |launch, (name, value)| launch.env(name, *value));
     for (how, launch) in [("with", with.clone()), (HOSTS, with.hints(HOSTS))] {
         prints_ok(&launch.run(), &format!("{source} {arguments:?} {variables:?} on {ranks} ranks, {how}"));
     }
