@@ -22,7 +22,8 @@ fn a_call_that_cannot_go_on_says_so() {
     let elsewhere = |line: &&&str| line.contains("rank 0 has started") && line.contains("MPI_THREAD_MULTIPLE");
     let waits = |line: &&&str| line.contains("in flight, which has stood still for 1 s and waits for");
     assert_eq!(lines.iter().filter(elsewhere).count(), 1, "{}", outcome.stderr);
-    assert_eq!(lines.iter().filter(waits).count(), 1, "{}", outcome.stderr);
+    // One a host.
+    assert!(lines.iter().any(|line| waits(&line)), "{}", outcome.stderr);
     let alone = lines.iter().any(|line| line.ends_with("does such a call in its start"));
     assert_eq!(alone, ours() == Family::OpenMpi, "{}", outcome.stderr);
 }
