@@ -6,8 +6,8 @@
 //! crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
 //!
 //! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled together.
-//! Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Only the rank's own
-//! thread calls MPI (MPI_THREAD_FUNNELED); helper threads never do.
+//! Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper threads of
+//! the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from several threads of the program.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! MPI_File_open: the MPI library opens the file. The engine opens it in the first collective call, so a file without
-//! collective calls costs no more than without this library.
+//! MPI_File_open: the MPI library opens the file, and the file gets an endpoint. The engine opens it in the first collective call.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
