@@ -1,7 +1,10 @@
 //! Messages of the opening of a call: what ranks bring, and what rank 0 tells. They come from ranks of the same job, but also
 //! from one whose memory is damaged, or that another version of the library runs on.
 
-use tributary::engine::opening_messages::{answer, contribution, merged, pieces};
+use tributary::Extents;
+use tributary::engine::opening_messages::{
+    answer, answer_to_write, contribution, contribution_to_write, merged, pieces,
+};
 
 pub fn check(bytes: &[u8]) {
     // What is understood is a message again, which is understood alike.
@@ -23,18 +26,9 @@ pub fn check(bytes: &[u8]) {
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {
-    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // Rank 2 writes; nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; the data comes along, or not; one
-    // range; a cover that is not known; a block of rank 2 with two extents.
-    let amount = [100, 220, 20, 2, 2, 2];
-    // The kind in the upper bits of both halves; the rank, and what is left to the highest one.
-    let write = (1 << 28 | 2) << 32 | (1 << 28 | ((1 << 28) - 1 - 2));
-    let facts = |along| [&[write, 0, 0][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0, along]].concat();
-    let head = |along| [words(&facts(along)), words(&[1, 100, 220]), vec![1, 0]].concat();
-    let small = [head(1), words(&[2, 2, 100, 10, 210, 10]), vec![7; 20]].concat();
-    let large = head(0);
+    let file = Extents::from_arrays(&[100, 210], &[10, 10], 0).expect("two extents");
+    let small = contribution_to_write(2, &file, Some(&[7; 20]));
     assert_eq!(pieces(&small).len(), 2);
     let twice = [small.clone(), small.clone()].concat();
-    let told = words(&[&[0, 0][..], &amount, &amount, &[1, 5, 1, 1], &[1, 1, 0, 0], &[30, 8]].concat());
-    vec![small, large, twice, told]
+    vec![small, contribution_to_write(2, &file, None), twice, answer_to_write(2, &file)]
 }
