@@ -176,6 +176,12 @@ TEXT
     exit 1
 }
 
+# Builds trib-lab, whose `hosts` makes emulated hosts, and sets `trib_lab` to it.
+setup_hosts() {
+    step "build of trib-lab" cargo build --manifest-path lab/Cargo.toml -p trib-lab
+    trib_lab=${CARGO_TARGET_DIR:-$PWD/lab/target}/debug/trib-lab
+}
+
 # Incremental compilation would make a full build a tenth slower, and use much disk space.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 

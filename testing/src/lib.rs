@@ -12,6 +12,7 @@
 //! | [`damage`] | damage to inputs of any kind |
 //! | [`mounted`] | small file systems for a single test |
 //! | [`sweep`] | a small program in C, of which one call fails in each run |
+//! | [`layers`] | the order of crates and modules |
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
 //! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
@@ -27,6 +28,7 @@ pub mod foreign_hints;
 pub mod installed;
 pub mod interleaved;
 pub mod launcher;
+pub mod layers;
 pub mod mounted;
 pub mod mpiexec;
 pub mod netcdf_tools;

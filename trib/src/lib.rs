@@ -7,14 +7,11 @@
 //! | [`cli`] | options and their help |
 //! | [`source`] | the patterns |
 //! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
-//! | `hosts` | emulated hosts |
-//! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
-//! | [`listing`], [`report`], [`document`], [`progress()`], [`rest`] | tables, tables in documents, progress, how long it will go on |
+//! | [`listing`], [`report`], [`progress()`], [`rest`] | tables, progress, how long it will go on |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
 //! | [`limits`], [`text`], `variables`, [`verify`], [`sweep`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
 
-mod advise;
 pub mod agreement;
 mod buffers;
 pub mod calls;
@@ -22,24 +19,18 @@ pub mod capture;
 pub mod cli;
 pub mod compare;
 mod doctor;
-pub mod document;
-mod exchange;
-mod explain;
+pub mod exchange;
+pub mod explain;
 #[cfg(test)]
 #[allow(dead_code, reason = "trib-lab uses the rest")]
 mod generated;
 pub mod hints;
-mod hosts;
 pub mod launcher;
 pub mod limits;
 pub mod listing;
-mod lists;
-pub mod machines;
 mod manual;
-mod map;
 pub mod numbers;
 mod output;
-mod patterns;
 pub mod picture;
 mod plan_only;
 pub mod rank_program;
@@ -50,7 +41,6 @@ mod run;
 pub mod source;
 pub mod sweep;
 pub mod text;
-pub mod tune;
 mod variables;
 pub mod verify;
 
@@ -58,7 +48,6 @@ use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 
-use cli::tune::TuneCommand;
 use cli::{Cli, Command};
 
 /// The error of a command: one line, which one process prints.
@@ -144,17 +133,10 @@ pub fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Replay(options) => replay::run(&options),
-        Command::Patterns(options) => patterns::run(&options),
-        Command::Picture(options) => picture::run(&options),
-        Command::Lists(options) => lists::run(&options),
         Command::Hints(options) => hints::run(&options),
-        Command::Tune(TuneCommand::Machine(options)) => tune::machine(&options),
         Command::Compare(options) => compare::run(&options),
-        Command::Hosts(options) => hosts::run(&options),
         Command::Capture(command) => capture::run(&command),
-        Command::Advise(options) => advise::run(&options),
         Command::Explain(options) => explain::run(&options),
-        Command::Map(options) => map::run(&options),
         Command::Manual(options) => manual::run(&options),
     })
 }

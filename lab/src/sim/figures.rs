@@ -93,7 +93,7 @@ impl<'a> Figures<'a> {
         leaves("", self.table, &mut unknown);
         unknown.retain(|path| !self.read.contains_key(path) && !plain.contains(&path.as_str()));
         match unknown.first() {
-            Some(path) => Err(self.error(path, "unknown key", "the keys of docs/laboratory/simulator.md")),
+            Some(path) => Err(self.error(path, "unknown key", "the keys of lab/docs/simulator.md")),
             None => Ok(()),
         }
     }

@@ -13,6 +13,7 @@ mod hostile;
 mod hsumma;
 mod intergroup;
 mod intergroup_costs;
+mod layers;
 mod log_gops;
 mod machines;
 mod one_port;

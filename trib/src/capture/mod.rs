@@ -1,7 +1,6 @@
 //! `trib capture`: what captures have, and what can be made of them.
 
 mod export;
-mod import;
 mod info;
 mod merge;
 pub mod scaled;
@@ -15,6 +14,5 @@ pub fn run(command: &CaptureCommand) -> Result<(), Failure> {
         CaptureCommand::Info(options) => info::run(options),
         CaptureCommand::Export(options) => export::run(options),
         CaptureCommand::Merge(options) => merge::run(options),
-        CaptureCommand::Import(options) => import::run(options),
     }
 }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-
-use super::values::amount;
+use clap::{Args, Subcommand};
 
 /// Commands on captures (`TRIB_CAPTURE=DIR` makes them).
 #[derive(Subcommand)]
@@ -15,8 +13,6 @@ pub enum CaptureCommand {
     Export(ExportOptions),
     /// Make one capture of several of the same program: their calls, in the order of time.
     Merge(MergeOptions),
-    /// Make a capture of a file that Darshan's extended tracing (DXT) recorded.
-    Import(ImportOptions),
 }
 
 /// Options of `trib capture info`.
@@ -58,49 +54,12 @@ pub struct MergeOptions {
     pub output: PathBuf,
 }
 
-/// Options of `trib capture import`.
-#[derive(Args)]
-pub struct ImportOptions {
-    /// What `darshan-dxt-parser LOG` prints, or PyDarshan's records as JSON (docs/reference/capture.md).
-    #[arg(value_name = "FILE")]
-    pub log: PathBuf,
-    /// The file whose calls are imported, as the log names it; must be given if the log has several.
-    #[arg(long, value_name = "NAME")]
-    pub file: Option<String>,
-    /// What was recorded: calls of MPI-IO (what ranks asked for), or of the file system (what ranks or aggregators did). By
-    /// default those of MPI-IO, if the log has them for the file.
-    #[arg(long, value_enum, value_name = "MODULE")]
-    pub module: Option<TraceModule>,
-    /// A pause of up to so many seconds, in which no rank writes, does not end a call.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = amount)]
-    pub gap: f64,
-    /// The capture to write.
-    #[arg(long, value_name = "FILE", required = true)]
-    pub output: PathBuf,
-}
-
-/// A module of Darshan's extended tracing.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum TraceModule {
-    /// DXT_MPIIO.
-    Mpiio,
-    /// DXT_POSIX.
-    Posix,
-}
-
 /// Options of `trib explain`.
 #[derive(Args)]
 pub struct ExplainOptions {
     /// The capture, or a folder: all of its captures are explained as one job.
     #[arg(value_name = "FILE|DIRECTORY")]
     pub capture: PathBuf,
-    /// Simulate the largest write on this machine (one of `trib-lab sim machines`, or a machine file): predicted against measured
-    /// time, and the one hint that should help most.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub machine: Option<String>,
-    /// Ranks of a node of the machine; by default those of the capture.
-    #[arg(long, value_name = "N", requires = "machine")]
-    pub ranks_per_node: Option<usize>,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,

@@ -6,10 +6,10 @@ use clap::Command;
 
 /// Each group's title and its commands.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Commands for a program of yours", &["run", "doctor", "compare", "hosts"]),
-    ("Commands for what it did", &["capture", "explain", "advise"]),
-    ("Commands for settings", &["hints", "tune"]),
-    ("Commands for patterns of real codes", &["replay", "patterns", "picture", "lists", "map"]),
+    ("Commands for a program of yours", &["run", "doctor", "compare"]),
+    ("Commands for what it did", &["capture", "explain"]),
+    ("Commands for settings", &["hints"]),
+    ("Commands for patterns of real codes", &["replay"]),
 ];
 
 /// Columns of a line of help.

@@ -8,24 +8,16 @@
 //! | [`doctor`] | options of the look at a program and its surroundings |
 //! | [`capture`] | options of commands on captures |
 //! | [`values`] | parsers of option values |
-//! | [`advise`] | options of advice for a capture |
 //! | [`compare`] | options of the comparison with an MPI library |
-//! | [`hosts`] | options of emulated hosts |
-//! | [`patterns`] | options of the lists and pictures of patterns |
-//! | [`tune`] | options of tuning |
 //!
 //! The parameters of each pattern are in [`crate::source`], one file for each.
 
-pub mod advise;
 pub mod capture;
 pub mod compare;
 pub mod doctor;
 pub mod groups;
-pub mod hosts;
-pub mod patterns;
 pub mod replay;
 pub mod run;
-pub mod tune;
 pub mod values;
 
 use std::path::PathBuf;
@@ -33,15 +25,11 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use advise::AdviseOptions;
 use capture::{CaptureCommand, ExplainOptions};
 use compare::CompareOptions;
 use doctor::DoctorOptions;
-use hosts::HostsOptions;
-use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use run::RunOptions;
-use tune::TuneCommand;
 
 /// Collective I/O, from a laptop to a supercomputer: run an MPI program on the library, see where its time goes, replay the writes of
 /// real codes, verify them byte for byte, plan them for any number of ranks.
@@ -72,8 +60,8 @@ Examples:
       does the same on MPI
   trib replay e3sm-f --ranks 21600 --plan-only
       counts what a production run would exchange
-  trib patterns
-      lists all patterns; with a name, shows that pattern's parameters and counts";
+  trib replay --help
+      lists all patterns";
 
 /// Parses the command line of the program `name`. A mistake is printed in one line and ends the process with exit code 2; help
 /// and version end it with 0. `help` may change how help is shown.
@@ -83,29 +71,9 @@ pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Co
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             error.exit();
         }
-        let said = moved().filter(|_| name == "trib").unwrap_or_else(|| one_line(&error.to_string()));
-        eprintln!("{name}: {said}");
+        eprintln!("{name}: {}", one_line(&error.to_string()));
         std::process::exit(2);
     })
-}
-
-/// Commands that were of `trib` and are now of `trib-lab`, and what they are called there.
-const MOVED: [(&str, &str); 8] = [
-    ("algorithms", "algorithms"),
-    ("bench", "bench"),
-    ("compare --from", "figures"),
-    ("guidelines", "guidelines"),
-    ("hsumma", "hsumma"),
-    ("reproduce", "reproduce"),
-    ("sim", "sim"),
-    ("tune kernels", "tune kernels"),
-];
-
-/// Where the command of this process is now, if it is such a one.
-fn moved() -> Option<String> {
-    let line = std::env::args().skip(1).take(2).collect::<Vec<_>>().join(" ");
-    let (old, new) = MOVED.iter().find(|(old, _)| line == *old || line.starts_with(&format!("{old} ")))?;
-    Some(format!("`trib {old}` is now `trib-lab {new}`"))
 }
 
 /// Clap's error message without the usage, which `--help` shows.
@@ -124,30 +92,15 @@ pub enum Command {
     Doctor(DoctorOptions),
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
-    /// List the patterns, or show one: its parameters, and its counts for any number of ranks.
-    Patterns(PatternsOptions),
-    /// Draw as SVG which rank owns which bytes of a pattern.
-    Picture(PictureOptions),
-    /// Write a pattern's extents to list files, so that other programs can write the same.
-    Lists(ListsOptions),
     /// List all hints, or show one: value, default, unit, meaning, and when to set it.
     Hints(HintsOptions),
-    /// Measure what messages cost here, for a hint.
-    #[command(subcommand)]
-    Tune(TuneCommand),
-    /// Compare an MPI library's own I/O with the preload library, on patterns or a program of yours.
+    /// Compare a program of yours with and without the preload library, in turns.
     Compare(Box<CompareOptions>),
-    /// Run a command on emulated hosts of this machine, which every MPI launcher that it starts finds.
-    Hosts(HostsOptions),
     /// Describe a capture of a real program, write its list files, or merge several captures.
     #[command(subcommand)]
     Capture(CaptureCommand),
-    /// Find hints that speed up the write of a capture on a machine, by simulating candidates.
-    Advise(AdviseOptions),
     /// Explain a capture: what the program did, where the time went, who waited for whom, and what would be faster.
     Explain(ExplainOptions),
-    /// Write a generated decomposition map in the format of E3SM-IO.
-    Map(MapOptions),
     /// Write manual pages and completions of shells, as `bindings/install` installs them.
     #[command(hide = true)]
     Manual(ManualOptions),
@@ -165,26 +118,6 @@ pub struct HintsOptions {
     /// Print a JSON array.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Options of `trib map`.
-#[derive(Args)]
-pub struct MapOptions {
-    /// Number of ranks.
-    #[arg(long, value_name = "P", value_parser = values::ranks)]
-    pub ranks: usize,
-    /// Number of columns of each rank.
-    #[arg(long, default_value_t = 36)]
-    pub columns_per_rank: u32,
-    /// Number of runs of adjacent columns of each rank.
-    #[arg(long, default_value_t = 13)]
-    pub groups: u32,
-    /// Seed of the permutation of ranks.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// The file to write.
-    #[arg(long, value_name = "FILE")]
-    pub output: PathBuf,
 }
 
 /// Options of `trib manual`.
@@ -207,6 +140,6 @@ mod tests {
 
     #[test]
     fn the_page_in_docs_has_every_command() {
-        crate::generated::assert_commands(&super::Cli::command());
+        crate::generated::assert_commands(&super::Cli::command(), "docs/reference/command-line.md");
     }
 }

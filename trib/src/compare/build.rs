@@ -1,21 +1,16 @@
-//! Compiles the C programs with the MPI library's wrapper. The results are cached under a hash of all their inputs.
+//! Compiles C programs. The results are cached under a hash of all their inputs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sha2::{Digest, Sha256};
-use tributary_benchmarks::mpi_program::{INSIDE, PROGRAM, Source};
-
-use super::mpi::Mpi;
 use crate::Failure;
+use sha2::{Digest, Sha256};
 
-/// The program with the access patterns.
-///
-/// # Errors
-/// It does not compile, or no cache folder can be written.
-pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
-    build(&mpi.mpicc, "program", PROGRAM, &["-O2", "-g"])
-}
+/// A file of C: its name and its text.
+pub type Source = (&'static str, &'static str);
+
+/// The library that sums the time inside MPI's file functions.
+const INSIDE: &[Source] = &[("inside.c", include_str!("inside.c"))];
 
 /// The library that sums the time inside file functions: that of the installation, or one that is compiled. It needs no MPI, so any
 /// compiler will do.
@@ -36,7 +31,11 @@ fn installed(program: &Path) -> Option<PathBuf> {
     library.is_file().then_some(library)
 }
 
-fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
+/// Compiles the sources to a file called `name`, unless the cache has it.
+///
+/// # Errors
+/// They do not compile, or no cache folder can be written.
+pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
     let folder = cache()?.join(&hash(compiler, sources, options)[..16]);
     let made = folder.join(name);
     if made.is_file() {
@@ -89,20 +88,9 @@ fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
     hexadecimal(digest)
 }
 
-fn hexadecimal(digest: Sha256) -> String {
+/// A digest as text.
+pub fn hexadecimal(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// What tells builds of a library apart: its version, if it says one, and the beginning of its file's SHA-256.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn revision(library: &Path, version: Option<&str>) -> Result<String, Failure> {
-    let fail = |cause: std::io::Error| Failure::new(format!("library: {}: {cause}", library.display()));
-    let mut digest = Sha256::new();
-    digest.update(std::fs::read(library).map_err(fail)?);
-    let sum = hexadecimal(digest);
-    Ok(format!("{} (SHA-256 {})", version.unwrap_or("of no version"), &sum[..12]))
 }
 
 /// A folder beside this program, as in a target directory, or else below the user's cache.
@@ -124,7 +112,7 @@ fn is_writable(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{installed, revision};
+    use super::installed;
 
     #[test]
     fn an_installation_needs_no_compiler() {
@@ -134,16 +122,5 @@ mod tests {
         std::fs::create_dir_all(library.parent().unwrap()).unwrap();
         std::fs::write(&library, "").unwrap();
         assert_eq!(installed(&program), Some(library));
-    }
-
-    #[test]
-    fn builds_of_one_version_are_told_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("library.so");
-        std::fs::write(&library, "abc").unwrap();
-        // The sum of FIPS 180-2's first example.
-        assert_eq!(revision(&library, Some("0.1.0")).unwrap(), "0.1.0 (SHA-256 ba7816bf8f01)");
-        assert_eq!(revision(&library, None).unwrap(), "of no version (SHA-256 ba7816bf8f01)");
-        assert!(revision(folder.path(), None).unwrap_err().to_string().starts_with("library: "));
     }
 }

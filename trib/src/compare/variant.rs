@@ -1,7 +1,7 @@
 //! The variants of a comparison: the MPI library's own I/O, the same with hints, ours, and other libraries.
 
-use super::mpi::{Family, Mpi};
 use crate::Failure;
+use crate::launcher::Family;
 
 /// One way to run a pattern.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,10 +98,10 @@ fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
     counts
 }
 
-/// The settings to try: several numbers of aggregators with collective buffering always on; on Open MPI also its other I/O
-/// components.
-pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
-    let counts = aggregators(mpi.place.hosts(ranks), ranks);
+/// The settings to try on so many ranks of so many hosts: several numbers of aggregators with collective buffering always on; on Open
+/// MPI, whose launcher is `mpiexec`, also its other I/O components.
+pub fn candidates(family: Family, mpiexec: &str, ranks: u64, hosts: u64) -> Vec<Variant> {
+    let counts = aggregators(hosts, ranks);
     let enable = "romio_cb_{}=enable".to_string();
     let romio = |launcher: &[&str]| {
         let spread = |(count, here): &(u64, u64)| {
@@ -111,7 +111,7 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
         all.extend(counts.iter().map(|count| Variant::romio(&spread(count), launcher)));
         all
     };
-    if mpi.family == Family::Mpich {
+    if family == Family::Mpich {
         return romio(&[]);
     }
     let mut all: Vec<Variant> = counts
@@ -119,7 +119,7 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
         .map(|(count, _)| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
         .chain([Variant::romio(&[], &["--mca", "fcoll", "two_phase"])])
         .collect();
-    if let Some(component) = romio_of(mpi) {
+    if let Some(component) = romio_of(mpiexec) {
         all.push(Variant::romio(&[], &["--mca", "io", &component]));
         all.extend(romio(&["--mca", "io", &component]));
     }
@@ -148,11 +148,11 @@ pub fn is_individual(family: Family, ranks: u64) -> bool {
 /// What is measured beside the defaults and the best hints, by name. On several hosts of MPICH every rank by itself: not among the
 /// hints for the best, for what hosts share is memory here, which each of them reaches without a network. On few ranks of Open
 /// MPI a collective component.
-pub fn beside(mpi: &Mpi, ranks: u64) -> Option<(&'static str, Variant)> {
-    if is_individual(mpi.family, ranks) {
+pub fn beside(family: Family, ranks: u64, hosts: u64) -> Option<(&'static str, Variant)> {
+    if is_individual(family, ranks) {
         return Some((VULCAN, Variant::romio(&[], &["--mca", "fcoll", VULCAN])));
     }
-    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| (INDEPENDENT, independent()))
+    (family == Family::Mpich && hosts > 1).then(|| (INDEPENDENT, independent()))
 }
 
 /// ROMIO's ranks write and read by themselves.
@@ -161,8 +161,8 @@ pub fn independent() -> Variant {
 }
 
 /// The name of Open MPI's ROMIO component.
-fn romio_of(mpi: &Mpi) -> Option<String> {
-    let beside = mpi.mpiexec.replace("mpiexec", "ompi_info").replace(".openmpi", "");
+fn romio_of(mpiexec: &str) -> Option<String> {
+    let beside = mpiexec.replace("mpiexec", "ompi_info").replace(".openmpi", "");
     let output = ["ompi_info", &beside]
         .into_iter()
         .find_map(|name| std::process::Command::new(name).args(["--param", "io", "all", "--parsable"]).output().ok())?;
@@ -174,16 +174,11 @@ fn romio_of(mpi: &Mpi) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::RunPlace;
-
-    fn mpich() -> Mpi {
-        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: RunPlace::Here }
-    }
 
     #[test]
     fn candidates_are_different_and_ask_for_both_ways() {
         for (ranks, expected) in [(1, 2), (2, 3), (4, 3), (16, 4)] {
-            let all = candidates(&mpich(), ranks);
+            let all = candidates(Family::Mpich, "mpiexec", ranks, 1);
             assert_eq!(all.len(), expected, "{ranks} ranks: {all:?}");
             for one in &all {
                 assert_eq!(one.hints[0].len(), one.hints[1].len());
@@ -203,15 +198,14 @@ mod tests {
 
     #[test]
     fn ranks_write_by_themselves_on_several_hosts_only() {
-        let on = |hosts| beside(&Mpi { place: RunPlace::PretendedHosts(hosts), ..mpich() }, 4);
+        let on = |hosts| beside(Family::Mpich, 4, hosts);
         assert_eq!(on(1), None);
         assert_eq!(on(2).unwrap().1.hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
     }
 
     #[test]
     fn few_ranks_of_open_mpi_do_collective_io_beside_the_defaults() {
-        let on =
-            |family, ranks| beside(&Mpi { family, ..mpich() }, ranks).map(|(name, variant)| (name, variant.launcher));
+        let on = |family, ranks| beside(family, ranks, 1).map(|(name, variant)| (name, variant.launcher));
         let vulcan = ["--mca", "fcoll", "vulcan"].map(str::to_string).to_vec();
         assert_eq!(on(Family::OpenMpi, 1), Some(("vulcan", vulcan.clone())));
         assert_eq!(on(Family::OpenMpi, 2), Some(("vulcan", vulcan)));

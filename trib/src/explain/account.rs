@@ -13,7 +13,6 @@ use super::advice::{self, Advice};
 use super::calls::{CallAccount, Visit};
 use super::kinds::{Kind, kinds};
 use super::planned::{InForce, Planned, plan};
-use super::predicted::Predicted;
 use super::sentences;
 use super::sizes::{Lengths, Sizes};
 use crate::Failure;
@@ -70,8 +69,6 @@ pub struct Account {
     pub hints_unused: Option<Vec<Unused>>,
     /// Every aggregator of whose windows the capture has times.
     pub owners: Vec<Owner>,
-    /// What the simulator expects, where it was asked.
-    pub predicted: Option<Predicted>,
     /// Hints of the capture that this version does not know, and their values.
     pub hints_unknown: Vec<(String, String)>,
     /// Each rank's start and end of every call, in seconds from the end of its open.
@@ -217,7 +214,6 @@ impl Account {
             hints: changed(&hints, header.asked.as_ref()),
             hints_unused: header.asked.as_ref().map(|asked| asked.unused.clone()),
             owners: owners(diaries),
-            predicted: None,
             hints_unknown: unknown,
             timeline,
             in_force: hints,

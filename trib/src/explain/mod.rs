@@ -7,7 +7,6 @@
 //! | [`calls`] | each call: when ranks came, how long they took, who waited for whom |
 //! | [`kinds`] | calls that follow one another and are alike |
 //! | [`planned`] | fan-in and message sizes of a call, by the engine's own planning |
-//! | [`predicted`] | what the simulator expects on a machine, and the hint that should help most |
 //! | [`sentences`] | what the figures mean |
 //! | [`advice`] | what would have to be otherwise for a call to be faster |
 //! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
@@ -22,7 +21,6 @@ mod job;
 mod kinds;
 mod page;
 mod planned;
-mod predicted;
 mod sentences;
 mod sizes;
 mod tables;
@@ -35,8 +33,8 @@ use tributary::engine::Capture;
 use crate::cli::capture::ExplainOptions;
 use crate::numbers::counted;
 use crate::{Failure, say};
-use account::Account;
-use advice::Advice;
+pub use account::Account;
+pub use calls::CallAccount;
 use job::Job;
 
 /// Explains a capture, or all of a folder.
@@ -48,13 +46,7 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
         return run_on_folder(options);
     }
     let capture = Capture::open(&options.capture)?;
-    let mut account = Account::of(&capture)?;
-    if let Some(machine) = &options.machine {
-        let with = (options.capture.as_path(), machine.as_str(), options.ranks_per_node);
-        let predicted = predicted::predict(&account, &capture.topology()?, with)?;
-        account.advice.push(Advice { about: "hint", call: Some(predicted.call), says: predicted.advice() });
-        account.predicted = Some(predicted);
-    }
+    let account = Account::of(&capture)?;
     if options.json {
         return say(serde_json::to_string_pretty(&account)?);
     }
@@ -64,12 +56,6 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
 }
 
 fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
-    let folder = options.capture.display();
-    if let Some(machine) = &options.machine {
-        return Err(Failure::new(format!(
-            "--machine {machine}: {folder} is a folder; allowed: with one capture of it"
-        )));
-    }
     let (captures, unfinished) = job::captures(&options.capture)?;
     let job = Job::of(&captures, unfinished)?;
     if options.json {

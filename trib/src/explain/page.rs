@@ -25,7 +25,6 @@ pub fn html(account: &Account) -> String {
         ("fan-in", "Fan-in and message sizes", tables::fan_in(account)),
         ("ranks", "Ranks", tables::ranks(account)),
         ("aggregators", "Aggregators", tables::aggregators(account)),
-        ("predicted", "Predicted against measured", tables::predicted(account)),
         ("hints", "Hints in force", tables::hints(account)),
         ("ignored", "Hints ignored, and why", tables::hints_unused(account)),
     ]

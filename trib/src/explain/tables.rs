@@ -8,9 +8,8 @@ use super::account::{Account, Changed, Owner, RankAccount};
 use super::calls::CallAccount;
 use super::chart;
 use super::kinds::Kind;
-use super::predicted::Phase;
 use super::sentences::{phases, reason};
-use crate::numbers::{counted, grouped, ratio, time};
+use crate::numbers::{counted, grouped, time};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 200;
@@ -265,34 +264,5 @@ pub fn aggregators(account: &Account) -> Option<Markup> {
                 }
             }
         }
-    })
-}
-
-/// What the simulator expects.
-pub fn predicted(account: &Account) -> Option<Markup> {
-    let Some(predicted) = &account.predicted else {
-        return Some(html! {
-            p { "No machine was named: " code { "trib explain CAPTURE --machine NAME" } " simulates the largest write with the hints \
-                 in force, and every other setting one at a time." }
-        });
-    };
-    if predicted.phases.is_empty() {
-        return predicted.note.as_ref().map(|note| html! { p { (note) } });
-    }
-    let row = |phase: &Phase| {
-        vec![
-            phase.phase.to_string(),
-            time(phase.predicted),
-            time(phase.measured),
-            ratio(phase.measured, phase.predicted),
-        ]
-    };
-    let rows: Vec<Vec<String>> = predicted.phases.iter().map(row).collect();
-    let header = ["phase", "predicted", "measured", "measured / predicted"];
-    Some(html! {
-        p { "Call " (predicted.call) " with the hints in force, simulated for " (predicted.machine) "." }
-        @if let Some(note) = &predicted.note { p { (note) } }
-        (table("Predicted against measured", &header, 1..4, &rows))
-        p { (predicted.advice()) }
     })
 }

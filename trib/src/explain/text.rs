@@ -5,10 +5,9 @@ use std::fmt::Write;
 use comfy_table::Table;
 
 use super::account::{Account, Owner};
-use super::predicted::Phase;
 use super::sentences::{meaning, phases, reason};
 use crate::listing::table;
-use crate::numbers::{counted, grouped, percent, ratio, time};
+use crate::numbers::{counted, grouped, percent, time};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 24;
@@ -31,7 +30,6 @@ pub fn of(account: &Account) -> String {
         planned(account),
         late(account),
         aggregators(account),
-        predicted(account),
         hints(account),
     ];
     sections.into_iter().flatten().for_each(|section| text.extend(["\n", &section]));
@@ -154,22 +152,6 @@ fn late(account: &Account) -> Option<String> {
     }
     let hidden = ranks.len().saturating_sub(ROWS / 3);
     (account.ranks > 1 && !ranks.is_empty()).then(|| section("Ranks that came last", &table, hidden))
-}
-
-fn predicted(account: &Account) -> Option<String> {
-    let Some(predicted) = &account.predicted else {
-        return Some("Predicted against measured: --machine NAME simulates the largest write\n".to_string());
-    };
-    let mut table = table(["phase", "predicted", "measured", "measured / predicted"]);
-    for Phase { phase, predicted, measured } in &predicted.phases {
-        table.add_row([phase.to_string(), time(*predicted), time(*measured), ratio(*measured, *predicted)]);
-    }
-    let title = format!("Predicted against measured: call {} on {}", predicted.call, predicted.machine);
-    let note = predicted.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
-    if predicted.phases.is_empty() {
-        return Some(format!("{title}\n{note}"));
-    }
-    Some(section(&title, &table, 0) + &note)
 }
 
 fn aggregators(account: &Account) -> Option<String> {

@@ -6,6 +6,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tributary::exchange::KERNELS;
 use tributary::hints::KernelHint;
+use tributary_benchmarks::GeneratorOptions;
+use tributary_benchmarks::e3sm::generator::Generator;
+use tributary_benchmarks::e3sm::map_file::write_map;
 use tributary_testing::settings::DRIVERS;
 
 fn command(arguments: &[&str]) -> Command {
@@ -44,12 +47,13 @@ fn error_of(command: &mut Command) -> String {
     line
 }
 
-fn written_map(directory: &Path, ranks: &str) -> String {
-    let map = directory.join("map.nc").display().to_string();
-    let columns = ["--columns-per-rank", "6", "--groups", "3"];
-    let output = trib(&[&["map", "--ranks", ranks, "--output", &map], &columns[..]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    map
+/// A map of small ranks, written to a file of the directory.
+fn written_map(directory: &Path, ranks: usize) -> String {
+    let map = directory.join("map.nc");
+    let options = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
+    let mut file = std::fs::File::create(&map).unwrap();
+    write_map(&Generator::new(ranks, options).unwrap(), &mut file).unwrap();
+    map.display().to_string()
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn the_table_says_what_the_json_says() {
 #[test]
 fn every_kernel_and_driver_writes_the_same_file() {
     let directory = tempfile::tempdir().unwrap();
-    let map = written_map(directory.path(), "13");
+    let map = written_map(directory.path(), 13);
     let mut digests = std::collections::BTreeSet::new();
     for kernel in KernelHint::all().map(|kernel| kernel.to_string()) {
         for driver in DRIVERS {
@@ -170,7 +174,7 @@ fn the_output_stays_when_asked_and_goes_when_not() {
 #[test]
 fn maps_are_folded_only_when_asked() {
     let directory = tempfile::tempdir().unwrap();
-    let map = written_map(directory.path(), "16");
+    let map = written_map(directory.path(), 16);
     let line = error(&["replay", "e3sm-f", "--map", &map, "--ranks", "12"]);
     assert!(line.contains("for 16 ranks, not 12") && line.contains("--fold"), "{line}");
     for ranks in ["12", "1", "17"] {
@@ -183,7 +187,7 @@ fn maps_are_folded_only_when_asked() {
 fn bad_input_is_one_line_that_names_it() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).display().to_string();
-    let map = written_map(directory.path(), "4");
+    let map = written_map(directory.path(), 4);
     let whole = std::fs::read(&map).unwrap();
     std::fs::write(at("cut.nc"), &whole[..whole.len() / 2]).unwrap();
     std::fs::write(at("text.nc"), "not a map").unwrap();
@@ -245,14 +249,9 @@ fn a_buffer_larger_than_memory_is_only_a_limit() {
 /// The variable names the one library that is tried: as where none is installed.
 #[test]
 fn without_an_mpi_library_the_error_says_how_one_is_found() {
-    let commands: [&[&str]; 2] = [&["replay", "e3sm-f", "--fabric", "mpi"], &["tune", "machine", "--fabric", "mpi"]];
-    for arguments in commands {
-        let line = error_of(command(arguments).env("TRIB_MPI", "/none/libmpi.so"));
-        for word in
-            ["MPI library: none can be loaded (/none/libmpi.so: ", "TRIB_MPI", "LD_LIBRARY_PATH", "libmpi.so.12"]
-        {
-            assert!(line.contains(word), "{arguments:?}: {word} in {line}");
-        }
+    let line = error_of(command(&["replay", "e3sm-f", "--fabric", "mpi"]).env("TRIB_MPI", "/none/libmpi.so"));
+    for word in ["MPI library: none can be loaded (/none/libmpi.so: ", "TRIB_MPI", "LD_LIBRARY_PATH", "libmpi.so.12"] {
+        assert!(line.contains(word), "{word} in {line}");
     }
 }
 
@@ -335,17 +334,9 @@ fn one_hint_is_shown_and_a_key_that_is_none_is_refused() {
     }
 }
 
-/// For programs: one object a line.
-#[test]
-fn the_patterns_of_comparisons_as_json() {
-    let listed = text(&trib(&["compare", "--list", "--json"]).stdout);
-    let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(rows.iter().any(|row| row["pattern"] == "btio" && row["read"] == true), "{listed}");
-}
-
 #[test]
 fn help_shows_the_way() {
-    for arguments in [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["map", "--help"]] {
+    for arguments in [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["compare", "--help"]] {
         let help = text(&trib(arguments).stdout);
         assert!(help.contains("Usage: trib"), "{help}");
     }
@@ -373,18 +364,4 @@ fn the_hints_on_a_pipe_break_no_words() {
         }
     }
     assert!(words.contains(&"/a/path/longer/than/any/column/would/be/otherwise"));
-}
-
-#[test]
-fn a_command_of_the_laboratory_says_where_it_is() {
-    for (line, said) in [
-        ("sim write e3sm-f --nodes 2", "trib: `trib sim` is now `trib-lab sim`\n"),
-        ("tune kernels", "trib: `trib tune kernels` is now `trib-lab tune kernels`\n"),
-        ("compare --from results", "trib: `trib compare --from` is now `trib-lab figures`\n"),
-        ("sims", "trib: unrecognized subcommand 'sims'"),
-    ] {
-        let arguments: Vec<_> = line.split(' ').collect();
-        assert!(error(&arguments).starts_with(said), "{line}");
-        assert_eq!(trib(&arguments).status.code(), Some(2));
-    }
 }

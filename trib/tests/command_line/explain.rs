@@ -272,59 +272,6 @@ fn hints_have_their_sources_and_ignored_ones_the_reason() {
 }
 
 #[test]
-fn a_machine_gives_a_prediction_and_one_hint() {
-    let directory = tempfile::tempdir().unwrap();
-    let (path, page) = (directory.path().join("a.tribcap"), directory.path().join("page.html"));
-    made(&path, 2, |_, _| None);
-    let path = path.to_str().unwrap();
-    let explained = json(&["explain", path, "--machine", "summit", "--json"]);
-    let predicted = &explained["predicted"];
-    let phases = predicted["phases"].as_array().unwrap();
-    let total = phases.last().unwrap();
-    assert_eq!((&total["phase"], &predicted["machine"]), (&"total".into(), &"summit".into()), "{predicted}");
-    let sum: f64 = phases[..phases.len() - 1].iter().map(|phase| phase["predicted"].as_f64().unwrap()).sum();
-    let all = total["predicted"].as_f64().unwrap();
-    assert!(all > 0.0 && (sum - all).abs() < 1e-9 * all.max(1.0), "{predicted}");
-    assert!(predicted["tried"].as_u64().unwrap() > 20, "{predicted}");
-    let hints = advice(&explained, "hint");
-    assert_eq!(hints.len(), 1, "{explained}");
-    if !predicted["best"].is_null() {
-        assert!(predicted["best"]["gain"].as_f64().unwrap() > 1.0, "{predicted}");
-        assert!(hints[0]["says"].as_str().unwrap().contains(predicted["best"]["hint"].as_str().unwrap()), "{hints:?}");
-    }
-    assert!(
-        succeeds(&["explain", path, "--machine", "summit"]).contains("Predicted against measured: call 0 on summit")
-    );
-    succeeds(&["explain", path, "--machine", "summit", "--html", page.to_str().unwrap()]);
-    assert_is_whole_page(&std::fs::read_to_string(&page).unwrap());
-    fails(&["explain", path, "--machine", "abacus"], "abacus");
-}
-
-/// A capture of one host: its ranks share memory, on the machine too, unless they are put on several nodes.
-#[test]
-fn nothing_is_predicted_where_nothing_is_sent() {
-    let directory = tempfile::tempdir().unwrap();
-    let page = directory.path().join("page.html");
-    let btio = corpus().into_iter().find(|path| path.ends_with("btio.tribcap")).unwrap();
-    let on_one = ["explain", btio.to_str().unwrap(), "--machine", "summit"];
-    let explained = json(&[&on_one[..], &["--json"]].concat());
-    let predicted = &explained["predicted"];
-    assert!(predicted["phases"].as_array().unwrap().is_empty() && predicted["best"].is_null(), "{predicted}");
-    let says =
-        "Of call 0 nothing would be sent between ranks (16 ranks on one node of summit, where they share memory).";
-    let hints = advice(&explained, "hint");
-    assert!(hints.len() == 1 && hints[0]["says"].as_str().unwrap().starts_with(says), "{hints:?}");
-    assert!(succeeds(&on_one).contains(says));
-    succeeds(&[&on_one[..], &["--html", page.to_str().unwrap()]].concat());
-    let page = std::fs::read_to_string(&page).unwrap();
-    assert_is_whole_page(&page);
-    assert!(page.contains(says), "{page}");
-    let on_several = json(&[&on_one[..], &["--ranks-per-node", "4", "--json"]].concat());
-    assert_eq!(on_several["predicted"]["phases"].as_array().unwrap().len(), 5, "{}", on_several["predicted"]);
-    fails(&["explain", on_one[1], "--ranks-per-node", "4"], "--machine");
-}
-
-#[test]
 fn names_are_words_of_the_page_and_no_markup() {
     let directory = tempfile::tempdir().unwrap();
     let (path, page) = (directory.path().join("a.tribcap"), directory.path().join("a.html"));

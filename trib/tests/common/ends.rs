@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::extremes::{COMMANDS, NAME, PROGRAM};
+use crate::extremes::{CAPTURE, COMMANDS, NAME, PROGRAM};
 use tributary_testing::small;
 
 /// Memory that a run may map, in KiB; the length of its files, in KiB or half of that; and seconds of processor time, which do not depend on what else runs.
@@ -106,8 +106,7 @@ fn runs(directory: &Path, path: &[String], help: &Help, patterns: &[Vec<String>]
     let name = path.join(" ");
     let base = COMMANDS.iter().find(|(known, _)| *known == name);
     let base = base.unwrap_or_else(|| panic!("{NAME} {name}: no row of COMMANDS says how to make it do little")).1;
-    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/captures/ior-write.tribcap");
-    let base = words(&base.replace("DIR", &directory.display().to_string()).replace("CAPTURE", capture));
+    let base = words(&base.replace("DIR", &directory.display().to_string()).replace("CAPTURE", CAPTURE));
     if help.patterns.is_empty() {
         return with_extremes(&[path, &base].concat(), help.options.iter());
     }

@@ -3,5 +3,4 @@
 mod cli;
 mod compare;
 mod doctor;
-mod hosts;
 mod run;

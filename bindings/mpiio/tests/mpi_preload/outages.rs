@@ -1,6 +1,6 @@
 //! Hosts that stop, and links that are cut, while ranks write and read collectively.
 //!
-//! The hosts are emulated: `.ci/hosts` makes them with `trib hosts`, and runs these tests there. Elsewhere they are ignored, and fail
+//! The hosts are emulated: `.ci/hosts` makes them with `trib-lab hosts`, and runs these tests there. Elsewhere they are ignored, and fail
 //! if they are asked for.
 
 use std::path::Path;

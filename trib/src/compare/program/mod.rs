@@ -44,30 +44,30 @@ impl Turn {
 /// Runs the command in all ways, one after the other, as often as was asked for, and prints the results.
 ///
 /// # Errors
-/// A run fails or writes nothing by MPI-IO; hosts, hints or a timer that do not fit.
+/// A run fails or writes nothing by MPI-IO; hints or a timer that do not fit.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
-    let peers = options.tools.peers.iter().map(|text| {
+    let peers = options.peers.iter().map(|text| {
         let (name, command) = variant::named_peer(text)?;
         Ok(Contender::peer(name, command))
     });
     let peers: Vec<Contender> = peers.collect::<Result<_, Failure>>()?;
     let start = Start::of(options)?;
-    let bar = super::progress(options.measure.pairs, "");
+    let bar = crate::progress(options.pairs, "");
     bar.set_message("the first run");
     let mut first = Turn::new(Contender::new(DEFAULT));
     start.once(&first.contender, &mut first.runs)?;
-    // The number of ranks is known from the first run.
-    let ranks = first.runs.ranks as u64;
+    // The numbers of ranks and hosts are known from the first run.
+    let (ranks, hosts) = (first.runs.ranks as u64, first.runs.hosts as u64);
     let mut turns = vec![first];
     if options.program.best {
         let step = |text: &str| bar.set_message(text.to_string());
-        turns.extend(best(&start, ranks, &turns[0].runs, &step)?.map(Turn::new));
+        turns.extend(best(&start, (ranks, hosts), &turns[0].runs, &step)?.map(Turn::new));
     }
     turns.extend(beside(&start, options, ranks)?.map(Turn::new));
     turns.extend(peers.into_iter().map(Turn::new));
     turns.push(Turn::new(Contender::new(OURS)));
-    for pair in 1..=options.measure.pairs as usize {
-        bar.set_message(format!("pair {pair} of {}", options.measure.pairs));
+    for pair in 1..=options.pairs as usize {
+        bar.set_message(format!("pair {pair} of {}", options.pairs));
         for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair) {
             start.once(&turn.contender, &mut turn.runs)?;
         }
@@ -78,9 +78,14 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
 }
 
 /// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.
-fn best(start: &Start, ranks: u64, defaults: &Runs, step: &dyn Fn(&str)) -> Result<Option<Contender>, Failure> {
+fn best(
+    start: &Start,
+    (ranks, hosts): (u64, u64),
+    defaults: &Runs,
+    step: &dyn Fn(&str),
+) -> Result<Option<Contender>, Failure> {
     let mut tried: Vec<(Contender, Runs)> = Vec::new();
-    for contender in start.candidates(ranks)? {
+    for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
         let mut runs = Runs::default();
         // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.

@@ -18,8 +18,7 @@ pub struct ProgramOutcome<'a> {
     command: &'a [String],
     pairs: u64,
     ranks: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hosts: Option<u64>,
+    hosts: usize,
     ours: Runs,
     peers: BTreeMap<String, Peer>,
 }
@@ -55,8 +54,8 @@ impl<'a> ProgramOutcome<'a> {
             (contender.name, peer)
         };
         let peers = others.into_iter().map(peer).collect();
-        let (pairs, hosts) = (options.measure.pairs, options.measure.hosts);
-        Self { command: &options.command, pairs, ranks: ours.ranks, hosts, ours, peers }
+        let (ranks, hosts) = (ours.ranks, ours.hosts);
+        Self { command: &options.command, pairs: options.pairs, ranks, hosts, ours, peers }
     }
 
     /// Prints it, for programs or for people.

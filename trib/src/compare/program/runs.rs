@@ -1,6 +1,6 @@
 //! The costs of runs: the records of the ranks, and what the program says of its time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
 /// The record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
 struct Rank {
+    host: String,
     calls: BTreeMap<String, Function>,
     seconds: f64,
     cpu: f64,
@@ -53,6 +54,9 @@ pub struct Runs {
     /// Number of ranks.
     #[serde(skip)]
     pub ranks: usize,
+    /// Number of hosts that they ran on.
+    #[serde(skip)]
+    pub hosts: usize,
 }
 
 impl Runs {
@@ -92,6 +96,7 @@ impl Runs {
             all.seconds = all.seconds.max(function.seconds);
         }
         self.ranks = ranks.len();
+        self.hosts = ranks.iter().map(|rank| &rank.host).collect::<BTreeSet<_>>().len();
         Ok(())
     }
 }

@@ -12,10 +12,8 @@ use super::runs::{INSIDE, Runs};
 use super::{BEST, OURS};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
-use crate::compare::mpi::{self, Mpi};
 use crate::compare::variant::{self, INDEPENDENT};
-use crate::compare::{build, process, task};
-use crate::hosts::{self, RunPlace};
+use crate::compare::{build, process};
 use crate::launcher::command::Ready;
 use crate::launcher::library::library;
 use crate::launcher::{self, Family, Launcher};
@@ -32,9 +30,6 @@ pub struct Start<'a> {
     prepare: Option<&'a str>,
     timer: Option<&'a Regex>,
     launcher: Option<&'static Launcher>,
-    place: RunPlace,
-    /// Ranks of the command where that must be known: on hosts.
-    ranks: u64,
     /// Where each run has a folder.
     directory: PathBuf,
     /// Preloaded in every run, and ours.
@@ -45,37 +40,24 @@ pub struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// What the options ask for. Hosts are made.
+    /// What the options ask for.
     ///
     /// # Errors
-    /// There is no launcher, library, compiler or directory; hosts cannot be made, or do not fit; hints of the user's own where
-    /// the best are looked for.
+    /// There is no launcher, library, compiler or directory; hints of the user's own where the best are looked for.
     pub fn of(options: &'a CompareOptions) -> Result<Self, Failure> {
-        let (words, measure, program) = (&options.command, &options.measure, &options.program);
+        let (words, program) = (&options.command, &options.program);
         if let Some(name) = FOR_HINTS.iter().find(|name| program.best && std::env::var_os(name).is_some()) {
             return Err(Failure::new(format!("best: {name} is set; allowed: no hints in the environment")));
         }
-        let (launcher, ranks) = match measure.hosts {
-            None => (launcher::of(&words[0])?, 1),
-            Some(hosts) => (Some(mpi::check_launcher(&words[0])?), ranks_on(hosts, words)?),
-        };
-        let place = match measure.hosts.map(|_| RunPlace::of(measure)).transpose()? {
-            Some(place @ RunPlace::Emulated(_)) => place,
-            None => RunPlace::Here,
-            Some(_) => {
-                return Err(Failure::new(
-                    "hosts: a program of yours cannot have pretended ones; allowed: root, or no --hosts",
-                ));
-            }
-        };
-        let directory = task::directories(measure, &place)?.swap_remove(0);
+        let launcher = launcher::of(&words[0])?;
+        let directory = directory(options.directory.as_deref())?;
         let (timer, prepare) = (program.timer.as_ref(), program.prepare.as_deref());
-        let (inside, library) = (build::inside()?.display().to_string(), library(options.tools.library.as_deref())?);
+        let (inside, library) = (build::inside()?.display().to_string(), library(options.library.as_deref())?);
         let hints = tempfile::tempdir()?;
-        let start = Self { words, prepare, timer, launcher, place, ranks, directory, inside, library, hints };
+        let start = Self { words, prepare, timer, launcher, directory, inside, library, hints };
         // Said before anything runs.
         if program.best {
-            start.mpi()?;
+            start.known_family()?;
         }
         Ok(start)
     }
@@ -85,22 +67,21 @@ impl<'a> Start<'a> {
         self.launcher.and_then(|launcher| launcher.family)
     }
 
-    fn mpi(&self) -> Result<Mpi, Failure> {
-        let family = self.family().ok_or_else(|| {
+    fn known_family(&self) -> Result<Family, Failure> {
+        self.family().ok_or_else(|| {
             let name = &self.words[0];
             Failure::new(format!(
                 "best: {name} is a launcher of no known MPI library; allowed: those of MPICH, Open MPI"
             ))
-        })?;
-        Ok(Mpi { family, mpicc: String::new(), mpiexec: self.words[0].clone(), place: self.place.clone() })
+        })
     }
 
-    /// The hints to try, on so many ranks.
+    /// The hints to try, on so many ranks of so many hosts.
     ///
     /// # Errors
     /// The MPI library is not known; files of hints cannot be written.
-    pub fn candidates(&self, ranks: u64) -> Result<Vec<Contender>, Failure> {
-        let all = variant::candidates(&self.mpi()?, ranks).into_iter().enumerate();
+    pub fn candidates(&self, ranks: u64, hosts: u64) -> Result<Vec<Contender>, Failure> {
+        let all = variant::candidates(self.known_family()?, &self.words[0], ranks, hosts).into_iter().enumerate();
         all.map(|(number, variant)| Contender::of(BEST, &variant, number, self.hints.path())).collect()
     }
 
@@ -149,23 +130,21 @@ impl<'a> Start<'a> {
         let own = own.map(|(name, value)| (name.to_string(), value));
         let variables: Vec<_> = own.into_iter().chain(contender.variables.iter().cloned()).collect();
         let ready = Ready::new(self.launcher, words, &variables, |name| std::env::var(name).ok())?;
-        let mut command = match self.place.emulated() {
-            Some(hosts) => hosts.command(&words[0], self.ranks / hosts.count())?,
-            None => Command::new(&words[0]),
-        };
+        let mut command = Command::new(&words[0]);
         command.envs(ready.environment).args(&ready.words[1..]);
         Ok(command)
     }
 }
 
-/// The ranks of a command, which hosts must divide.
-fn ranks_on(hosts: u64, words: &[String]) -> Result<u64, Failure> {
-    hosts::ranks_of(words).filter(|ranks| ranks.is_multiple_of(hosts)).ok_or_else(|| {
-        let what = words.join(" ");
-        Failure::new(format!(
-            "hosts: {hosts} with {what}; allowed: a command with -n, and hosts that divide its number"
-        ))
-    })
+/// Where each run has a folder: in memory, unless another directory is given.
+fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let memory = Path::new("/dev/shm");
+    let default = || if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
+    let directory = given.map_or_else(default, Path::to_path_buf);
+    tempfile::tempfile_in(&directory).map_err(|cause| {
+        Failure::new(format!("directory: {}: {cause}; allowed: one that can be written", directory.display()))
+    })?;
+    Ok(directory)
 }
 
 /// The seconds that a program prints: the first group of each match, added up.

@@ -1,0 +1,26 @@
+//! The order of the laboratory's crates and modules, from the bottom up: each depends only on those before it.
+
+use std::path::Path;
+
+use tributary_testing::layers::{Folder, hold_crates, hold_modules};
+
+const FOLDERS: &[Folder] = &[
+    ("src", "crate::", "sim machines collectives hsumma timing tune forecast papers advice", &[]),
+    (
+        "trib-lab/src",
+        "crate::",
+        "generated cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms \
+            figures guidelines sim kernels reproduce main",
+        &[],
+    ),
+];
+
+#[test]
+fn crates_know_those_below_them_only() {
+    hold_crates(Path::new(env!("CARGO_MANIFEST_DIR")), "tributary-lab trib-lab", &[]);
+}
+
+#[test]
+fn modules_know_those_below_them_only() {
+    hold_modules(Path::new(env!("CARGO_MANIFEST_DIR")), FOLDERS);
+}

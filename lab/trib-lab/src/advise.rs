@@ -1,0 +1,432 @@
+//! `trib-lab advise`: which hints the write of a capture would gain by on a machine.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use tributary::engine::{Foreseen, Path};
+use tributary::hints::{DriverName, Switch};
+use tributary::{Hints, Topology};
+use tributary_benchmarks::Pattern;
+use tributary_lab::advice::candidates::with;
+use tributary_lab::advice::search::WORTH;
+use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
+use tributary_lab::forecast::{
+    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, Parts, SharedFile, Written,
+};
+use tributary_lab::machines::MACHINES;
+use tributary_lab::sim::storage::Storage;
+use tributary_lab::sim::{self, Machine};
+
+use crate::cli::advise::AdviseOptions;
+use crate::machines::{check_memory, machine};
+use trib::capture::scaled::ScaledWrite;
+use trib::listing::table;
+use trib::numbers::{counted, grouped};
+use trib::{Failure, progress, say};
+
+/// Ways to divide the file that are counted in one pass over the extents; more take more memory.
+const AT_ONCE: usize = 6;
+
+/// Everything that is known before anything long runs.
+struct Prepared {
+    machine: Machine,
+    topology: Topology,
+    driver: DriverName,
+    hints: Hints,
+    write: ScaledWrite,
+    sample: usize,
+}
+
+/// Simulates the candidates and prints the advice.
+pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
+    let prepared = prepare(options)?;
+    let Prepared { machine, topology, driver, hints, .. } = &prepared;
+    if let Some(why) = prepared.not_exchanged()? {
+        return nothing(&prepared, &why, options);
+    }
+    let mut counts = Counts::default();
+    let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
+    // The defaults are the first.
+    let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
+    let seconds = |candidates: &[Hints]| {
+        counts.count(&prepared, candidates)?;
+        counts.all_seconds(&prepared, candidates, || bar.inc(1))
+    };
+    let advice = advise(machine, hints, (*driver, topology.nodes()), seconds, |_| {})?;
+    bar.finish_and_clear();
+    let file_hints = dialects::ours(&advice.setting);
+    if let Some(path) = &options.output {
+        let about = format!("# {}\n", headline(&prepared, &advice));
+        std::fs::write(path, about + &file_hints)
+            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    if let Some(path) = &options.advice {
+        append(path, &prepared, &advice).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    match options.json {
+        true => say(serde_json::to_string_pretty(&as_json(&prepared, &advice)?)?),
+        false => say(as_text(&prepared, &advice, options)?),
+    }
+}
+
+/// Finds what is wrong with the command line.
+fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
+    let mut machine = machine(&options.machine)?;
+    if let Some(other) = &options.storage {
+        machine.storage = Some(file_servers(other)?);
+    }
+    let write = ScaledWrite::open(&options.capture, options.ranks, options.call)?;
+    let ranks = write.pattern.ranks();
+    let topology = Topology::blocks(ranks, options.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
+    let driver = machine.storage.map_or(DriverName::Lustre, |storage| storage.driver);
+    let mut hints = Hints { driver, ..Hints::default() };
+    options.hints.iter().try_for_each(|hint| hints.apply(hint))?;
+    hints.check(ranks)?;
+    let driver = hints.driver;
+    Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
+}
+
+/// The file servers of another machine.
+fn file_servers(name: &str) -> Result<Storage, Failure> {
+    let known = || {
+        let with_servers =
+            MACHINES.iter().filter(|(name, _)| machine(name).is_ok_and(|machine| machine.storage.is_some()));
+        with_servers.map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+    };
+    machine(name)?.storage.ok_or_else(|| {
+        Failure::new(format!(
+            "--storage: {name} has no file system; allowed: {}, or a machine file with [storage]",
+            known()
+        ))
+    })
+}
+
+impl Prepared {
+    /// Why the library would send nothing of the write between ranks: then there is nothing to simulate, and hints of exchanges
+    /// would be listed as not used.
+    fn not_exchanged(&self) -> Result<Option<String>, Failure> {
+        let Self { machine, topology, hints, write, .. } = self;
+        let (layout, driver) = SharedFile::placed(hints)?;
+        let mut write_to_come = Foreseen::new(topology.clone(), layout, driver, hints.clone())?;
+        let ranks = topology.ranks();
+        if write_to_come.shares_memory() {
+            let all = counted(ranks as u64, "rank");
+            return Ok(Some(format!("{all} on one node of {}, where they share memory", machine.name)));
+        }
+        let bar = progress(ranks as u64, "paths");
+        for rank in 0..ranks {
+            write_to_come.add(rank, &write.extents(rank)?);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let (path, reason) = write_to_come.path();
+        Ok((path != Path::Exchange).then(|| format!("path {path}: {reason}")))
+    }
+}
+
+/// Says that there is nothing to advise, and why.
+fn nothing(prepared: &Prepared, why: &str, options: &AdviseOptions) -> Result<(), Failure> {
+    let ScaledWrite { pattern, call, .. } = &prepared.write;
+    let header = pattern.pattern().header();
+    let text = format!("{} of {}, call {call}: {}", header.file, header.program, without_messages(why));
+    if let Some(path) = &options.output {
+        let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
+        std::fs::write(path, format!("# {text}\n")).map_err(fail)?;
+    }
+    if !options.json {
+        return say(text);
+    }
+    let Prepared { machine, topology, .. } = prepared;
+    say(serde_json::to_string_pretty(&json!({
+        "file": header.file, "program": header.program, "call": call, "machine": machine.name,
+        "ranks": topology.ranks(), "nodes": topology.nodes(), "hints": {}, "not_exchanged": why,
+    }))?)
+}
+
+/// What a user is told of a write of which nothing is sent.
+fn without_messages(why: &str) -> String {
+    format!(
+        "nothing would be sent between ranks ({why}). So kernels, throttles and aggregators have no effect, nothing was \
+         simulated, and no hint is advised. What can matter there is in docs/tuning.md, \"On one host\"; --ranks-per-node asks \
+         for ranks on several nodes."
+    )
+}
+
+/// What decides how a file is divided.
+type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>, Switch);
+
+fn key(hints: &Hints) -> Key {
+    (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size, hints.direct_write)
+}
+
+/// What all ranks have for all aggregators, by how the file is divided.
+#[derive(Default)]
+struct Counts(HashMap<Key, Option<(SharedFile, Arc<MessageCounts>)>>);
+
+impl Counts {
+    /// Counts for candidates; forgets what none of them needs.
+    fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
+        let Prepared { topology, write, sample, .. } = prepared;
+        let ScaledWrite { pattern, range, .. } = write;
+        self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
+        let mut missing: Vec<(Key, SharedFile)> = Vec::new();
+        for hints in candidates {
+            let key = key(hints);
+            if self.0.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
+                continue;
+            }
+            match SharedFile::of(topology, hints, *range) {
+                Ok(file) => missing.push((key, file)),
+                Err(_) => drop(self.0.insert(key, None)),
+            }
+        }
+        for some in missing.chunks(AT_ONCE) {
+            let division = |(_, file): &(Key, SharedFile)| Division {
+                domains: file.domains.clone(),
+                range: *range,
+                sample: *sample,
+                lists: MetadataForm::Packed,
+            };
+            let bar = progress(pattern.ranks() as u64, "counting");
+            let divisions = some.iter().map(division).collect();
+            let (stand_in, extents) = (|rank| write.stand_in(rank), |rank| write.extents(rank));
+            let counted = MessageCounts::gather_all(pattern.ranks(), divisions, stand_in, extents, || bar.inc(1))?;
+            bar.finish_and_clear();
+            for ((key, file), counts) in some.iter().zip(counted) {
+                self.0.insert(*key, Some((file.clone(), Arc::new(counts))));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each candidate takes, several at a time where there is memory for it. Calls `tried` after each.
+    fn all_seconds(
+        &self,
+        prepared: &Prepared,
+        candidates: &[Hints],
+        tried: impl Fn() + Sync,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        let (next, workers) = (AtomicUsize::new(0), self.at_a_time(prepared, candidates));
+        let work = || {
+            let mut took = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(hints) = candidates.get(number) else { return Ok::<_, Failure>(took) };
+                took.push((number, self.seconds(prepared, hints)?));
+                tried();
+            }
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let mut all = vec![None; candidates.len()];
+        for part in parts {
+            let part = part.map_err(|_| Failure::new("simulation: a thread panicked; allowed: no panic"))??;
+            part.into_iter().for_each(|(number, took)| all[number] = took);
+        }
+        Ok(all)
+    }
+
+    /// How many candidates are simulated at a time: one a core, if they fit in memory together.
+    fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+        let files = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
+        let aggregators = files.map(|(file, _)| file.aggregators.len()).max().unwrap_or(0) as u64;
+        let ranks = prepared.topology.ranks() as u64;
+        let fit = |count: &u64| check_memory(ranks * count, ranks * (aggregators + 1) * count).is_ok();
+        (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
+    }
+
+    /// What a candidate takes; none where its hints do not fit.
+    fn seconds(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<f64>, Failure> {
+        Ok(self.written(prepared, hints)?.map(|written| written.last.total))
+    }
+
+    /// The times of a candidate by parts; none where its hints do not fit.
+    fn written(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Written>, Failure> {
+        let Prepared { machine, topology, .. } = prepared;
+        let Some((file, counts)) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
+        let write = CollectiveWriteOptions {
+            topology: topology.clone(),
+            aggregators: file.aggregators.clone(),
+            hints: hints.clone(),
+            striping: machine.storage.map(|_| file.striping),
+            write_behind: true,
+            blocks: false,
+            empty_steps: false,
+        };
+        let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
+        check_memory(topology.ranks() as u64, workload.under_way())?;
+        let outcome = sim::run(machine, topology, &workload, 0, |_| {})?;
+        Ok(Some(workload.outcome(&outcome.phases)))
+    }
+}
+
+/// Adds a line for files of the captured one's name to a table of advice.
+fn append(path: &std::path::Path, prepared: &Prepared, advice: &Advice) -> std::io::Result<()> {
+    if advice.setting.is_empty() {
+        return Ok(());
+    }
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    let hints: String = advice.setting.iter().map(|(key, value)| format!(":{key}={value}")).collect();
+    writeln!(file, "# {}\n*{}{hints}", headline(prepared, advice), name(prepared))
+}
+
+/// The name of the captured file, without its directory.
+fn name(prepared: &Prepared) -> String {
+    let path = std::path::Path::new(&prepared.write.pattern.pattern().header().file);
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn headline(prepared: &Prepared, advice: &Advice) -> String {
+    let Prepared { machine, topology, write: ScaledWrite { pattern, .. }, .. } = prepared;
+    let gain = advice.before / advice.after;
+    let left_out =
+        if machine.storage.is_none() { ", without file I/O: --storage MACHINE adds a file system" } else { "" };
+    format!(
+        "{} of {} on {}, {} on {}: {:.4} s with the defaults, {:.4} s with this, {gain:.2} times as fast (simulated{left_out})",
+        pattern.pattern().header().file,
+        pattern.pattern().header().program,
+        machine.name,
+        counted(topology.ranks() as u64, "rank"),
+        counted(topology.nodes() as u64, "node"),
+        advice.before,
+        advice.after,
+    )
+}
+
+fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Result<String, Failure> {
+    let ScaledWrite { pattern, call, .. } = &prepared.write;
+    let mut rows = table(["stage", "tried", "best", "seconds", "of the defaults"]);
+    for trials in advice.trials.chunk_by(|one, other| one.stage == other.stage) {
+        let fits = trials.iter().filter_map(|trial| Some((trial, trial.seconds?)));
+        let Some((best, seconds)) = fits.min_by(|one, other| one.1.total_cmp(&other.1)) else { continue };
+        rows.add_row([
+            best.stage.map_or("defaults", |stage| stage.about()).to_string(),
+            grouped(trials.len() as u64),
+            shown(&best.setting, "; "),
+            format!("{seconds:.4}"),
+            format!("{:.2}", seconds / advice.before),
+        ]);
+    }
+    let totals = pattern.totals();
+    let head = format!(
+        "{}\n{}\ncall {call} of {}, {} requests in all calls\n{rows}",
+        headline(prepared, advice),
+        pattern.describe(),
+        pattern.steps(),
+        grouped(totals.requests),
+    );
+    if advice.setting.is_empty() {
+        return Ok(format!("{head}\nThe defaults are as good as any candidate: set no hints."));
+    }
+    let cray = dialects::cray(&advice.setting, &format!("*{}", name(prepared)));
+    let romio = dialects::romio(&advice.setting);
+    let mut text = format!("{head}\n\nTRIB_HINTS=\"{}\"\n", shown(&advice.setting, "; "));
+    if let Some(path) = &options.output {
+        text += &format!("TRIB_HINTS_FILE={}\n", path.display());
+    }
+    if let Some(path) = &options.advice {
+        text += &format!("TRIB_ADVICE={}\n", path.display());
+    }
+    let lfs = dialects::lfs(&advice.setting);
+    if !lfs.is_empty() {
+        text += &format!("\nFor a directory of new files on Lustre, whose stripes they get without any hint:\n{lfs}\n");
+    }
+    if !romio.is_empty() {
+        text += &format!("\nWithout Tributary, as far as ROMIO has them (a file for ROMIO_HINTS):\n{romio}");
+        text += &format!("\nand Cray's library:\nMPICH_MPIIO_HINTS=\"{cray}\"\n");
+    }
+    Ok(text.trim_end().to_string())
+}
+
+fn shown(setting: &Setting, between: &str) -> String {
+    setting.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(between)
+}
+
+fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Failure> {
+    let Prepared { machine, topology, write: ScaledWrite { pattern, call, .. }, hints, .. } = prepared;
+    let map = |setting: &Setting| setting.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
+    let trial = |trial: &Trial| {
+        json!({
+            "stage": trial.stage.map(|stage| stage.about()), "hints": map(&trial.setting), "seconds": trial.seconds,
+        })
+    };
+    let header = pattern.pattern().header();
+    let advised = with(hints, &advice.setting)?;
+    Ok(json!({
+        "file": header.file, "program": header.program, "call": call, "machine": machine.name,
+        "ranks": topology.ranks(), "nodes": topology.nodes(),
+        "hints": map(&advice.setting), "before_seconds": advice.before, "after_seconds": advice.after,
+        "gain": advice.before / advice.after, "not_exchanged": null, "driver": advised.driver.to_string(),
+        "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
+        "lfs": dialects::lfs(&advice.setting), "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
+    }))
+}
+
+/// What the simulator expects of a write with the hints that it has.
+pub struct Expected {
+    /// The machine.
+    pub machine: String,
+    /// The write.
+    pub call: usize,
+    /// Seconds by part.
+    pub parts: Parts,
+    /// Candidates that were simulated, each by itself on top of the hints.
+    pub tried: usize,
+    /// The best of them, and its seconds; none where none is faster.
+    pub best: Option<(Setting, f64)>,
+}
+
+/// What is known of a write to come.
+pub enum Prospect {
+    /// Bytes travel between ranks.
+    Exchanged(Expected),
+    /// They do not.
+    NotExchanged {
+        /// The machine.
+        machine: String,
+        /// The write.
+        call: usize,
+        /// For the user.
+        says: String,
+    },
+}
+
+/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time; unless nothing of it
+/// would be sent.
+///
+/// # Errors
+/// As [`run`].
+pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
+    let prepared = prepare(options)?;
+    if let Some(why) = prepared.not_exchanged()? {
+        let says = without_messages(&why);
+        return Ok(Prospect::NotExchanged { machine: prepared.machine.name, call: prepared.write.call, says });
+    }
+    let Prepared { machine, topology, driver, hints, .. } = &prepared;
+    let mut counts = Counts::default();
+    counts.count(&prepared, std::slice::from_ref(hints))?;
+    let written = counts.written(&prepared, hints)?;
+    let parts = written.ok_or_else(|| Failure::new("hints of the capture: they do not fit the machine"))?.last;
+    let (mut tried, mut best) = (0, None::<(Setting, f64)>);
+    for stage in Stage::ALL {
+        let settings = stage.candidates(machine, *driver, topology.nodes());
+        let candidates = settings.iter().map(|setting| with(hints, setting)).collect::<tributary::Result<Vec<_>>>()?;
+        counts.count(&prepared, &candidates)?;
+        for (setting, candidate) in settings.into_iter().zip(&candidates) {
+            let Some(seconds) = counts.seconds(&prepared, candidate)? else { continue };
+            tried += 1;
+            let least = best.as_ref().map_or(parts.total * (1.0 - WORTH), |(_, least)| *least);
+            if seconds < least {
+                best = Some((setting, seconds));
+            }
+        }
+    }
+    let (machine, call) = (machine.name.clone(), prepared.write.call);
+    Ok(Prospect::Exchanged(Expected { machine, call, parts, tried, best }))
+}

@@ -1,0 +1,141 @@
+//! The options of `trib-lab compare`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use trib::cli::values::{amount, threads, times};
+
+/// Options of `trib-lab compare`.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct CompareOptions {
+    /// A pattern to run; may be repeated. `--list` shows them all.
+    #[arg(long = "pattern", value_name = "NAME", conflicts_with = "all")]
+    pub patterns: Vec<String>,
+    /// All patterns.
+    #[arg(long)]
+    pub all: bool,
+    /// List the patterns and measure nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// The MPI and the libraries.
+    #[command(flatten)]
+    pub tools: Tools,
+    /// What is measured.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+    /// Skip measurements that this file of JSON lines has already, and append the new ones.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Replace the tables between their two marker comments in this file; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Vec<PathBuf>,
+    /// Print JSON: one object per line, for each pattern, number of ranks and directory.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The MPI library and ours.
+#[derive(Args)]
+pub struct Tools {
+    /// The MPI library: its tools have the names that Debian gives them, such as mpicc.mpich.
+    #[arg(long, value_enum, value_name = "MPI", conflicts_with_all = ["mpicc", "mpiexec"])]
+    pub mpi: Option<MpiName>,
+    /// The MPI library's C compiler wrapper; by default $MPICC or mpicc.
+    #[arg(long, value_name = "PROGRAM")]
+    pub mpicc: Option<String>,
+    /// The MPI library's launcher; by default $MPIEXEC or mpiexec.
+    #[arg(long, value_name = "PROGRAM")]
+    pub mpiexec: Option<String>,
+    /// The library to preload; by default the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+    /// Another library to compare with: a shell command in which {ranks}, {lists}, {file}, {parts}, {repeats} and {budget}
+    /// are filled in. May be repeated.
+    #[arg(long = "peer", value_name = "NAME=COMMAND")]
+    pub peers: Vec<String>,
+}
+
+/// What is measured, and how often.
+#[derive(Args)]
+pub struct MeasureOptions {
+    /// Numbers of ranks.
+    #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = threads)]
+    pub ranks: Vec<u64>,
+    /// Pretend that every N consecutive ranks are on a host of their own, by giving them a host name. Linux only, for users
+    /// who may create a UTS namespace (root).
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub ranks_per_host: Option<u64>,
+    /// Run everything on N emulated hosts: namespaces of this machine with a network, a host name and a /dev/shm of their own, which
+    /// exist as long as the command runs. Linux only. Only root can make them; for others host names are pretended.
+    #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "ranks_per_host")]
+    pub hosts: Option<u64>,
+    /// Limit every host's link to this rate in both directions, as tc writes it: 1gbit.
+    #[arg(long, value_name = "RATE", requires = "hosts")]
+    pub shape: Option<String>,
+    /// Directory for the files; may be repeated. With --hosts by default a tmpfs that the hosts share, otherwise /dev/shm (memory), or else $TMPDIR.
+    #[arg(long = "directory", value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Number of measurements of each, in alternation.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = times)]
+    pub pairs: u64,
+    /// Repetitions inside a run at most; their median is taken.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = times)]
+    pub repeats: u64,
+    /// Seconds after which a run does not repeat any more.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.4, value_parser = amount)]
+    pub budget: f64,
+    /// Factor on the sizes of the patterns (except the E3SM cases).
+    #[arg(long, value_name = "0..1", default_value_t = 1.0, value_parser = amount)]
+    pub scale: f64,
+    /// Decomposition map of E3SM's F case; by default the small one that is built in.
+    #[arg(long, value_name = "FILE")]
+    pub map_f: Option<PathBuf>,
+    /// Decomposition map of E3SM's G case; by default a generated one.
+    #[arg(long, value_name = "FILE")]
+    pub map_g: Option<PathBuf>,
+    /// Decomposition map of E3SM's I case; by default a generated one.
+    #[arg(long, value_name = "FILE")]
+    pub map_i: Option<PathBuf>,
+    /// Minutes after which nothing more is begun; `--resume` goes on.
+    #[arg(long, value_name = "MINUTES", default_value_t = 25.0, value_parser = amount)]
+    pub minutes: f64,
+    /// Do not count system calls, which takes additional runs.
+    #[arg(long)]
+    pub no_system_calls: bool,
+}
+
+impl MeasureOptions {
+    /// The map that was given for a pattern.
+    pub fn map_of(&self, pattern: &str) -> Option<&Path> {
+        match pattern {
+            "e3sm-f" | "e3sm-f-over" => self.map_f.as_deref(),
+            "e3sm-g" => self.map_g.as_deref(),
+            "e3sm-i" => self.map_i.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// An MPI library whose tools have known names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MpiName {
+    /// mpicc.mpich and mpiexec.mpich.
+    Mpich,
+    /// mpicc.openmpi and mpiexec.openmpi.
+    #[value(name = "openmpi")]
+    OpenMpi,
+}
+
+const EXAMPLES: &str = "\
+Every pattern is run in alternation by the MPI library alone, by the MPI library with its best hints, and with
+the preload library. A ratio is another library's time divided by ours, pair by pair: above 1 ours is faster.
+
+Examples:
+  trib-lab compare --mpi mpich --pattern btio --ranks 4
+      measures one pattern
+  trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown docs/performance.md
+      measures all patterns and writes the table; the same command continues after an interruption
+  trib-lab compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
+      measures all patterns on four emulated hosts with links of 1 Gbit/s";

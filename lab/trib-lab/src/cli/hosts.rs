@@ -1,0 +1,41 @@
+//! The options of `trib-lab hosts`.
+
+use clap::Args;
+
+use trib::cli::values::threads;
+
+/// Options of `trib-lab hosts`.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = NOTES)]
+pub struct HostsOptions {
+    /// Number of hosts.
+    #[arg(value_name = "HOSTS", value_parser = threads)]
+    pub hosts: u64,
+    /// Ranks that a launcher puts on a host before it goes on to the next; from the last it goes on to the first. By default what
+    /// the command's own -n needs, or 1.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub ranks_per_host: Option<u64>,
+    /// Limit every host's link to this rate in both directions, as tc writes it: 1gbit.
+    #[arg(long, value_name = "RATE")]
+    pub shape: Option<String>,
+    /// The command.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+const NOTES: &str = "\
+A host is a network, a host name and a /dev/shm of its own: namespaces of this machine, which exist as long as the command
+runs. All other directories are the machine's, so the hosts share them. Linux only; only root can make hosts. The command
+runs on the first host; launchers of MPICH (hydra) and Open MPI find the others. MPICH must be one that talks over TCP:
+ch3:sock, or ch4:ofi (the one in Debian, ch4:ucx, takes all hosts for one).
+
+The command finds in its environment:
+  TRIB_HOSTS            their number; they are trib-host0, trib-host1, ...
+  TRIB_HOSTS_AGENT      a program that runs a line on a host: $TRIB_HOSTS_AGENT trib-host1 'ip link set eth0 down'
+  TRIB_HOSTS_DIRECTORY  a directory in memory that all hosts share
+
+Examples:
+  trib-lab hosts 4 -- mpiexec -n 16 ./program
+      runs a program on four hosts of four ranks
+  trib-lab hosts 4 --shape 1gbit -- trib replay e3sm-f
+      has links of 1 Gbit/s";

@@ -1,0 +1,139 @@
+//! One run of a pattern by a variant.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::mpi::Mpi;
+use super::part::MeasuredPart;
+use trib::Failure;
+use trib::compare::process::{self, Output};
+use trib::compare::variant::{Runner, Variant};
+
+/// A run that takes longer is assumed to hang.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// A pattern on a number of ranks, its file and its lists.
+pub struct Job<'a> {
+    /// The MPI.
+    pub mpi: &'a Mpi,
+    /// The program in C.
+    pub program: &'a Path,
+    /// Our library.
+    pub library: &'a Path,
+    /// The C program's name of the pattern.
+    pub pattern: &'a str,
+    /// The pattern's sizes.
+    pub sizes: Vec<u64>,
+    /// Hints that the pattern's program gives; those of a variant come behind them.
+    pub hints: &'static [&'static str],
+    /// Number of ranks.
+    pub ranks: u64,
+    /// The file.
+    pub file: PathBuf,
+    /// The path prefix of the lists.
+    pub lists: Option<PathBuf>,
+    /// Repetitions at most.
+    pub repeats: u64,
+    /// Seconds after which a run does not repeat any more.
+    pub budget: f64,
+    /// How long a run may take.
+    pub limit: Duration,
+}
+
+/// Additional purposes of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extra<'a> {
+    /// Our library prints its report.
+    pub report: bool,
+    /// Ranks run under strace, which writes their system calls to files with this path prefix.
+    pub strace: Option<&'a Path>,
+}
+
+impl Job<'_> {
+    /// Runs `parts` (`write,read,...`).
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
+        let mut command = match &variant.runner {
+            Runner::Peer(template) => self.shell(template, parts)?,
+            runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
+        };
+        process::run(&mut command, self.limit)
+    }
+
+    /// The same, with the output parsed.
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn parts(&self, variant: &Variant, parts: &str) -> Result<Vec<MeasuredPart>, Failure> {
+        Ok(MeasuredPart::all(&self.run(variant, parts, Extra::default())?.stdout))
+    }
+
+    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Result<Command, Failure> {
+        let mut own = variant.launcher.clone();
+        let library = self.library.display().to_string();
+        // The library must not be preloaded into strace, which sets the variable for the program that it runs.
+        if preload && extra.strace.is_none() {
+            own.extend(self.mpi.family.for_ranks("LD_PRELOAD", &library));
+        }
+        if extra.report {
+            own.extend(self.mpi.family.for_ranks("TRIB_REPORT", "json"));
+        }
+        let mut command = self.mpi.launch(self.ranks, &own)?;
+        if let Some(prefix) = extra.strace {
+            let preload = if preload { format!("-E LD_PRELOAD={library} ") } else { String::new() };
+            let script = format!("exec strace -f -qq -s 40 -e signal=none -o \"$0.$$\" {preload}\"$@\"");
+            command.args(["sh", "-c", &script]).arg(prefix);
+        }
+        command.arg(self.program).args(["--pattern", self.pattern, "--parts", parts]);
+        command.arg("--file").arg(&self.file);
+        command.args(["--repeats", &self.repeats.to_string(), "--budget", &self.budget.to_string()]);
+        if let Some(lists) = &self.lists {
+            command.arg("--lists").arg(lists);
+        }
+        command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
+        command.args(self.hints(variant));
+        Ok(command)
+    }
+
+    /// Measures the write, and the read if there is one, with the hints of all variants in alternation, in one run. The
+    /// variants differ only in their hints.
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<MeasuredPart>, Failure> {
+        let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
+        let mut command = self.launch(first, false, parts, Extra::default())?;
+        for other in others {
+            command.args(["--set", &other.setting]).args(self.hints(other));
+        }
+        Ok(MeasuredPart::all(&process::run(&mut command, self.limit)?.stdout))
+    }
+
+    /// Options of the program.
+    fn hints<'b>(&self, variant: &'b Variant) -> Vec<&'b str> {
+        let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
+        let of = |(name, own): (&'static str, &'b Vec<String>)| {
+            let all = self.hints.iter().copied().chain(own.iter().map(String::as_str));
+            all.flat_map(move |hint| [name, hint])
+        };
+        named.into_iter().flat_map(of).collect()
+    }
+
+    /// The command of another library, with its placeholders filled in.
+    fn shell(&self, template: &str, parts: &str) -> Result<Command, Failure> {
+        let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
+        let text = template
+            .replace("{ranks}", &self.ranks.to_string())
+            .replace("{lists}", &lists)
+            .replace("{file}", &self.file.display().to_string())
+            .replace("{parts}", parts)
+            .replace("{repeats}", &self.repeats.to_string())
+            .replace("{budget}", &self.budget.to_string());
+        let mut command = self.mpi.command("sh", self.ranks)?;
+        command.args(["-c", &text]);
+        Ok(command)
+    }
+}

@@ -1,0 +1,24 @@
+//! The sources of the C program that `trib-lab compare` builds with an MPI library's compiler wrapper (`programs/`).
+
+use trib::compare::build::Source;
+
+macro_rules! sources {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../programs/", $name)))),*] };
+}
+
+/// The access patterns through MPI-IO: headers and sources of one program.
+pub const PROGRAM: &[Source] = sources![
+    "compare.h",
+    "program.c",
+    "steps.c",
+    "options.c",
+    "plan.c",
+    "patterns.c",
+    "blocks.c",
+    "lists.c",
+    "netcdf.c",
+    "payload.c",
+    "usage.c",
+    "record.c",
+    "floor.c",
+];

@@ -1,0 +1,33 @@
+//! `trib-lab hosts`: any command on emulated hosts.
+
+use super::{Hosts, Plan};
+use crate::cli::hosts::HostsOptions;
+use trib::Failure;
+use trib::launcher::child;
+
+/// Runs the command, and ends this program as the command ended.
+///
+/// # Errors
+/// Hosts cannot be made here; the command cannot be started.
+pub fn run(options: &HostsOptions) -> Result<(), Failure> {
+    super::plan::check_rate(options.shape.as_deref())?;
+    let plan = Plan { hosts: options.hosts, shape: options.shape.clone() };
+    if let Some(why) = plan.obstacle() {
+        return Err(Failure::new(format!("hosts: {why}")));
+    }
+    let slots = options.ranks_per_host.or_else(|| Some(ranks_of(&options.command)?.div_ceil(options.hosts)));
+    let hosts = Hosts::up(plan)?;
+    let mut command = hosts.command(&options.command[0], slots.unwrap_or(1))?;
+    command.args(&options.command[1..]);
+    command.env("TRIB_HOSTS", options.hosts.to_string());
+    command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
+    let status = child::run(&mut command)?;
+    drop(hosts);
+    child::end_as(status)
+}
+
+/// Number of ranks that the command line of a launcher asks for.
+fn ranks_of(words: &[String]) -> Option<u64> {
+    let number = words.iter().position(|word| ["-n", "-np", "--np"].contains(&word.as_str()))?;
+    words.get(number + 1)?.parse().ok()
+}

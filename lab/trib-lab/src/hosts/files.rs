@@ -1,0 +1,65 @@
+//! The file system that all hosts share: a tmpfs in a namespace of mounts of this program's own, which its hosts inherit.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount, umount};
+use nix::sched::{CloneFlags, unshare};
+
+use trib::Failure;
+
+/// Where it is mounted. Only this program and the hosts see it there, so that other programs can have theirs.
+const MOUNTED_AT: &str = "/run/trib-hosts";
+
+/// The mounted file system, until it is dropped.
+#[derive(Debug)]
+pub struct Files(PathBuf);
+
+impl Files {
+    /// Mounts it.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn mount() -> Result<Self, Failure> {
+        let at = PathBuf::from(MOUNTED_AT);
+        let fail = |what: &str, cause: &dyn std::fmt::Display| Failure::new(format!("hosts: {what}: {cause}"));
+        DirBuilder::new().recursive(true).mode(0o700).create(&at).map_err(|cause| fail(MOUNTED_AT, &cause))?;
+        unshare(CloneFlags::CLONE_NEWNS).map_err(|cause| fail("a namespace of mounts", &cause))?;
+        let none = None::<&Path>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(|cause| fail("mounts", &cause))?;
+        mount(Some("tmpfs"), &at, Some("tmpfs"), MsFlags::empty(), none).map_err(|cause| fail(MOUNTED_AT, &cause))?;
+        let files = Self(at);
+        std::fs::create_dir(files.own(""))?;
+        std::fs::create_dir(files.directory())?;
+        Ok(files)
+    }
+
+    /// The directory for what is measured.
+    pub fn directory(&self) -> PathBuf {
+        self.0.join("files")
+    }
+
+    /// A file of the hosts themselves.
+    pub fn own(&self, name: &str) -> PathBuf {
+        self.0.join("own").join(name)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // Whoever still uses it keeps it; the namespace ends with this program in any case. The empty directory stays: to remove it
+        // would take the file system away from any other program that has its own mounted there.
+        let _ = umount(&self.0);
+    }
+}
+
+/// Writes a program that can be started.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn write_program(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(path)?;
+    Ok(file.write_all(text.as_bytes())?)
+}

@@ -1,0 +1,192 @@
+//! Emulated hosts: a network, a host name, shared memory and a /dev/shm of their own for every N ranks, on one machine.
+//!
+//! A host is a process that holds namespaces (`holder`). A bridge in a namespace of its own joins the hosts (`network`), so that
+//! nothing appears in the machine's own network, no name can be taken already, and any subnet is free. Files are on a tmpfs that
+//! is mounted before the hosts are made (`files`), in a mount namespace of this program's own. What holds all of it are
+//! processes that end when this program does, however it ends: the kernel takes it down.
+//!
+//! `trib-lab compare --hosts` measures on them, `trib-lab hosts` runs any command there (`command`).
+
+mod command;
+mod files;
+mod holder;
+mod network;
+mod plan;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::cli::compare::MeasureOptions;
+use files::Files;
+use holder::Holder;
+use plan::Plan;
+use trib::Failure;
+use trib::launcher::Family;
+
+pub use command::run;
+pub use plan::{check, check_shape};
+
+/// What the ranks' own software needs to know on emulated hosts: that libfabric is to use their network; Open MPI, that root may
+/// start programs there, and more ranks than the machine has cores.
+const VARIABLES: [(&str, &str); 6] = [
+    ("FI_PROVIDER", "tcp"),
+    ("FI_TCP_IFACE", "eth0"),
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+];
+
+/// Where the ranks of a run are.
+#[derive(Debug, Clone, Default)]
+pub enum RunPlace {
+    /// On this machine, as the launcher does it.
+    #[default]
+    Here,
+    /// The same, with so many consecutive ranks under a host name of their own.
+    Pretended(u64),
+    /// The same, with ranks divided among so many host names.
+    PretendedHosts(u64),
+    /// On emulated hosts.
+    Emulated(Arc<Hosts>),
+}
+
+impl RunPlace {
+    /// The place that the options ask for. Hosts are made. Where that is not possible, it is said and host names are pretended.
+    ///
+    /// # Errors
+    /// A rate that is refused, or what should work for this user does not.
+    pub fn of(measure: &MeasureOptions) -> Result<Self, Failure> {
+        let Some(plan) = Plan::of(measure) else {
+            return Ok(measure.ranks_per_host.map_or(Self::Here, Self::Pretended));
+        };
+        match plan.obstacle() {
+            None => Ok(Self::Emulated(Arc::new(Hosts::up(plan)?))),
+            Some(why) if plan.shape.is_some() => {
+                Err(Failure::new(format!("shape: {why}; allowed: what makes hosts, or no --shape")))
+            }
+            Some(why) => {
+                eprintln!("trib-lab: hosts: {why}: host names are pretended instead, as --ranks-per-host does");
+                Ok(Self::PretendedHosts(plan.hosts))
+            }
+        }
+    }
+
+    /// Number of hosts that a run of `ranks` has.
+    pub fn hosts(&self, ranks: u64) -> u64 {
+        match self {
+            Self::Here => 1,
+            Self::Pretended(here) => ranks.div_ceil(*here),
+            Self::PretendedHosts(hosts) => *hosts,
+            Self::Emulated(hosts) => hosts.count(),
+        }
+    }
+
+    /// Ranks under each pretended host name.
+    pub fn pretended(&self, ranks: u64) -> Option<u64> {
+        match self {
+            Self::Pretended(here) => Some(*here),
+            Self::PretendedHosts(hosts) => Some((ranks / hosts).max(1)),
+            _ => None,
+        }
+    }
+
+    /// The emulated hosts.
+    pub fn emulated(&self) -> Option<&Hosts> {
+        match self {
+            Self::Emulated(hosts) => Some(hosts),
+            _ => None,
+        }
+    }
+}
+
+/// Emulated hosts, until they are dropped.
+#[derive(Debug)]
+pub struct Hosts {
+    plan: Plan,
+    hosts: Vec<Holder>,
+    _switch: Holder,
+    files: Files,
+}
+
+impl Hosts {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// A command fails; its words are in the error.
+    fn up(plan: Plan) -> Result<Self, Failure> {
+        let files = Files::mount()?;
+        std::fs::write(files.own("hosts"), plan.names_and_addresses())?;
+        let switch = Holder::switch()?;
+        let hosts: Vec<Holder> = (0..plan.hosts)
+            .map(|host| Holder::host(&plan.name(host), &files.own("hosts")))
+            .collect::<Result<_, _>>()?;
+        network::join(&plan, &switch, &hosts)?;
+        let pids: Vec<u32> = hosts.iter().map(Holder::pid).collect();
+        let made = Self { plan, hosts, _switch: switch, files };
+        files::write_program(&made.agent(), &made.plan.agent(&pids))?;
+        Ok(made)
+    }
+
+    /// The directory for files, which all hosts share.
+    pub fn directory(&self) -> PathBuf {
+        self.files.directory()
+    }
+
+    /// The program that runs a line of a shell on a host.
+    fn agent(&self) -> PathBuf {
+        self.files.own("agent")
+    }
+
+    /// Their number.
+    pub fn count(&self) -> u64 {
+        self.plan.hosts
+    }
+
+    /// How rows name them on `ranks` ranks: `4 x 4`, and the shape.
+    pub fn title(&self, ranks: u64) -> String {
+        let shape = self.plan.shape.as_ref().map_or(String::new(), |shape| format!(", {shape}"));
+        format!("{} x {}{shape}", self.plan.hosts, ranks / self.plan.hosts)
+    }
+
+    /// A command that runs on the first host. A launcher of either family that it starts, itself or by a shell, finds the hosts in
+    /// its environment, and puts `slots` ranks on each before it goes on to the next.
+    ///
+    /// # Errors
+    /// The list of hosts cannot be written.
+    pub fn command(&self, program: &str, slots: u64) -> Result<Command, Failure> {
+        let mut command = self.hosts[0].enter();
+        // In a namespace of mounts the working directory is lost.
+        let here = std::env::current_dir()?;
+        plan::shared("current directory", &here)?;
+        command.args(["sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(here).arg(program);
+        command.envs(VARIABLES);
+        for family in [Family::Mpich, Family::OpenMpi] {
+            let list = self.files.own(&format!("list-{}-{slots}", family.name()));
+            std::fs::write(&list, self.plan.list(family, slots))?;
+            command.envs(self.environment(family, &list));
+        }
+        Ok(command)
+    }
+
+    fn environment(&self, family: Family, list: &Path) -> Vec<(&'static str, PathBuf)> {
+        let agent = self.agent();
+        let list = list.to_path_buf();
+        match family {
+            Family::Mpich => {
+                vec![("HYDRA_LAUNCHER", "ssh".into()), ("HYDRA_LAUNCHER_EXEC", agent), ("HYDRA_HOST_FILE", list)]
+            }
+            // The names of version 4 and of version 5.
+            Family::OpenMpi => vec![
+                ("OMPI_MCA_plm_rsh_agent", agent.clone()),
+                ("OMPI_MCA_orte_default_hostfile", list.clone()),
+                ("PRTE_MCA_plm_ssh_agent", agent),
+                ("PRTE_MCA_prte_default_hostfile", list),
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What hosts are to be made, checked; their names and addresses, and the texts that tell launchers of them.
+
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+
+use crate::cli::compare::MeasureOptions;
+use trib::Failure;
+use trib::launcher::Family;
+
+/// The subnet of the hosts, which nothing outside of them sees.
+const SUBNET: [u8; 2] = [10, 88];
+/// Bits of the subnet.
+pub const PREFIX: u8 = 16;
+/// Programs that make hosts, each with words that make it do nothing.
+const TOOLS: [&[&str]; 3] =
+    [&["unshare", "--mount", "--uts", "--ipc", "--net", "true"], &["nsenter", "--version"], &["ip", "-V"]];
+
+/// The hosts that are asked for.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Their number.
+    pub hosts: u64,
+    /// The rate of every link.
+    pub shape: Option<String>,
+}
+
+/// Refuses hosts that cannot be.
+///
+/// # Errors
+/// They do not divide a number of ranks, or a directory is not shared by all of them.
+pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
+    let Some(hosts) = measure.hosts else { return Ok(()) };
+    if let Some(ranks) = measure.ranks.iter().find(|ranks| !ranks.is_multiple_of(hosts)) {
+        return Err(Failure::new(format!("hosts: {hosts} with {ranks} ranks; allowed: hosts that divide --ranks")));
+    }
+    measure.directories.iter().try_for_each(|directory| shared("directory", directory))?;
+    shared("TMPDIR", &std::env::temp_dir())
+}
+
+/// Refuses a directory that hosts do not share; `what` names it.
+///
+/// # Errors
+/// It is none that they share.
+pub fn shared(what: &str, directory: &Path) -> Result<(), Failure> {
+    if directory.starts_with("/dev/shm") {
+        let own = directory.display();
+        return Err(Failure::new(format!("{what}: {own}: every host has a /dev/shm of its own; allowed: others")));
+    }
+    Ok(())
+}
+
+/// Refuses a rate that is not a number and a unit of bits or bytes a second. tc has the last word, when the hosts are there.
+///
+/// # Errors
+/// It is none.
+pub fn check_shape(measure: &MeasureOptions) -> Result<(), Failure> {
+    check_rate(measure.shape.as_deref())
+}
+
+/// The same, for the rate itself.
+pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
+    let Some(rate) = rate else { return Ok(()) };
+    let unit = rate.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = rate[..rate.len() - unit.len()].parse::<f64>().ok().filter(|number| *number > 0.0);
+    let prefix = unit.strip_suffix("bit").or(unit.strip_suffix("bps"));
+    let is_known = prefix.is_some_and(|prefix| ["", "k", "m", "g", "t", "ki", "mi", "gi", "ti"].contains(&prefix));
+    match number {
+        Some(_) if is_known => Ok(()),
+        _ => Err(Failure::new(format!("shape: {rate}; allowed: a rate as tc writes it, such as 1gbit or 100mbit"))),
+    }
+}
+
+impl Plan {
+    /// The hosts of the options.
+    pub fn of(measure: &MeasureOptions) -> Option<Self> {
+        Some(Self { hosts: measure.hosts?, shape: measure.shape.clone() })
+    }
+
+    /// Why hosts cannot be made here.
+    pub fn obstacle(&self) -> Option<String> {
+        if !nix::unistd::geteuid().is_root() {
+            return Some("only root can make them".to_string());
+        }
+        let shaper: &[&str] = &["tc", "-V"];
+        TOOLS.into_iter().chain(self.shape.iter().map(|_| shaper)).find_map(|words| {
+            let output = match Command::new(words[0]).args(&words[1..]).output() {
+                Ok(output) if output.status.success() => return None,
+                Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_string(),
+                Err(cause) => cause.to_string(),
+            };
+            let said = output.lines().next().unwrap_or("fails").to_string();
+            Some(format!("they need {}, which says: {said}", words[0]))
+        })
+    }
+
+    /// The name of a host.
+    pub fn name(&self, host: u64) -> String {
+        format!("trib-host{host}")
+    }
+
+    /// Its address: beside its number, neither the first nor the last of 256.
+    pub fn address(&self, host: u64) -> Ipv4Addr {
+        let [a, b] = SUBNET;
+        Ipv4Addr::new(a, b, (host / 250) as u8, (host % 250 + 1) as u8)
+    }
+
+    /// What /etc/hosts is on every host.
+    pub fn names_and_addresses(&self) -> String {
+        (0..self.hosts).fold("127.0.0.1 localhost\n".to_string(), |mut text, host| {
+            let _ = writeln!(text, "{} {}", self.address(host), self.name(host));
+            text
+        })
+    }
+
+    /// The hosts for a launcher: so many ranks on each, before it goes on to the next.
+    pub fn list(&self, family: Family, slots: u64) -> String {
+        let line = |host| match family {
+            Family::Mpich => format!("{}:{slots}\n", self.name(host)),
+            Family::OpenMpi => format!("{} slots={slots}\n", self.name(host)),
+        };
+        (0..self.hosts).map(line).collect()
+    }
+
+    /// A program that launchers call in place of ssh: options, a host, and a line for its shell.
+    pub fn agent(&self, pids: &[u32]) -> String {
+        let mut text = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\ncase $1 in\n".to_string();
+        for (host, pid) in pids.iter().enumerate() {
+            let _ = writeln!(text, "{}) pid={pid} ;;", self.name(host as u64));
+        }
+        text += "*) echo \"trib: $1: no such host\" >&2; exit 1 ;;\nesac\nshift\n";
+        text + "exec nsenter --target \"$pid\" --mount --uts --ipc --net -- sh -c \"$*\"\n"
+    }
+}

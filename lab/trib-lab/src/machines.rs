@@ -1,0 +1,48 @@
+//! Machines of the simulator by name, and the memory that a simulation may need.
+
+use tributary_lab::machines::{MACHINES, named};
+use tributary_lab::sim::Machine;
+
+use trib::{Failure, limits, text};
+
+/// Bytes per message in flight, with its event and its queue entry.
+const MESSAGE: u64 = 120;
+/// Bytes per rank.
+const RANK: u64 = 260;
+
+/// The machine of that name, or of that file: one of the simulator, or what `trib-lab tune machine` has measured, which says nothing of a
+/// file system.
+///
+/// # Errors
+/// There is no such machine; a file that is none.
+pub fn machine(name: &str) -> Result<Machine, Failure> {
+    if MACHINES.iter().any(|(known, _)| *known == name) {
+        return Ok(named(name)?);
+    }
+    let known = || MACHINES.map(|(name, _)| name).join("|");
+    let text = text::read(name.as_ref())
+        .map_err(|cause| Failure::new(format!("machine: {name}: {cause}; allowed: a machine file or {}", known())))?;
+    if text.trim_start().starts_with('{') {
+        return measured(name, &text);
+    }
+    Ok(Machine::parse(name, &text)?)
+}
+
+/// The machine of a file of `trib-lab tune machine`.
+fn measured(name: &str, text: &str) -> Result<Machine, Failure> {
+    let costs = tributary::machine::parse(name, text.as_bytes())?;
+    let file: serde_json::Value = serde_json::from_str(text)?;
+    let number = |key| file[key].as_u64().filter(|number| *number > 0).unwrap_or(1);
+    let ranks_per_node = number("ranks").div_ceil(number("nodes"));
+    Ok(tributary_lab::forecast::costs::measured(name, &costs, ranks_per_node as usize))
+}
+
+/// Refuses a run that may need more memory than there is.
+///
+/// # Errors
+/// It needs more.
+pub fn check_memory(ranks: u64, messages: u64) -> Result<(), Failure> {
+    let needed = messages.checked_mul(MESSAGE).and_then(|messages| messages.checked_add(ranks.checked_mul(RANK)?));
+    let what = format!("{ranks} ranks with {messages} messages in flight (a throttle or synchronous sends need less)");
+    limits::in_memory(&what, needed)
+}

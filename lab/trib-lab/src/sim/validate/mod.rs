@@ -1,0 +1,141 @@
+//! `trib-lab sim validate`: compares the simulator with this machine.
+//!
+//! It measures exchanges, fits five parameters of the machine `laptop` to some of them, and predicts the others, which have
+//! other kernels, ranks, receivers and sizes.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `case` | the exchanges, and their simulation |
+//! | `measure` | their measurement on a fabric |
+//! | `file` | the machine file |
+//! | `show` | the table and the JSON |
+
+mod case;
+mod file;
+mod measure;
+mod show;
+
+use std::pin::pin;
+
+use crate::machines::machine;
+use crate::tune::writable;
+use trib::Failure;
+use trib::cli::replay::Fabric;
+use trib::sweep::processors;
+use tributary::collectives::agree;
+use tributary::fabric::{mpi, threads};
+use tributary::{Endpoint, Error};
+use tributary_lab::machines::MACHINES;
+use tributary_lab::sim::Machine;
+
+use super::descent::{Comparison, Parameter, descend};
+use crate::cli::sim::ValidateOptions;
+use case::ValidatedExchange;
+
+/// The machine from which the fit starts.
+const MACHINE: &str = "laptop";
+/// Number of ranks on threads.
+const RANKS: usize = 16;
+
+/// The fitted parameters. All protocols have the same latency, and a byte costs sender and receiver the same.
+const PARAMETERS: [Parameter; 5] = [
+    Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
+    Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
+    Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
+    Parameter {
+        name: "latency",
+        places: |machine| {
+            let lines =
+                machine.paths.iter_mut().flat_map(|path| [&mut path.short, &mut path.eager, &mut path.rendezvous]);
+            lines.map(|line| &mut line.latency).collect()
+        },
+    },
+    Parameter { name: "byte", places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte] },
+];
+
+/// The measurements, the fit and the predictions.
+struct Validation {
+    fabric: &'static str,
+    machine: Machine,
+    cases: Vec<ValidatedExchange>,
+    measured: Vec<f64>,
+    comparison: Comparison,
+}
+
+impl Validation {
+    /// The errors of the fitted cases, or of the predicted ones.
+    fn errors(&self, fitted: bool) -> Vec<f64> {
+        let of = self.cases.iter().zip(&self.comparison.errors);
+        of.filter(|(case, _)| case.fitted == fitted).map(|(_, error)| *error).collect()
+    }
+}
+
+/// Measures, fits, predicts and prints. Under MPI it runs in every process.
+pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
+    let repetitions = if options.quick { options.repetitions.min(3) } else { options.repetitions };
+    if options.fabric == Fabric::Mpi {
+        return on_mpi(options, repetitions);
+    }
+    writable(options.output.as_deref())?;
+    let ranks = if options.quick { 4 } else { RANKS };
+    let cases = case::all(ranks, options.quick);
+    let measured = threads::run(ranks, |transport| measure::all(&mut Endpoint::new(transport), &cases, repetitions))?;
+    let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
+    finish(options, "threads", cases, first?)
+}
+
+/// Runs in every process.
+fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
+    let world = mpi::initialise()?;
+    let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
+    let (ranks, speaks, waiting) = (endpoint.ranks(), endpoint.rank() == 0, endpoint.waiting().clone());
+    let failed = |error: Error| Failure::new(error).said_by(speaks);
+    let ready = match (ranks, speaks) {
+        (1, _) => Err(Error::argument("ranks", 1, "2 or more, by mpiexec -n")),
+        (_, true) => writable(options.output.as_deref()),
+        _ => Ok(()),
+    };
+    waiting.wait(pin!(agree(&mut endpoint, ready))).map_err(failed)?;
+    let cases = case::all(ranks, options.quick);
+    let measured = measure::all(&mut endpoint, &cases, repetitions).map_err(failed)?;
+    if speaks { finish(options, "mpi", cases, measured) } else { Ok(()) }
+}
+
+fn finish(
+    options: &ValidateOptions,
+    fabric: &'static str,
+    cases: Vec<ValidatedExchange>,
+    measured: Vec<f64>,
+) -> Result<(), Failure> {
+    let cores = processors();
+    let simulate = |machine: &Machine, of: &dyn Fn(&ValidatedExchange) -> bool| -> Result<Comparison, Failure> {
+        let chosen = || cases.iter().zip(&measured).filter(|(case, _)| of(case));
+        let seconds = chosen().map(|(case, _)| case.simulated(machine, cores)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Comparison::of(seconds, chosen().map(|(_, seconds)| *seconds)))
+    };
+    let mut machine = machine(MACHINE)?;
+    begin(&mut machine);
+    let fitted = |machine: &Machine| simulate(machine, &|case| case.fitted);
+    let (machine, _) = descend(machine, &PARAMETERS, options.rounds, 2.0, Comparison::by_factor, fitted)?;
+    let comparison = simulate(&machine, &|_| true)?;
+    let validation = Validation { fabric, machine, cases, measured, comparison };
+    if let Some(path) = &options.output {
+        let before = MACHINES.iter().find(|(name, _)| *name == MACHINE).map_or("", |(_, text)| text);
+        let text = file::text(&validation.machine, before, fabric);
+        std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    show::show(&validation, cores, options)
+}
+
+/// Adapts the machine to shared memory: processors move the bytes, not a wire, so a byte costs host time, and all paths are
+/// the same.
+fn begin(machine: &mut Machine) {
+    if machine.host.send_byte == 0.0 {
+        (machine.host.send_byte, machine.host.receive_byte) = (100.0, 100.0);
+    }
+    for path in &mut machine.paths {
+        for line in [&mut path.short, &mut path.eager, &mut path.rendezvous] {
+            line.byte = 0.0;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `trib-lab compare --hosts`: really made where this user may, and refused or pretended elsewhere.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::compare::{compare, rows, said};
+
+/// Why hosts cannot be made here.
+fn obstacle() -> Option<&'static str> {
+    let works =
+        |words: &[&str]| Command::new(words[0]).args(&words[1..]).output().is_ok_and(|output| output.status.success());
+    if !works(&["unshare", "--mount", "--uts", "--ipc", "--net", "true"]) {
+        return Some("this user may not make namespaces (root may)");
+    }
+    let tools: [&[&str]; 3] = [&["ip", "-V"], &["tc", "-V"], &["nsenter", "--version"]];
+    tools
+        .iter()
+        .any(|words| !works(words))
+        .then_some("ip, tc or nsenter is not there (Debian: apt-get install iproute2)")
+}
+
+/// What a network of this machine has: links, and namespaces with names.
+fn network() -> (Vec<String>, Vec<u8>) {
+    let links = std::fs::read_dir("/sys/class/net").unwrap().map(|entry| entry.unwrap().file_name());
+    let mut links: Vec<String> = links.map(|name| name.to_string_lossy().into_owned()).collect();
+    links.sort();
+    (links, Command::new("ip").args(["netns", "list"]).output().unwrap().stdout)
+}
+
+/// The shared file system and the names of hosts, which only the command and its hosts may see.
+fn is_clean() -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let names = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    !mounts.contains("trib-hosts") && !names.contains("trib-host") && !Path::new("/run/trib-hosts/files").exists()
+}
+
+#[test]
+fn two_hosts_are_made_and_taken_down() {
+    if let Some(why) = obstacle() {
+        eprintln!("SKIPPED, NOT TESTED: two_hosts_are_made_and_taken_down: {why}");
+        return;
+    }
+    let before = network();
+    let line = "--pattern contiguous --pattern contiguous-read --hosts 2 --ranks 2 --shape 1gbit --pairs 1 --repeats 1 \
+                --scale 0.01 --no-system-calls --json";
+    let output = compare(&line.split_whitespace().collect::<Vec<_>>());
+    assert!(is_clean(), "what was mounted is still there");
+    assert_eq!(network(), before, "links are still there");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    if errors.contains("this MPI library does not run there") {
+        eprintln!("SKIPPED, NOT TESTED: {errors}");
+        return;
+    }
+    let found = rows(&output);
+    assert_eq!(found.len(), 2);
+    for row in &found {
+        assert!(row["mpi"].as_str().unwrap().ends_with(", emulated hosts 2 x 1, 1gbit"), "{row}");
+        assert_eq!((&row["bytes_equal"], &row["file_system"]), (&Value::from(true), &Value::from("tmpfs")), "{row}");
+    }
+}
+
+#[test]
+fn hosts_that_cannot_be_are_refused_in_one_line() {
+    for (arguments, expected) in [
+        ("--pattern sync --hosts 0 --ranks 2", "--hosts"),
+        ("--pattern sync --hosts 4 --ranks 4,6", "hosts: 4 with 6 ranks; allowed: hosts that divide --ranks"),
+        ("--pattern sync --hosts 2 --ranks 2 --shape fast", "shape: fast; allowed: a rate as tc writes it"),
+        ("--pattern sync --ranks 2 --shape 1gbit", "--hosts"),
+        ("--pattern sync --hosts 2 --ranks-per-host 2", "--ranks-per-host"),
+        ("--pattern sync --hosts 2 --ranks 2 --directory /dev/shm", "a /dev/shm of its own; allowed: others"),
+    ] {
+        said(&compare(&arguments.split(' ').collect::<Vec<_>>()), expected);
+    }
+}
+
+/// A rate that only tc can refuse, and nothing is left of the hosts that were made before it did.
+#[test]
+fn a_rate_that_tc_refuses() {
+    if let Some(why) = obstacle() {
+        eprintln!("SKIPPED, NOT TESTED: a_rate_that_tc_refuses: {why}");
+        return;
+    }
+    let line = "--pattern sync --hosts 2 --ranks 2 --shape 99999999999999999999tbit";
+    said(&compare(&line.split(' ').collect::<Vec<_>>()), "allowed: a rate that tc takes");
+    assert!(is_clean());
+}

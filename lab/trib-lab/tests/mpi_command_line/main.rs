@@ -1,0 +1,5 @@
+//! The laboratory's commands under `mpiexec`: one program.
+
+mod commands;
+mod compare;
+mod hosts;

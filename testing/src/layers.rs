@@ -1,0 +1,222 @@
+//! The order of crates, and of modules in a folder: each may depend only on those before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A folder of modules: the path that a module's name follows in code, the order from the bottom up, and the exceptions.
+pub type Folder = (&'static str, &'static str, &'static str, &'static [Exception]);
+
+/// Checks that each crate of the workspace at `root` depends only on crates before it in `order`.
+///
+/// # Panics
+/// A crate depends on one behind it, or is not in the order; an exception is not needed.
+pub fn hold_crates(root: &Path, order: &str, against: &[Exception]) {
+    check(&crates(root), order, against);
+}
+
+/// Checks that each module of the folders below `root` uses only modules before it.
+///
+/// # Panics
+/// As [`hold_crates`].
+pub fn hold_modules(root: &Path, folders: &[Folder]) {
+    for (folder, prefix, order, against) in folders {
+        println!("{folder}:");
+        check(&modules(&root.join(folder), prefix), order, against);
+    }
+}
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+/// A dependency against the order: who depends, on what, and the reason.
+pub type Exception = (&'static str, &'static str, &'static str);
+
+/// Checks the graph against the order, and prints it.
+fn check(graph: &Graph, order: &str, against: &[Exception]) {
+    let mut text = String::new();
+    for (name, known) in graph {
+        let _ = writeln!(text, "{name} -> {}", known.iter().cloned().collect::<Vec<_>>().join(", "));
+    }
+    println!("{text}");
+    let wrong = wrong(graph, &order.split_whitespace().collect::<Vec<_>>(), against);
+    assert!(wrong.is_empty(), "{}\n\n{text}", wrong.join("\n"));
+}
+
+/// Violations that are not listed, and exceptions that are not needed.
+fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
+    let place = |name: &str| order.iter().position(|it| *it == name);
+    let mut wrong = Vec::new();
+    wrong.extend(order.iter().filter(|it| !graph.contains_key(**it)).map(|it| format!("{it} is not there")));
+    for (name, known) in graph {
+        wrong.extend(place(name).is_none().then(|| format!("{name} has no place in the order")));
+        for other in known {
+            let is_listed = against.iter().any(|(from, to, _)| (*from, *to) == (name, other));
+            let is_below = place(other).is_some_and(|other| Some(other) < place(name));
+            match (is_below, is_listed) {
+                (false, false) => wrong.push(format!("{name} -> {other} goes against the order")),
+                (true, true) => wrong.push(format!("{name} -> {other} keeps the order: take it off the list")),
+                _ => {}
+            }
+        }
+    }
+    let is_gone = |(from, to, _): &&Exception| !graph.get(*from).is_some_and(|known| known.contains(*to));
+    let gone = against.iter().filter(is_gone);
+    wrong.extend(gone.map(|(from, to, why)| format!("{from} -> {to} is no more: take it off the list ({why})")));
+    wrong
+}
+
+/// The crates of the workspace with their dependencies in it, those of tests included.
+fn crates(root: &Path) -> Graph {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+    let mut command = Command::new(cargo);
+    command.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |it: &Value| it["name"].as_str().unwrap().to_string();
+    let all: BTreeSet<String> = packages.iter().map(name).collect();
+    let known = |package: &Value| {
+        package["dependencies"].as_array().unwrap().iter().map(name).filter(|it| all.contains(it)).collect()
+    };
+    packages.iter().map(|package| (name(package), known(package))).collect()
+}
+
+/// All source files below a folder, without those of tests.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// The code without comments and without modules of tests, which end where a brace stands at the start of a line.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut kept, mut is_test, mut is_next) = (String::new(), false, false);
+    for line in text.lines() {
+        if is_next {
+            is_test = line.ends_with('{');
+        }
+        is_next = line == "#[cfg(test)]";
+        if !is_test {
+            kept.push_str(line.split("//").next().unwrap_or_default());
+            kept.push('\n');
+        }
+        is_test &= line != "}";
+    }
+    kept
+}
+
+/// The first names after a path's `::`: one name, or those of a group in braces.
+fn heads(rest: &str) -> Vec<String> {
+    let head = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(group) = rest.strip_prefix('{') else { return vec![head(rest)] };
+    let (mut all, mut depth, mut begins) = (Vec::new(), 1, true);
+    for (at, letter) in group.char_indices() {
+        if begins && !letter.is_whitespace() {
+            all.push(head(&group[at..]));
+            begins = false;
+        }
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' => begins = depth == 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    all.retain(|name| !name.is_empty());
+    all
+}
+
+/// The names behind every path in `code` that begins at the root: by `prefix`, as `crate::`, or by as many `super::` as the
+/// file is deep.
+fn from_root(code: &str, prefix: &str, depth: usize) -> Vec<String> {
+    let supers = "super::".repeat(depth);
+    let starts = [prefix, supers.as_str()];
+    let rests = starts.iter().flat_map(|start| code.match_indices(start).map(|(at, _)| &code[at + start.len()..]));
+    rests.flat_map(heads).filter(|name| name != "super").collect()
+}
+
+/// The names that a root file re-exports, with their modules or crates.
+fn given_out(root: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for line in root.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        match (line.split_once("::"), line.trim_end_matches(';').split_once(" as ")) {
+            (Some((module, rest)), _) => {
+                let names = rest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+                all.extend(names.map(|name| (name.to_string(), module.to_string())));
+            }
+            (None, Some((other, name))) => drop(all.insert(name.to_string(), other.to_string())),
+            (None, None) => panic!("{line}"),
+        }
+    }
+    all
+}
+
+/// The modules in a folder, and the modules there that each uses. What is in the root file itself belongs to none.
+fn modules(folder: &Path, prefix: &str) -> Graph {
+    let root =
+        ["lib.rs", "main.rs", "mod.rs"].map(|name| folder.join(name)).into_iter().find(|it| it.exists()).unwrap();
+    let given_out = given_out(&code(&root));
+    let mut files = Vec::new();
+    sources(&folder, &mut files);
+    let mut graph = Graph::new();
+    let is_module = |name: &str| folder.join(name).is_dir() || folder.join(format!("{name}.rs")).exists();
+    let owner = |name: String| if is_module(&name) { Some(name) } else { given_out.get(&name).cloned() };
+    for file in files.iter().filter(|file| **file != root) {
+        let parts: Vec<_> = file.strip_prefix(&folder).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+        let module = parts[0].trim_end_matches(".rs").to_string();
+        let depth = parts.len() - usize::from(file.ends_with("mod.rs"));
+        let known = graph.entry(module.clone()).or_default();
+        let owners = from_root(&code(file), prefix, depth).into_iter().filter_map(owner);
+        known.extend(owners.filter(|name| *name != module && is_module(name)));
+    }
+    graph
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read() {
+        let text =
+            "use crate::{a::{b, c}, D, e};\nuse super::super::f::{g};\nlet x = crate::h::i(crate::J);\nuse super::k;";
+        assert_eq!(from_root(text, "crate::", 2), ["a", "D", "e", "h", "J", "f"]);
+        assert_eq!(from_root("use crate::a::{b, c};\nuse crate::d;", "crate::a::", 2), ["b", "c"]);
+        assert_eq!(given_out("pub use access::{Extent, Extents};\npub use hints::Hints;")["Extents"], "access");
+        assert_eq!(given_out("pub use a::{b::{C}, D};")["C"], "a");
+        assert_eq!(given_out("pub use other as name;")["name"], "other");
+    }
+
+    #[test]
+    fn what_goes_against_the_order_is_found() {
+        let graph = |edges: &[(&str, &[&str])]| -> Graph {
+            edges
+                .iter()
+                .map(|(name, known)| (name.to_string(), known.iter().map(|it| it.to_string()).collect()))
+                .collect()
+        };
+        let found = |edges: &[(&str, &[&str])], against: &[Exception]| wrong(&graph(edges), &["a", "b", "c"], against);
+        let good: &[(&str, &[&str])] = &[("a", &[]), ("b", &["a"]), ("c", &["a", "b"])];
+        assert_eq!(found(good, &[]), [""; 0]);
+        let circle: &[(&str, &[&str])] = &[("a", &["c"]), ("b", &["a"]), ("c", &["b"])];
+        assert_eq!(found(circle, &[]), ["a -> c goes against the order"]);
+        assert_eq!(found(circle, &[("a", "c", "so it is")]), [""; 0]);
+        assert_eq!(found(good, &[("a", "c", "so it is")]), ["a -> c is no more: take it off the list (so it is)"]);
+        assert_eq!(found(good, &[("c", "a", "so it is")]), ["c -> a keeps the order: take it off the list"]);
+        let other: &[(&str, &[&str])] = &[("a", &[]), ("b", &["d"]), ("d", &[])];
+        let expected = ["c is not there", "b -> d goes against the order", "d has no place in the order"];
+        assert_eq!(found(other, &[]), expected);
+    }
+}

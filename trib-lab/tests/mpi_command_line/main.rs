@@ -1,3 +1,0 @@
-//! The laboratory's commands under `mpiexec`: one program.
-
-mod commands;
