@@ -20,7 +20,7 @@ const PER_NODE: usize = 4;
 const UNIT: u64 = 1024;
 
 const HEAD: &str = "\
-<!-- Generated from the registries and trib-lab/src/algorithms/; regenerate with: ./generate -->
+<!-- Generated from the registries and trib-lab/src/algorithms/; regenerate with: lab/generate -->
 
 # Algorithms
 

@@ -14,8 +14,8 @@ both phases, under its own throttle). File I/O and connections cost nothing, so 
 Examples:
   trib-lab tune kernels --nodes 4
       every pattern on four machines, in a minute
-  trib-lab tune kernels --resume rows.jsonl --markdown docs/tuning.md
-      the table of the documentation, in an hour or two; goes on where it stopped
+  trib-lab tune kernels --resume rows.jsonl --markdown page.md
+      all writes, in an hour or two, as a table in a page; goes on where it stopped
   trib-lab tune kernels --nodes 16 --choice trib_throttle_mode=batch --choice trib_throttle_data=8
       two throttles beside the default one
   mpiexec -n 16 trib-lab tune kernels --measure mpi

@@ -12,7 +12,7 @@ use crate::picture;
 use trib::source::{SOURCES, Source};
 
 const HEAD: &str = "\
-<!-- Generated from trib/src/source/; regenerate with: ./generate -->
+<!-- Generated from trib/src/source/; regenerate with: lab/generate -->
 
 # Patterns
 
