@@ -25,7 +25,6 @@ use crate::error::{Error, Result};
 use crate::exchange::{BALANCED, Kernel};
 use crate::schedule::{Throttle, ThrottleMode};
 
-mod advice;
 mod environment;
 mod file_hints;
 mod foreign;

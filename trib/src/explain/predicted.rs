@@ -75,7 +75,6 @@ pub fn predict(
         sample: 2,
         hints: changed(&account.in_force),
         output: None,
-        advice: None,
         json: false,
     };
     let Expected { machine, call, parts, tried, best } = match expect(&options)? {
