@@ -83,29 +83,9 @@ pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Co
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             error.exit();
         }
-        let said = moved().filter(|_| name == "trib").unwrap_or_else(|| one_line(&error.to_string()));
-        eprintln!("{name}: {said}");
+        eprintln!("{name}: {}", one_line(&error.to_string()));
         std::process::exit(2);
     })
-}
-
-/// Commands that were of `trib` and are now of `trib-lab`, and what they are called there.
-const MOVED: [(&str, &str); 8] = [
-    ("algorithms", "algorithms"),
-    ("bench", "bench"),
-    ("compare --from", "figures"),
-    ("guidelines", "guidelines"),
-    ("hsumma", "hsumma"),
-    ("reproduce", "reproduce"),
-    ("sim", "sim"),
-    ("tune kernels", "tune kernels"),
-];
-
-/// Where the command of this process is now, if it is such a one.
-fn moved() -> Option<String> {
-    let line = std::env::args().skip(1).take(2).collect::<Vec<_>>().join(" ");
-    let (old, new) = MOVED.iter().find(|(old, _)| line == *old || line.starts_with(&format!("{old} ")))?;
-    Some(format!("`trib {old}` is now `trib-lab {new}`"))
 }
 
 /// Clap's error message without the usage, which `--help` shows.

@@ -374,17 +374,3 @@ fn the_hints_on_a_pipe_break_no_words() {
     }
     assert!(words.contains(&"/a/path/longer/than/any/column/would/be/otherwise"));
 }
-
-#[test]
-fn a_command_of_the_laboratory_says_where_it_is() {
-    for (line, said) in [
-        ("sim write e3sm-f --nodes 2", "trib: `trib sim` is now `trib-lab sim`\n"),
-        ("tune kernels", "trib: `trib tune kernels` is now `trib-lab tune kernels`\n"),
-        ("compare --from results", "trib: `trib compare --from` is now `trib-lab figures`\n"),
-        ("sims", "trib: unrecognized subcommand 'sims'"),
-    ] {
-        let arguments: Vec<_> = line.split(' ').collect();
-        assert!(error(&arguments).starts_with(said), "{line}");
-        assert_eq!(trib(&arguments).status.code(), Some(2));
-    }
-}
