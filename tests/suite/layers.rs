@@ -28,7 +28,7 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "src",
         "crate::",
-        "access device sample schedule fabric collectives exchange hints machine engine",
+        "access device schedule fabric collectives exchange hints machine engine",
         &[(
             "fabric",
             "collectives",
