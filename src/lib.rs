@@ -49,7 +49,6 @@
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
 //! | [`machine`] | what messages cost on a machine, from a file that a hint names |
-//! | [`sample`] | repeated measurements: their mean, and how well it is known |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -63,7 +62,6 @@ pub mod exchange;
 pub mod fabric;
 pub mod hints;
 pub mod machine;
-pub mod sample;
 pub mod schedule;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};

@@ -71,8 +71,6 @@ pub enum About {
     ListOrder,
     /// A length in a list.
     ListLength,
-    /// A buffer in device memory of a runtime that is not made to copy it. Nothing has been read or written then.
-    DeviceMemory,
     /// Anything else.
     Other,
 }

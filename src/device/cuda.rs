@@ -4,8 +4,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
+use super::Runtime;
 use super::libraries::Symbols;
-use super::{Copies, Runtime};
 
 /// CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED.
 const CONTEXT: c_int = 1;
@@ -80,12 +80,6 @@ impl Runtime for Cuda {
         }
     }
 
-    fn copies(&self) -> Option<&dyn Copies> {
-        Some(self)
-    }
-}
-
-impl Copies for Cuda {
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
         self.within(from, || {
             // SAFETY: the caller's promise, and a slice.

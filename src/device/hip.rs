@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::Runtime;
 use super::libraries::Symbols;
-use super::{Copies, Runtime};
 
 /// HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
 const MEMORY_TYPE: c_int = 2;
@@ -51,12 +51,6 @@ impl Runtime for Hip {
         code == 0 && kind == self.device
     }
 
-    fn copies(&self) -> Option<&dyn Copies> {
-        Some(self)
-    }
-}
-
-impl Copies for Hip {
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
         let from = std::ptr::without_provenance(from);
         // SAFETY: the caller's promise, and a slice.

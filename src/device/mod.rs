@@ -6,12 +6,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `cuda`, `hip`, `level_zero` | one runtime each: **a new one is a file here, and a row of `KNOWN`** |
+//! | `cuda`, `hip` | one runtime each: **a new one is a file here, and a row of `KNOWN`** |
 //! | `libraries` | the libraries that the process has loaded |
 
 mod cuda;
 mod hip;
-mod level_zero;
 mod libraries;
 
 use std::sync::OnceLock;
@@ -19,18 +18,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libraries::Symbols;
 
-/// A GPU runtime that the process has loaded.
+/// A GPU runtime that the process has loaded. An error of a copy names the function that failed and its code.
 pub(crate) trait Runtime: Send + Sync {
     /// The name for messages.
     fn name(&self) -> &'static str;
     /// Whether the byte at `address` is memory of this runtime that the processor may not access.
     fn has(&self, address: usize) -> bool;
-    /// The copies of this runtime; `None` if they are not supported.
-    fn copies(&self) -> Option<&dyn Copies>;
-}
-
-/// Copies by a runtime. An error names the function that failed and its code.
-pub(crate) trait Copies {
     /// Copies from device to host; returns when the copy is complete.
     ///
     /// # Safety
@@ -46,8 +39,7 @@ pub(crate) trait Copies {
 type Find = fn(&Symbols) -> Option<Box<dyn Runtime>>;
 
 /// The known runtimes: the beginning of the library's file name, and the constructor.
-const KNOWN: [(&str, Find); 3] =
-    [("libcuda.so", cuda::find), ("libamdhip64.so", hip::find), ("libze_loader.so", level_zero::find)];
+const KNOWN: [(&str, Find); 2] = [("libcuda.so", cuda::find), ("libamdhip64.so", hip::find)];
 
 /// The runtimes found; their libraries stay loaded.
 static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];

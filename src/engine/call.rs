@@ -61,7 +61,7 @@ impl File {
     /// # Errors
     /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
     pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
-        let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
+        let (direction, mut clock) = (call.direction(), Clock::start());
 
         let name = self.name(direction.into());
         let checked = match self.setup.hosts_cache_apart {
@@ -156,8 +156,8 @@ impl File {
         }
         call.moved = done.outcome.bytes;
         self.patience.go_on(CallStage::End);
-        let keeping = (self.diary.as_deref_mut(), self.plans.current());
-        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await;
+        let diary = self.diary.as_deref_mut();
+        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, diary).await;
         self.patience.end();
         let mut report = report?;
         self.count(&mut report, chosen.0, &agreed);

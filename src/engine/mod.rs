@@ -72,7 +72,7 @@ pub use policy::paths::Path;
 pub use policy::reason::Reason;
 pub use record::diary::{self, Diary};
 pub use record::report::{CallReport, FanIn, Seconds, Why};
-pub use roles::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
+pub use roles::auto_choice::{AutoChoice, AutoKernel};
 pub use roles::{choice, touched};
 pub use setup::meet_hosts;
 pub use setup::terms::Prelude;

@@ -6,10 +6,10 @@
 
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
-use crate::device::{Copies, Survey};
+use crate::device::Survey;
 use crate::engine::file::File;
 use crate::engine::storage::window_queue::Outcome;
-use crate::error::{About, Error, IoClass, Result};
+use crate::error::{Error, IoClass, Result};
 
 /// The memory that a read fills.
 pub struct Target<'a> {
@@ -38,7 +38,7 @@ impl File {
     /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Local.
     ///
     /// # Errors
-    /// No memory, an error of the runtime, a runtime whose copies are not supported. On this rank only.
+    /// No memory, an error of the runtime. On this rank only.
     #[cold]
     pub(in crate::engine) fn stage_write(
         &self,
@@ -47,19 +47,19 @@ impl File {
         source: Source<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        if !self.has_device_memory(layout, len, |at, len| source.address(at, len))? {
+        if !has_device_memory(layout, len, |at, len| source.address(at, len)) {
             return Ok(());
         }
         *bytes = self.room(len)?;
         let mut survey = Survey::default();
         in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
             let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
-            match self.copies(&mut survey, from)? {
+            match survey.of(from) {
                 None => to.copy_from_slice(source.piece(memory, len)),
-                Some((name, copies)) => {
+                Some(runtime) => {
                     // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
-                    let copied = unsafe { copies.to_host(from, to) };
-                    copied.map_err(|cause| self.not_copied("write from", name, cause))?;
+                    let copied = unsafe { runtime.to_host(from, to) };
+                    copied.map_err(|cause| self.not_copied("write from", runtime.name(), cause))?;
                 }
             }
             Ok(())
@@ -73,7 +73,7 @@ impl File {
     #[cold]
     pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
         let Target { layout, sink, staged } = target;
-        if self.has_device_memory(layout, len, |at, len| sink.address(at, len))? {
+        if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
             *staged = Some(self.room(len)?);
         }
         Ok(())
@@ -96,39 +96,16 @@ impl File {
         let mut survey = Survey::default();
         in_one(parts, |StagedPiece { memory, at, len }| {
             let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
-            match self.copies(&mut survey, to)? {
+            match survey.of(to) {
                 None => sink.piece(memory, len).copy_from_slice(from),
-                Some((name, copies)) => {
+                Some(runtime) => {
                     // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
-                    let copied = unsafe { copies.to_device(from, to) };
-                    copied.map_err(|cause| self.not_copied("read into", name, cause))?;
+                    let copied = unsafe { runtime.to_device(from, to) };
+                    copied.map_err(|cause| self.not_copied("read into", runtime.name(), cause))?;
                 }
             }
             Ok(())
         })
-    }
-
-    /// Whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
-    ///
-    /// # Errors
-    /// A piece in memory of a runtime whose copies are not supported.
-    fn has_device_memory(&self, layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> Result<bool> {
-        let (mut survey, mut any) = (Survey::default(), false);
-        for StagedPiece { memory, len, .. } in in_memory(layout, len) {
-            any |= self.copies(&mut survey, place(memory, len))?.is_some();
-        }
-        Ok(any)
-    }
-
-    /// The name and the copies of the runtime of `address`; `None` for host memory.
-    fn copies(&self, survey: &mut Survey, address: usize) -> Result<Option<(&'static str, &'static dyn Copies)>> {
-        let Some(runtime) = survey.of(address) else { return Ok(None) };
-        let refused = || {
-            let allowed = "memory of the host, or of a device of CUDA or HIP";
-            let given = format!("device memory of {}", runtime.name());
-            Error::argument("buffer", given, allowed).about(About::DeviceMemory)
-        };
-        runtime.copies().map(|copies| Some((runtime.name(), copies))).ok_or_else(refused)
     }
 
     fn room(&self, len: u64) -> Result<Vec<u8>> {
@@ -150,6 +127,12 @@ impl File {
             cause,
         }
     }
+}
+
+/// Tells whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
+fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> bool {
+    let mut survey = Survey::default();
+    in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
 }
 
 /// Bytes that are contiguous in memory and in the order of the call.

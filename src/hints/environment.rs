@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 use tributary_base::variables as all_variables;
 
-use super::advice::{self, Advice};
 use super::file_hints::{FileHints, Given, Source};
 use super::foreign::cray::{self, Specification};
 use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
@@ -26,17 +25,14 @@ const SYSTEM_FILE: &str = "/etc/romio-hints";
 /// The hints from the environment: for every file, and for files by name.
 ///
 /// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`FileHints::program`]); TRIB_HINTS;
-/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the file of TRIB_ADVICE; the
-/// [site's](Site). A program with more rights than its user reads no variable, only the files of the system and of the site.
+/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the [site's](Site). A program with more rights than its user reads no variable, only the files of the system and of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Hints for every file, which the program overrides.
     below: FileHints,
     /// Hints for files by name, which override the program's.
     above: Vec<Specification>,
-    /// For files by their names, below all of these.
-    advice: Advice,
-    /// Below all.
+    /// Below all of these.
     site: Site,
 }
 
@@ -72,7 +68,6 @@ impl Environment {
     /// What is file_hints of the file that the program calls `name`, before the program says anything itself. O(hints given).
     pub fn file_hints(&self, name: &str) -> FileHints {
         let mut file_hints = self.below.clone();
-        self.advice.take(&mut file_hints, name);
         self.site.take(&mut file_hints, name);
         let first = self.above.iter().find(|specification| specification.is_for(name));
         for (key, value) in first.iter().flat_map(|specification| &specification.hints) {
@@ -100,16 +95,15 @@ impl Environment {
         for (key, value) in above.iter().flat_map(|specification| &specification.hints) {
             take(&mut FileHints::default(), Given::new(key, value, cray::VARIABLE), FileHints::take_above)?;
         }
-        let advice = variables.remove(advice::VARIABLE).map(|path| Advice::read(Path::new(&path))).unwrap_or_default();
         let site = Site::read(variables.remove(site::VARIABLE), site)?;
-        Ok(Self { below, above, advice, site })
+        Ok(Self { below, above, site })
     }
 }
 
 /// The variables that are read here and are not empty.
 fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
-        [TEXT, FILE, ROMIO, cray::VARIABLE, advice::VARIABLE, site::VARIABLE].contains(&name)
+        [TEXT, FILE, ROMIO, cray::VARIABLE, site::VARIABLE].contains(&name)
             || NAMES.contains(&name)
             || name.starts_with(OMPIO)
     };

@@ -25,7 +25,6 @@ use crate::error::{Error, Result};
 use crate::exchange::{BALANCED, Kernel};
 use crate::schedule::{Throttle, ThrottleMode};
 
-mod advice;
 mod environment;
 mod file_hints;
 mod foreign;
@@ -48,46 +47,6 @@ use rows::{KEYS, Key};
 
 /// The prefix of keys that only this library has.
 const OURS: &str = "trib_";
-
-/// A hint of an earlier version.
-struct Removed {
-    key: &'static str,
-    /// The default that it had, if captures have it: they list the hints in force.
-    default: Option<&'static str>,
-    /// What takes its place.
-    instead: &'static str,
-}
-
-const REMOVED: &[Removed] = &[
-    removed("trib_allgather", None, "the library's choice, locality_bruck, is used always"),
-    removed(
-        "trib_io_ranks",
-        Some("0"),
-        "trib_placement and cb_nodes choose the aggregators; every call waits for the file",
-    ),
-    removed("trib_local_aggregators", None, "nc_num_aggrs_per_node says how many on every node"),
-    removed("trib_lustre_round", None, "set cb_buffer_size to the stripe size for rounds of one stripe"),
-    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib-lab sim has the paper's form"),
-    removed("trib_plan_cache", None, "plans are kept always"),
-    removed(
-        "trib_tuned_table",
-        Some(""),
-        "the ranks of a host agree in shared memory, and hosts along a binomial tree",
-    ),
-    removed("trib_two_layer_inner", Some("direct"), DIRECTLY),
-    removed("trib_two_layer_threshold", Some("65536"), DIRECTLY),
-];
-
-const DIRECTLY: &str = "every rank of a node hands its bytes to the local aggregator itself";
-
-const fn removed(key: &'static str, default: Option<&'static str>, instead: &'static str) -> Removed {
-    Removed { key, default, instead }
-}
-
-/// Whether `key` was a hint of an earlier version and `value` its default: in a capture, that says nothing.
-pub fn is_removed_default(key: &str, value: &str) -> bool {
-    REMOVED.iter().any(|removed| removed.key == key && removed.default == Some(value))
-}
 
 /// Most bytes of a file of hints: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -342,9 +301,6 @@ pub fn unknown(key: &str) -> Error {
 
 /// The error of an unknown key with a value.
 fn unknown_with(key: &str, value: &str) -> Error {
-    if let Some(Removed { instead, .. }) = REMOVED.iter().find(|removed| removed.key == key) {
-        return Error::hint(key, value.trim(), format!("nothing, this hint was removed; {instead}"));
-    }
     Error::hint(key, value.trim(), format!("nothing, there is no such key; {}", advice(key)))
 }
 

@@ -131,7 +131,7 @@ hints! {
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.", ONLY_EXCHANGED;
     /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
-    /// formula predicts for each call, otherwise `balanced`; calls that repeat also try what is predicted to be nearly as fast.
+    /// formula predicts for each call, otherwise `balanced`.
     "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
         "The report says that the metadata phase takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
     /// The kernel that exchanges data. `auto`: as for metadata.

@@ -238,17 +238,6 @@ fn a_coupled_kernel_takes_no_throttle_but_its_own() {
     }
 }
 
-#[test]
-fn removed_hints_say_so() {
-    for Removed { key, default, instead } in REMOVED {
-        assert_eq!(default.map(|default| is_removed_default(key, default)), default.map(|_| true));
-        assert!(!is_removed_default(key, "another value"));
-        let error = Hints::default().set(key, "any").unwrap_err().to_string();
-        assert!(error.contains("was removed") && error.contains(instead), "{error}");
-        assert!(find(key).is_none(), "{key} is there");
-    }
-}
-
 /// Every hint has a user: a sentence that says when one sets it.
 #[test]
 fn every_hint_says_when_it_is_set() {

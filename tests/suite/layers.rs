@@ -25,7 +25,7 @@ const FOLDERS: &[Folder] = &[
     (
         "src",
         "crate::",
-        "access device sample schedule fabric collectives exchange hints machine engine",
+        "access device schedule fabric collectives exchange hints machine engine",
         &[(
             "fabric",
             "collectives",

@@ -95,7 +95,7 @@ fn taken(call: &CallReport) -> [AutoKernel; 2] {
 
 #[cfg(test)]
 mod tests {
-    use tributary::engine::{ChosenBy, Seconds};
+    use tributary::engine::Seconds;
 
     use super::*;
 
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_auto_took_is_a_value_of_the_report() {
         let exchange = |kernel, metadata| {
-            let auto = AutoChoice { kernel, metadata, data: true, by: ChosenBy::Trial };
+            let auto = AutoChoice { kernel, metadata, data: true };
             CallReport { auto: Some(auto), ..call(Path::Exchange, "small", 1) }
         };
         let mut calls = Calls::default();

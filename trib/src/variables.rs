@@ -1,8 +1,7 @@
 //! The variables that the library and this program read, and those that look like one and are none.
 
 /// The variables.
-const KNOWN: [&str; 14] = [
-    "TRIB_ADVICE",
+const KNOWN: [&str; 13] = [
     "TRIB_CAPTURE",
     "TRIB_CAPTURE_LIMIT",
     "TRIB_COMPARE_INSIDE",

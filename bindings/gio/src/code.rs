@@ -48,7 +48,7 @@ pub fn of(error: &Error) -> c_int {
             About::FileSize | About::Terms | About::Call => EMULTIDEFINE_FNC_ARGS,
             About::ListOrder => EFILEVIEW,
             About::ListLength => ENEGATIVECNT,
-            About::Count | About::Datatype | About::DeviceMemory | About::Other => EINVAL,
+            About::Count | About::Datatype | About::Other => EINVAL,
         },
         Error::Hint { .. } | Error::Refused { .. } => EINVAL,
         Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),

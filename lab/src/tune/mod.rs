@@ -10,6 +10,7 @@
 pub mod exchanges;
 pub mod lists;
 pub mod machine;
+mod sample;
 pub mod stopping;
 
 pub use stopping::Rule;

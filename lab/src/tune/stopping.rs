@@ -5,8 +5,9 @@
 //! The interval is that of Student's t, for few repetitions of normally distributed times.
 
 use tributary::error::{Error, Result};
-use tributary::sample::STUDENT;
-pub use tributary::sample::Sample;
+
+use super::sample::STUDENT;
+pub use super::sample::Sample;
 
 /// The stopping rule of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,6 @@
 //! `trib-lab advise`: which hints the write of a capture would gain by on a machine.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,9 +61,6 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
         let about = format!("# {}\n", headline(&prepared, &advice));
         std::fs::write(path, about + &file_hints)
             .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
-    }
-    if let Some(path) = &options.advice {
-        append(path, &prepared, &advice).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     }
     match options.json {
         true => say(serde_json::to_string_pretty(&as_json(&prepared, &advice)?)?),
@@ -266,16 +262,6 @@ impl Counts {
     }
 }
 
-/// Adds a line for files of the captured one's name to a table of advice.
-fn append(path: &std::path::Path, prepared: &Prepared, advice: &Advice) -> std::io::Result<()> {
-    if advice.setting.is_empty() {
-        return Ok(());
-    }
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
-    let hints: String = advice.setting.iter().map(|(key, value)| format!(":{key}={value}")).collect();
-    writeln!(file, "# {}\n*{}{hints}", headline(prepared, advice), name(prepared))
-}
-
 /// The name of the captured file, without its directory.
 fn name(prepared: &Prepared) -> String {
     let path = std::path::Path::new(&prepared.write.pattern.pattern().header().file);
@@ -329,9 +315,6 @@ fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Res
     let mut text = format!("{head}\n\nTRIB_HINTS=\"{}\"\n", shown(&advice.setting, "; "));
     if let Some(path) = &options.output {
         text += &format!("TRIB_HINTS_FILE={}\n", path.display());
-    }
-    if let Some(path) = &options.advice {
-        text += &format!("TRIB_ADVICE={}\n", path.display());
     }
     let lfs = dialects::lfs(&advice.setting);
     if !lfs.is_empty() {

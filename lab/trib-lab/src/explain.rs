@@ -91,7 +91,6 @@ fn predict(
         sample: 2,
         hints: changed(&account.in_force),
         output: None,
-        advice: None,
         json: false,
     };
     let Expected { machine, call, parts, tried, best } = match expect(&options)? {

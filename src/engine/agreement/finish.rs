@@ -2,20 +2,15 @@
 
 use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::facts::Amount;
-use crate::engine::plan::cached::Cached;
 use crate::engine::record::diary::DiaryWriter;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
-use crate::engine::roles::trials::CallTimes;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
-/// The time of a call that does not say how long the call takes, in the agreement.
-const UNKNOWN: u64 = u64::MAX;
-
-/// Agrees on the outcome of a call. Collective: one allreduce of 16 scalars, and a broadcast of the error if a rank failed.
+/// Agrees on the outcome of a call. Collective: one allreduce of 15 numbers, and a broadcast of the error if a rank failed.
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; those of the fabric.
@@ -24,18 +19,16 @@ pub async fn finish_call(
     all: &Amount,
     done: CallTotals,
     mut clock: Clock,
-    (diary, cached): (Option<&mut DiaryWriter>, Option<&mut Cached>),
+    diary: Option<&mut DiaryWriter>,
 ) -> Result<CallReport> {
-    const OPS: [ReduceOp; 16] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    const OPS: [ReduceOp; 15] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
     clock.lap(Lap::Agreement);
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, chosen, auto, reused, trial, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, chosen, auto, reused, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
-    let total = clock.total();
-    let making = clock.spent(Lap::Flatten) + clock.spent(Lap::Metadata);
     let mut lanes = [
         outcome.bytes,
         metadata.bytes,
@@ -50,22 +43,13 @@ pub async fn finish_call(
         micros(counts.placement),
         micros(outcome.busy),
         micros(clock.spent(Lap::Agreement)),
-        micros(total),
-        match clock.is_whole {
-            true => total.saturating_sub(making + clock.spent(Lap::Agreement)).as_nanos() as u64,
-            false => UNKNOWN,
-        },
+        micros(clock.total()),
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
     let [transferred, metadata_bytes, metadata_messages, data_messages, lanes @ ..] = lanes;
-    let [in_memory, between_hosts, rounds, times @ .., moving, failed] = lanes;
+    let [in_memory, between_hosts, rounds, times @ .., failed] = lanes;
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
-    if let Some((trial, cached)) = trial.zip(cached) {
-        let is_known = moving != UNKNOWN;
-        let moving = (is_known && failed == u64::MAX).then_some(moving as f64 / 1e9);
-        cached.learn(direction, trial, CallTimes { making: is_known.then_some(flatten + metadata), moving });
-    }
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }

@@ -12,7 +12,7 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::record::report::{Clock, Lap};
-use crate::engine::roles::choice::{Candidate, Layering};
+use crate::engine::roles::choice::Layering;
 use crate::engine::setup::Setup;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -35,15 +35,13 @@ pub struct Plan {
     pub data: std::sync::Arc<Phase>,
     /// The way of the messages.
     pub way: Layering,
-    /// The ways that the call could go, the one that was predicted to be best first. None in the plan of a trial.
-    pub ways: Vec<Candidate>,
     /// Bytes of the call, over all ranks.
     pub bytes: u64,
 }
 
 impl Plan {
     /// Divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is the number of window
-    /// buffers that this aggregator still has to allocate. The call goes the given `way`, or the one that is chosen.
+    /// buffers that this aggregator still has to allocate.
     ///
     /// # Errors
     /// Those of the fabric; an aggregator has no memory for a round (the same on all ranks).
@@ -52,7 +50,7 @@ impl Plan {
         setup: &Setup,
         amount: &Amount,
         (file, layout): (&Extents, &BufferLayout),
-        (way, new_windows): (Option<Layering>, usize),
+        new_windows: usize,
         clock: &mut Clock,
     ) -> Result<Self> {
         let roles = setup.roles(amount.bytes);
@@ -67,8 +65,7 @@ impl Plan {
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);
         clock.lap(Lap::Flatten);
-        let ways = if way.is_none() { roles.ways(amount, &domains) } else { Vec::new() };
-        let way = way.unwrap_or_else(|| ways[0].way);
+        let way = roles.choose(amount, &domains);
         let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
         if setup.shares_in_nodes {
             phases.share_in_nodes(endpoint, &setup.topology, setup.hints.ranks_per_node > 0).await?;
@@ -88,7 +85,7 @@ impl Plan {
         };
         clock.lap(Lap::Metadata);
         let announced = announced?;
-        Ok(Self { domains, outgoing, announced, data: phases.data, way, ways, bytes: amount.bytes })
+        Ok(Self { domains, outgoing, announced, data: phases.data, way, bytes: amount.bytes })
     }
 }
 

@@ -94,20 +94,3 @@ pub const PACKED_EXTENT: f64 = 3.0;
 pub const WORTH_LAYERING: f64 = 0.15;
 /// Extents of a rank that are looked at for the windows that it touches: to look at all takes as long as much of the call.
 pub const LOOKED_AT: u64 = 1024;
-
-// Trials of the other one, in calls that repeat.
-
-/// Trials may lose this part of the time.
-pub const TRIAL_SHARE: f64 = 0.05;
-/// Ways are tried whose predicted time is at most so many times that of the way that is predicted to be the fastest.
-pub const TRIAL_NEAR: f64 = 1.5;
-/// What is tried may take so many times as long as predicted.
-pub const TRIAL_CAUTION: f64 = 1.5;
-/// A trial is over if its first call takes more than so many times as long as the usual way.
-pub const TRIAL_COLD: f64 = 2.0;
-/// Calls that a mean needs at least.
-pub const LEAST_CALLS: u32 = 3;
-/// Calls that a mean is given at most.
-pub const MOST_CALLS: u32 = 10;
-/// The relative half-width of the interval with which a mean is known well enough.
-pub const MEAN_ERROR: f64 = 0.025;

@@ -12,7 +12,6 @@ use crate::engine::facts::agreed::Agreed;
 use crate::engine::policy::paths::{Path, Way};
 use crate::engine::policy::reason::Reason;
 use crate::engine::roles::auto_choice::AutoChoice;
-use crate::fabric::Waiting;
 
 /// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -230,15 +229,13 @@ pub struct Clock {
     /// The end of the last lap.
     last: Instant,
     spent: [Duration; 4],
-    /// Whether the rank waits in the call from its start to its end: a call in parts contains what the program does in between.
-    pub is_whole: bool,
 }
 
 impl Clock {
-    /// Starts the clock of a call that waits by `waiting`.
-    pub fn start(waiting: &Waiting) -> Self {
+    /// Starts the clock of a call.
+    pub fn start() -> Self {
         let start = Instant::now();
-        Self { start, last: start, spent: Default::default(), is_whole: waiting.may_block() }
+        Self { start, last: start, spent: Default::default() }
     }
 
     /// Counts the time since the last lap for a phase.

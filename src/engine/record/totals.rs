@@ -8,7 +8,6 @@ use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::record::diary::Exchanged;
 use crate::engine::roles::auto_choice::AutoChoice;
-use crate::engine::roles::trials::TrialOutcome;
 use crate::engine::storage::window_queue::Outcome;
 use crate::fabric::Traffic;
 
@@ -22,8 +21,6 @@ pub struct CallTotals {
     pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call was reused.
     pub reused: bool,
-    /// The plan that the call went by, or tried: its time counts for that.
-    pub trial: Option<TrialOutcome>,
     /// Messages and bytes that the metadata phase sent.
     pub metadata: Traffic,
     /// Bytes of lists that went through memory of the node.
@@ -42,7 +39,6 @@ impl CallTotals {
             chosen,
             auto: None,
             reused: false,
-            trial: None,
             metadata: Traffic::default(),
             in_memory: 0,
             counts: DataCounts::default(),

@@ -1,4 +1,4 @@
-//! What `auto` took for the exchange of a call, and what made the choice: values, which reports print as a phrase.
+//! The kernel that `auto` took for the exchange of a call: a value, which reports print as a phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -15,14 +15,12 @@ pub struct AutoChoice {
     pub metadata: bool,
     /// Whether it is that of the data phase.
     pub data: bool,
-    /// What made the choice.
-    pub by: ChosenBy,
 }
 
 impl AutoChoice {
     /// Whether the flat kernel was predicted to be the best, as for most calls. Reports do not mention that.
     pub fn is_usual(&self) -> bool {
-        (self.kernel, self.by) == (AutoKernel::Flat, ChosenBy::Prediction)
+        self.kernel == AutoKernel::Flat
     }
 }
 
@@ -33,7 +31,7 @@ impl Display for AutoChoice {
             (false, true) => "data",
             _ => "metadata and data",
         };
-        write!(f, "{} for {phases}, {}", self.kernel, self.by)
+        write!(f, "{} for {phases}, as predicted to be faster", self.kernel)
     }
 }
 
@@ -57,27 +55,5 @@ impl Display for AutoKernel {
             Self::Flat => f.write_str(BALANCED.name),
             Self::TwoLayer { per_node } => write!(f, "two_layer with {per_node} local aggregators a node"),
         }
-    }
-}
-
-/// What made a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChosenBy {
-    /// The cost model.
-    Prediction,
-    /// Trials in earlier calls.
-    Measurement,
-    /// This call is a trial.
-    Trial,
-}
-
-impl Display for ChosenBy {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(match self {
-            Self::Prediction => "as predicted to be faster",
-            Self::Measurement => "as measured to be faster",
-            Self::Trial => "as a trial",
-        })
     }
 }

@@ -47,8 +47,6 @@ pub struct Candidate {
     pub way: Layering,
     /// Predicted seconds, without what all ways have in common.
     pub seconds: f64,
-    /// Those of a call that repeats: it has its lists already.
-    pub again: f64,
 }
 
 /// What the choices of a file have in common.
@@ -93,13 +91,10 @@ impl Chooser {
     /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
     /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
-        let candidate = |way| {
-            let [once, again] = self.predicted(amount, domains, way);
-            Candidate { way, seconds: once + again, again }
-        };
+        let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) };
         let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };
         if self.local.is_empty() || amount.bytes == 0 || !open.any() {
-            return vec![Candidate { way: flat, seconds: 0.0, again: 0.0 }];
+            return vec![Candidate { way: flat, seconds: 0.0 }];
         }
         let flat = candidate(flat);
         let layered = Layered { metadata: open.metadata || given.metadata, data: open.data || given.data };
@@ -120,9 +115,8 @@ impl Chooser {
         self.ranked(amount, domains, open, given)[0].way
     }
 
-    /// Predicted seconds of a call, without what all choices have in common: of the lists, which a call that repeats has already,
-    /// and of the rounds. O(aggregators).
-    fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> [f64; 2] {
+    /// Predicts the seconds of a call, without what all choices have in common: the lists and the rounds. O(aggregators).
+    fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> f64 {
         let Self { costs, ranks, .. } = self;
         let estimate = Estimate::of(amount, domains, ranks);
         let local = way.local.max(1) as f64;
@@ -135,11 +129,11 @@ impl Chooser {
         let data = ranks.within(costs, data, amount.bytes as f64 / rounds);
         let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
         if !way.layered.data {
-            return [lists, rounds * (ranks.flat(costs, data) + place)];
+            return lists + rounds * (ranks.flat(costs, data) + place);
         }
         // Local aggregators gather for the next round while aggregators place the bytes of this one.
         let [inner, outer] = ranks.two_layer(costs, data, local);
-        [lists + ranks.merging(costs, extents, local), ranks.pipelined(costs, rounds, inner, outer + place)]
+        lists + ranks.merging(costs, extents, local) + ranks.pipelined(costs, rounds, inner, outer + place)
     }
 
     /// The fewest local aggregators, for the most members.

@@ -4,12 +4,10 @@
 //! |---|---|
 //! | [`choice`] | one layer of messages or two, by what they are predicted to cost; [`auto_choice`]: what was taken |
 //! | [`touched`] | about the number of windows that an access touches |
-//! | [`trials`] | the other one, tried in calls that repeat |
 
 pub mod auto_choice;
 pub mod choice;
 pub mod touched;
-pub mod trials;
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,8 +15,8 @@ use crate::access::Extents;
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
 use crate::engine::metadata::phase::Phase;
-use crate::engine::roles::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
-use crate::engine::roles::choice::{Candidate, Chooser, Layered, Layering};
+use crate::engine::roles::auto_choice::{AutoChoice, AutoKernel};
+use crate::engine::roles::choice::{Chooser, Layered, Layering};
 use crate::engine::roles::touched::Touched;
 use crate::engine::two_layer::node;
 use crate::error::Result;
@@ -91,9 +89,9 @@ impl Roles {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
     }
 
-    /// The ways that a call can go, the chosen one first. Pure: the same on all ranks.
-    pub fn ways(&self, amount: &Amount, domains: &Domains) -> Vec<Candidate> {
-        self.chooser.ranked(amount, domains, self.open, self.given)
+    /// Chooses the way of a call. Pure: the same on all ranks.
+    pub fn choose(&self, amount: &Amount, domains: &Domains) -> Layering {
+        self.chooser.choose(amount, domains, self.open, self.given)
     }
 
     /// The phases of a way. O(ranks) for the first call that goes this way.
@@ -122,13 +120,13 @@ impl Roles {
     }
 
     /// What `auto` took in a call that goes this way; none where the hints leave no choice.
-    pub fn taken(&self, way: Layering, by: ChosenBy) -> Option<AutoChoice> {
+    pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
         let kernel = match way.layered == self.given {
             true => AutoKernel::Flat,
             false => AutoKernel::TwoLayer { per_node: way.local },
         };
         let Layered { metadata, data } = self.open;
-        self.open.any().then_some(AutoChoice { kernel, metadata, data, by })
+        self.open.any().then_some(AutoChoice { kernel, metadata, data })
     }
 }
 

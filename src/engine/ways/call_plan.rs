@@ -1,4 +1,4 @@
-//! The plan of a call: that of an earlier call, a new one, or one that tries other kernels.
+//! The plan of a call: that of an earlier call, or a new one.
 
 use std::sync::Arc;
 
@@ -6,18 +6,15 @@ use crate::access::{BufferLayout, Extents};
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
 use crate::engine::plan::Plan;
-use crate::engine::plan::cached::{Cached, PlanDecision};
+use crate::engine::plan::cached::Cached;
 use crate::engine::record::report::Clock;
 use crate::engine::record::totals::CallTotals;
-use crate::engine::roles::choice::Layering;
-use crate::engine::roles::trials::TrialOutcome;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::error::Result;
 
 impl File {
     /// The plan of an exchange. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
-    /// number of bytes; then only the windows' offsets change. Otherwise a new plan is made, and now and then one to try other
-    /// kernels.
+    /// number of bytes; then only the windows' offsets change. Otherwise a new plan is made.
     pub(in crate::engine) async fn plan(
         &mut self,
         file: &Extents,
@@ -26,20 +23,14 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
-        let shift = self.plans.find(agreed, &self.setup);
-        let decided = shift.and_then(|by| Some(self.plans.current()?.decide(done.direction, by)));
-        let (plan, shift) = match decided {
-            Some((PlanDecision::Has(plan, shift), trial)) => {
-                (done.reused, done.trial) = (true, Some(trial));
-                (plan, shift)
-            }
-            Some((PlanDecision::Makes(way), trial)) => {
-                done.trial = Some(trial);
-                self.plan_trial(way, (file, layout), agreed, clock, done).await?
+        let kept = self.plans.find(agreed, &self.setup);
+        let (plan, shift) = match kept.and_then(|shift| Some((self.plans.current()?.clone(), shift))) {
+            Some(kept) => {
+                done.reused = true;
+                kept
             }
             None => {
-                done.trial = Some(TrialOutcome::Made);
-                let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
+                let plan = self.new_plan((file, layout), agreed, clock, done).await?;
                 self.plans.keep(Cached::new(file, layout, &agreed.left, plan.clone()), agreed);
                 (plan, 0)
             }
@@ -51,16 +42,13 @@ impl File {
             queue.begin_call(shift, agreed.is_sole);
             queue.time(self.diary.is_some());
         }
-        if let Some(cached) = self.plans.current() {
-            done.auto = cached.taken(done.direction, &plan, &self.setup);
-        }
+        done.auto = self.setup.roles(plan.bytes).taken(plan.way);
         Ok(plan)
     }
 
-    /// Makes a plan that goes a given way, or the chosen one.
+    /// Makes a plan.
     async fn new_plan(
         &mut self,
-        way: Option<Layering>,
         (file, layout): (&Extents, &BufferLayout),
         agreed: &Agreed,
         clock: &mut Clock,
@@ -68,35 +56,9 @@ impl File {
     ) -> Result<Arc<Plan>> {
         let made = self.queue.as_ref().map_or(0, WindowQueue::made);
         let windows = self.setup.hints.write_buffers.saturating_sub(made);
-        let plan =
-            Plan::make(&mut self.endpoint, &self.setup, &agreed.left, (file, layout), (way, windows), clock).await?;
+        let plan = Plan::make(&mut self.endpoint, &self.setup, &agreed.left, (file, layout), windows, clock).await?;
         done.metadata = plan.announced.traffic;
         done.in_memory = plan.announced.shared_bytes;
         Ok(Arc::new(plan))
-    }
-
-    /// Makes the plan of a trial. If it cannot be made, all ranks know, and the call takes the plan that it has.
-    async fn plan_trial(
-        &mut self,
-        way: Layering,
-        access: (&Extents, &BufferLayout),
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<(Arc<Plan>, i64)> {
-        let by = agreed.reuse.unwrap_or_default().shift;
-        let made = self.new_plan(Some(way), access, agreed, clock, done).await;
-        let failure = self.endpoint.waiting().failure();
-        match (made, self.plans.current()) {
-            (Ok(plan), Some(cached)) => {
-                cached.tries(done.direction, plan.clone(), by);
-                Ok((plan, 0))
-            }
-            (Err(error), Some(cached)) if !failure.is_unagreed(&error) => {
-                done.trial = Some(TrialOutcome::Refused(way));
-                Ok(cached.kept(done.direction, by))
-            }
-            (made, _) => made.map(|plan| (plan, 0)),
-        }
     }
 }

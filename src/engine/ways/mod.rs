@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `direct` | every rank by itself |
 //! | `write_windows`, `read_windows` | through windows in memory that all ranks share, or those of a host |
-//! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one, a new one, or that of a trial |
+//! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one or a new one |
 
 mod call_plan;
 mod direct;

@@ -9,7 +9,7 @@ use tributary::drivers::{Layout, driver};
 use tributary::engine::FanIn;
 use tributary::engine::capture::{Call, Header};
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
-use tributary::hints::{DriverName, is_removed_default};
+use tributary::hints::DriverName;
 use tributary::{Extents, Hints, Rank, Topology};
 
 use crate::Failure;
@@ -61,12 +61,12 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// Those of a header. One that this version does not know is set aside, unless it said nothing.
+    /// Those of a header. One that this version does not know is set aside.
     pub fn of(header: &Header) -> Self {
         let (mut hints, mut unknown) = (Hints::default(), Vec::new());
         for (key, value) in &header.hints {
-            // An option that is not set has no value; a hint of an earlier version may have had its default.
-            if value.is_empty() || is_removed_default(key, value) {
+            // An option that is not set has no value.
+            if value.is_empty() {
                 continue;
             }
             if hints.get(key).is_none() || hints.set(key, value).is_err() {

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
-use tributary::error::{About, IoClass};
+use tributary::error::IoClass;
 use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
@@ -95,10 +95,7 @@ impl Backend {
             match outcome {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
-                Err(
-                    Error::Refused { reason: LEFT_TO_MPI, why, .. }
-                    | Error::Argument { about: About::DeviceMemory, value: why, .. },
-                ) => {
+                Err(Error::Refused { reason: LEFT_TO_MPI, why, .. }) => {
                     counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }

@@ -1,4 +1,4 @@
-//! Captures of programs under the library, and advice for them.
+//! Captures of programs under the library.
 
 use std::path::Path;
 
@@ -44,25 +44,4 @@ fn ranks_that_differ_have_no_capture() {
     assert_eq!(outcome.stderr.matches(line).count(), 1, "{}", outcome.stderr);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     assert_eq!(outcome.stdout.matches("SUCCESS").count(), 2 * RANKS, "{}", outcome.stdout);
-}
-
-/// Advice is below the program's own hints, and never an error.
-#[test]
-fn advice_is_taken_by_the_name_of_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let table = directory.path().join("advice");
-    std::fs::write(&table, "*other.nc:cb_nodes=3\n*out.nc:cb_nodes=2:cb_buffer_size=65536:trib_nothing=1\n").unwrap();
-    let outcome = Launch::new(RANKS, &compile("hints.c"))
-        .with_library()
-        .env("TRIB_ADVICE", table.display().to_string())
-        .hints("trib_shared_memory=disable; trib_tiny_call=0")
-        .run();
-    let written: Vec<_> = outcome.stdout.lines().filter(|line| line.starts_with("written: ")).collect();
-    assert_eq!(written.len(), RANKS, "{}", outcome.stdout);
-    assert!(written.iter().all(|line| line.contains("cb_nodes=2 cb_buffer_size=1048576")), "{}", outcome.stdout);
-    let [report] = &outcome.reports[..] else { panic!("not one report: {}", outcome.stderr) };
-    let not_used: Vec<_> = report.hints_not_used.iter().map(|all| (all.key.as_str(), all.source.as_str())).collect();
-    let line = format!("TRIB_ADVICE={}, line 2", table.display());
-    assert!(not_used.contains(&("trib_nothing", line.as_str())), "{not_used:?}");
-    assert!(not_used.contains(&("cb_buffer_size", line.as_str())), "{not_used:?}");
 }

@@ -63,21 +63,6 @@ fn a_runtime_that_was_there_from_the_start() {
     same(&with, &plain, "preloaded");
 }
 
-/// What is not copied is left to MPI, by all ranks, though one alone has such memory.
-#[test]
-fn memory_of_level_zero_is_left_to_mpi() {
-    let level_zero = runtime("-DRUNTIME_ZE", "libze_loader.so.1");
-    let plain = program(&level_zero, "host").run();
-    for what in ["all", "one"] {
-        let outcome = program(&level_zero, what).with_library().run();
-        same(&outcome, &plain, what);
-        let passed: Vec<_> = outcome.reports.iter().flat_map(|report| &report.passed_through).collect();
-        let calls: u64 = passed.iter().map(|passed| passed.calls).sum();
-        assert!(passed.iter().all(|passed| passed.why == "device memory of Level Zero"), "{passed:?}");
-        assert_eq!(calls, 9, "{passed:?}");
-    }
-}
-
 fn said_by_all(outcome: &Outcome, said: &str) {
     let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{said}")).collect();
     assert_eq!(outcome.stdout, all, "{}", outcome.stderr);

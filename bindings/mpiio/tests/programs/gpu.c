@@ -1,5 +1,5 @@
-/* A library that stands in for a GPU's runtime: CUDA's driver, HIP or Level Zero, whichever of RUNTIME_CUDA, RUNTIME_HIP and
- * RUNTIME_ZE is defined. Its device memory has two addresses: that which the program gets may not be touched, and the
+/* A library that stands in for a GPU's runtime: CUDA's driver or HIP, whichever of RUNTIME_CUDA and RUNTIME_HIP is
+ * defined. Its device memory has two addresses: that which the program gets may not be touched, and the
  * functions below go through the other. */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -41,14 +41,10 @@ static char *allocate(size_t length, enum kind kind, int protection)
     return a->address;
 }
 
-/* Memory that may not be touched. Level Zero's may: what is left to MPI touches it. */
+/* Memory that may not be touched. */
 char *gpu_allocate(size_t length)
 {
-#ifdef RUNTIME_ZE
-    return allocate(length, DEVICE, PROT_READ | PROT_WRITE);
-#else
     return allocate(length, DEVICE, PROT_NONE);
-#endif
 }
 
 /* Memory that the device and the processor both touch. */
@@ -79,7 +75,7 @@ void gpu_fail(int after)
 }
 
 /* The other address of memory that is the device's from end to end. */
-static __attribute__((unused)) char *copied(uint64_t address, size_t length)
+static char *copied(uint64_t address, size_t length)
 {
     struct allocation *a = find(address);
     if (copies++ == fails_at || !a || a->kind != DEVICE || address + length > (uintptr_t)a->address + a->length)
@@ -197,50 +193,6 @@ int hipMemcpy(void *to, const void *from, size_t length, int kind)
         memcpy(bytes, from, length);
     else
         memcpy(to, bytes, length);
-    return 0;
-}
-#endif
-
-#ifdef RUNTIME_ZE
-static int driver, context;
-
-int zeDriverGet(uint32_t *count, void **drivers)
-{
-    if (drivers && *count > 0)
-        drivers[0] = &driver;
-    *count = 1;
-    return 0;
-}
-
-struct context_description {
-    int stype;
-    const void *next;
-    uint32_t flags;
-};
-
-int zeContextCreate(void *of, const struct context_description *description, void **made)
-{
-    if (of != &driver || description->stype != 0xd)
-        return 1;
-    *made = &context;
-    return 0;
-}
-
-struct properties {
-    int stype;
-    void *next;
-    int type;
-    uint64_t id, page_size;
-};
-
-int zeMemGetAllocProperties(void *in, const void *address, struct properties *properties, void **device)
-{
-    struct allocation *a = find((uintptr_t)address);
-    if (in != &context || properties->stype != 0x17)
-        return 1;
-    properties->type = !a ? 0 : a->kind == DEVICE ? 2 : 3;
-    if (device)
-        *device = NULL;
     return 0;
 }
 #endif

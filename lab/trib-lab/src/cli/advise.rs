@@ -38,9 +38,6 @@ pub struct AdviseOptions {
     /// Write the hints to this file, for TRIB_HINTS_FILE.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Append a line for the captured file to this table, for TRIB_ADVICE.
-    #[arg(long, value_name = "FILE")]
-    pub advice: Option<PathBuf>,
     /// Print one JSON object: the advice and every candidate.
     #[arg(long)]
     pub json: bool,

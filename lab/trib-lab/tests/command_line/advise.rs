@@ -22,12 +22,8 @@ fn the_file_of_hints_can_be_used() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("hints");
     let capture = capture("btio");
-    let table = directory.path().join("advice");
     let arguments = ["advise", &capture, "--machine", "summit", "--ranks", "256"];
-    let files = ["--output", file.to_str().unwrap(), "--advice", table.to_str().unwrap()];
-    let output = trib_lab(&[&arguments[..], &files[..]].concat());
-    let line = std::fs::read_to_string(&table).unwrap();
-    assert!(line.starts_with('#') && line.contains("\n*btio.nc:cb_nodes="), "{line}");
+    let output = trib_lab(&[&arguments[..], &["--output", file.to_str().unwrap()]].concat());
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("TRIB_HINTS=\"") && said.contains("256 ranks on"), "{said}");
     let no_servers = trib_lab(&["advise", &capture, "--machine", "frontier", "--ranks-per-node", "4"]);
@@ -95,13 +91,12 @@ fn nothing_is_advised_of_a_write_without_messages() {
     assert!(direct["hints"].as_object().unwrap().is_empty(), "{direct}");
 }
 
-/// In words, in the file of hints, and in the table of advice.
+/// In words, and in the file of hints.
 #[test]
 fn that_nothing_is_sent_is_said() {
     let directory = tempfile::tempdir().unwrap();
-    let (file, table) = (directory.path().join("hints"), directory.path().join("advice"));
-    let files = ["--output", file.to_str().unwrap(), "--advice", table.to_str().unwrap()];
-    let output = trib_lab(&[&["advise", &capture("btio"), "--machine", "summit"], &files[..]].concat());
+    let file = directory.path().join("hints");
+    let output = trib_lab(&["advise", &capture("btio"), "--machine", "summit", "--output", file.to_str().unwrap()]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success() && said.contains("nothing would be sent between ranks (16 ranks on one node"),
@@ -112,7 +107,6 @@ fn that_nothing_is_sent_is_said() {
         "{said}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("# {said}"), "a comment and no hint");
-    assert!(!table.exists(), "no line of advice");
 }
 
 #[test]
