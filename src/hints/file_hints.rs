@@ -57,6 +57,18 @@ impl Given {
     }
 }
 
+impl std::fmt::Display for Unused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { key, value, source, why } = self;
+        // A line of a file that is none has the file's name in place of a key, and no value.
+        if key == super::site::NAME {
+            return write!(f, "{source}: {why}");
+        }
+        let is = if key.is_empty() { "" } else { "=" };
+        write!(f, "{key}{is}{value} of {source}: {why}")
+    }
+}
+
 impl FileHints {
     /// The hints in force.
     pub fn hints(&self) -> &Hints {

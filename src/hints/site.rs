@@ -14,15 +14,15 @@ use tributary_base::has_more_rights;
 use super::environment::located;
 use super::file_hints::{FileHints, Given, Source, Unused};
 use super::foreign::cray::Specification;
-use super::foreign::{glob, why_not_this};
-use super::{Hints, lines, read_text};
+use super::foreign::{self, glob, why_not_this};
+use super::{Hints, edits, find, lines, meant, read_text};
 use crate::error::{Error, Result};
 
 /// The variable.
 pub const VARIABLE: &str = "TRIB_CONF";
 
-/// The file's name, in the folder `etc`.
-const NAME: &str = "tributary.conf";
+/// The file's name, in the folder `etc`. It is the key of a line that is none, among the hints that are not used.
+pub const NAME: &str = "tributary.conf";
 
 const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog";
 
@@ -95,10 +95,24 @@ impl Site {
         for (number, line) in lines(&text) {
             let source = Source::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
-                site.damaged.push(Given::new(NAME, line, source).because(format!("damaged; allowed: {ALLOWED}")));
+                site.damaged.push(Given::new(NAME, line, source).because(faults(line).join("; ")));
             }
         }
         Self { file: Some(path), ..site }
+    }
+
+    /// Every fault of the site's file that a process of this environment, and of the library at `library`, would read: of all lines,
+    /// whatever file they are for. Each begins with the file and the number of the line. Local; reads the file.
+    pub fn faults(library: Option<&Path>) -> Vec<String> {
+        let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
+        // A file that is not there is one that TRIB_CONF names, which is an error elsewhere, or none.
+        let Ok(text) = read_text(VARIABLE, &path) else { return Vec::new() };
+        let shown = path.display();
+        let of_line = |(number, line)| {
+            faults(line).into_iter().map(move |fault| (number, fault)).collect::<Vec<(usize, String)>>()
+        };
+        lines(&text).flat_map(of_line).map(|(number, fault)| format!("{shown}, line {number}: {fault}")).collect()
     }
 
     /// Takes a line; false for one that is not allowed.
@@ -147,6 +161,61 @@ impl Site {
             file_hints.take_first_below(&self.hints, &real(name));
         }
     }
+}
+
+/// The words that a line begins with, and what stands behind each.
+const KEYWORDS: [(&str, &str); 4] = [
+    ("hints", "PATTERN:key=value:key=value"),
+    ("leave", "PATTERN"),
+    ("off", "PROGRAM"),
+    ("log", "syslog, or an absolute path"),
+];
+
+/// What is wrong with a line, for people.
+fn faults(line: &str) -> Vec<String> {
+    let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let Some((_, behind)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == kind) else {
+        let near = KEYWORDS.iter().map(|(keyword, _)| (edits(kind, keyword), *keyword)).min();
+        let near = near.filter(|(edits, keyword)| 2 * edits < keyword.len());
+        let next =
+            near.map_or("allowed: hints, leave, off, log".to_string(), |(_, near)| format!("did you mean {near}?"));
+        return vec![format!("\"{kind}\" is no keyword; {next}")];
+    };
+    if rest.is_empty() {
+        return vec![format!("{kind} stands alone; write {behind} behind it")];
+    }
+    let no_file = |pattern: &str| {
+        let is_none = !pattern.starts_with(['/', '*', '?', '[']);
+        is_none.then(|| {
+            format!("the pattern {pattern} is of no file, as names of files are absolute here; begin it with / or *")
+        })
+    };
+    match kind {
+        "hints" => match Specification::parse(rest) {
+            Ok(specification) => {
+                let pattern = rest.split(':').next().unwrap_or_default().trim();
+                no_file(pattern).into_iter().chain(specification.hints.iter().filter_map(wrong_hint)).collect()
+            }
+            Err(_) => vec![format!("`{rest}` is no {behind}")],
+        },
+        "leave" => no_file(rest).into_iter().collect(),
+        "log" if rest != "syslog" && !rest.starts_with('/') => vec![format!("log {rest}; write {behind}")],
+        _ => Vec::new(),
+    }
+}
+
+/// Why a hint of a site has no effect in any file, if so. A key of another library is none.
+fn wrong_hint((key, value): &(String, String)) -> Option<String> {
+    if find(key).is_none() && !key.starts_with(super::OURS) {
+        let is_unknown = foreign::why_not(key) == foreign::UNKNOWN;
+        let near = meant(key).map_or("`trib hints` lists all".to_string(), |near| format!("did you mean {near}?"));
+        return is_unknown.then(|| format!("\"{key}\" is no hint; {near}"));
+    }
+    if why_not_this(&Given::new(key, value, "")).is_some() {
+        return None;
+    }
+    Hints::default().set(key, value).err().map(|error| error.to_string())
 }
 
 fn is_absent(kind: ErrorKind) -> bool {
@@ -264,7 +333,7 @@ mod tests {
         let told: Vec<_> = hints.unused().iter().map(|unused| unused.value.as_str()).collect();
         assert_eq!(told, ["leave", "log jobs", "hints /x", "leaf /home", "none", "1"]);
         assert_eq!(hints.unused()[3].source, format!("{}, line 5", path.display()));
-        assert!(hints.unused()[3].why.contains("leave PATTERN"), "{hints:?}");
+        assert_eq!(hints.unused()[3].why, "\"leaf\" is no keyword; did you mean leave?");
         // What is no text is told; what is not there is nothing.
         let folder = path.parent().unwrap().to_path_buf();
         let mut hints = FileHints::default();
@@ -272,6 +341,36 @@ mod tests {
         assert!(hints.unused()[0].why.contains("Is a directory"), "{hints:?}");
         for nowhere in ["nothing", "tributary.conf/nothing"] {
             assert_eq!(Site::lenient(folder.join(nowhere)), Site::default());
+        }
+    }
+
+    /// Of all lines, also of those that are for other files than the one that somebody looks at.
+    #[test]
+    fn every_fault_of_a_file() {
+        for (line, due) in [
+            ("logg syslog", &["\"logg\" is no keyword; did you mean log?"][..]),
+            ("of gaussian", &["\"of\" is no keyword; did you mean off?"]),
+            ("include /etc/x", &["\"include\" is no keyword; allowed: hints, leave, off, log"]),
+            ("leave", &["leave stands alone; write PATTERN behind it"]),
+            (
+                "leave relative/*",
+                &["the pattern relative/* is of no file, as names of files are absolute here; begin it with / or *"],
+            ),
+            ("log jobs", &["log jobs; write syslog, or an absolute path"]),
+            ("hints /x", &["`/x` is no PATTERN:key=value:key=value"]),
+            (
+                "hints *.nc:cb_bufer_size=1M:cb_nodes=lots:cb_nodes=2",
+                &[
+                    "\"cb_bufer_size\" is no hint; did you mean cb_buffer_size?",
+                    "hint cb_nodes: `lots` is not allowed; allowed: auto|1 or more",
+                ],
+            ),
+            ("hints /x/*:romio_ds_write=disable:striping_unit=0", &[]),
+            ("leave */keep/*", &[]),
+            ("off gaussian*", &[]),
+            ("log syslog", &[]),
+        ] {
+            assert_eq!(faults(line), due, "{line}");
         }
     }
 

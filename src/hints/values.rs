@@ -104,10 +104,10 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     let (number, suffix) = text.split_at(digits);
     let shift = match suffix.trim_start().to_ascii_lowercase().as_str() {
         "" => 0,
-        "k" | "kib" => 10,
-        "m" | "mib" => 20,
-        "g" | "gib" => 30,
-        "t" | "tib" => 40,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
         _ => return None,
     };
     number.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| (1..=LARGEST).contains(bytes))
@@ -132,6 +132,7 @@ mod tests {
             ("16MiB", 16 << 20),
             ("16M", 16 << 20),
             ("16 m", 16 << 20),
+            ("16MB", 16 << 20),
             ("16k", 16 << 10),
             ("3G", 3 << 30),
             ("2TiB", 2 << 40),
@@ -140,7 +141,7 @@ mod tests {
         ] {
             assert_eq!(size(text), Some(bytes), "{text}");
         }
-        for text in ["", "0", "0M", "k", "-1", "+", "1.5M", "16MB", "16 M B", "4611686018427387905", "4194305T", "９"]
+        for text in ["", "0", "0M", "k", "-1", "+", "1.5M", "16Mbit", "16 M B", "4611686018427387905", "4194305T", "９"]
         {
             assert_eq!(size(text), None, "{text}");
         }

@@ -9,12 +9,21 @@ use crate::{Failure, listing, say};
 
 /// The environment's hints for all files, and `KEY=VALUE` options over them.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
-    let mut asked = Environment::of_process()?.file_hints("");
+    let mut asked = Environment::of_process().map_err(explained)?.file_hints("");
     for option in options {
-        hints::check_keys(option)?;
-        asked.text(option)?;
+        hints::check_keys(option).and_then(|()| asked.text(option)).map_err(explained)?;
     }
     Ok(asked)
+}
+
+/// An error that says, of a value that is not allowed, where the hint is explained.
+fn explained(error: tributary::Error) -> Failure {
+    match &error {
+        tributary::Error::Hint { key, .. } if Hints::default().table().iter().any(|row| row.key == key) => {
+            Failure::new(format!("{error}; `trib hints {key}` explains it"))
+        }
+        _ => error.into(),
+    }
 }
 
 /// The hints of the environment.
@@ -48,7 +57,7 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     ];
     for (key, value) in named {
         if let Some(value) = value {
-            asked.program(key, value, "the command line")?;
+            asked.program(key, value, "the command line").map_err(explained)?;
         }
     }
     Ok(asked.hints().clone())

@@ -115,8 +115,7 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
         rows.extend(self.passed_through.iter().map(left));
-        let unused = |all: &Unused| format!("{}={} of {}: {}", all.key, all.value, all.source, all.why);
-        rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
+        rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
         if self.engine.as_ref().is_some_and(|engine| engine.nodes > 1) && !self.accelerated.is_empty() {
             rows.push(("between hosts", format!("{} bytes", self.traffic.between_hosts)));

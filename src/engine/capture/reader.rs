@@ -158,5 +158,9 @@ fn read_at(file: &File, path: &Path, offset: u64, len: u64) -> Result<Vec<u8>> {
 }
 
 fn no_capture(path: &Path, wrong: &str) -> Error {
-    Error::argument(format!("capture {}", path.display()), wrong, "a whole capture that TRIB_CAPTURE has made")
+    Error::argument(
+        format!("capture {}", path.display()),
+        wrong,
+        "a whole capture that TRIB_CAPTURE has made; run the program again, to its MPI_File_close",
+    )
 }

@@ -23,7 +23,7 @@ pub struct DoctorOptions {
     /// What `trib doctor` starts itself with, to load an MPI library in a process of its own.
     #[arg(long, hide = true)]
     pub load_mpi: bool,
-    /// The launcher with its options, the program and its arguments. Nothing of it is run.
+    /// The launcher with its options, the program and its arguments. The program is not run.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

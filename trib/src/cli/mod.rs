@@ -8,6 +8,7 @@
 //! | [`doctor`] | options of the look at a program and its surroundings |
 //! | [`capture`] | options of commands on captures |
 //! | [`values`] | parsers of option values |
+//! | `mistake` | what is said of a line that cannot be parsed |
 //! | [`compare`] | options of the comparison with an MPI library |
 //!
 //! The parameters of each pattern are in [`crate::source`], one file for each.
@@ -16,10 +17,12 @@ pub mod capture;
 pub mod compare;
 pub mod doctor;
 pub mod groups;
+mod mistake;
 pub mod replay;
 pub mod run;
 pub mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -66,21 +69,18 @@ Examples:
 /// Parses the command line of the program `name`. A mistake is printed in one line and ends the process with exit code 2; help
 /// and version end it with 0. `help` may change how help is shown.
 pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Command) -> C {
-    let parsed = help(C::command()).try_get_matches().and_then(|matches| C::from_arg_matches(&matches));
+    let mut command = help(C::command());
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    mistake::help_as_option(&mut words);
+    let parsed = command.try_get_matches_from_mut(&words).and_then(|matches| C::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| {
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             error.exit();
         }
-        eprintln!("{name}: {}", one_line(&error.to_string()));
+        let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        eprintln!("{name}: {}", mistake::line(&command, &words, &error));
         std::process::exit(2);
     })
-}
-
-/// Clap's error message without the usage, which `--help` shows.
-fn one_line(error: &str) -> String {
-    let lines = error.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
-    words.join(" ").trim_start_matches("error: ").to_string()
 }
 
 /// The commands.

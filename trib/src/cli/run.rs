@@ -21,7 +21,8 @@ pub struct RunOptions {
     /// Say in words, when the program has ended, where the time of its collective calls went; from a capture.
     #[arg(long)]
     pub explain: bool,
-    /// Run the program without the library first, and say in a line what the library gains. More runs: `trib compare`.
+    /// Run the program without the library and with it, and say in a line what the library gains. A short program runs again, in turns
+    /// and without its output, until the ratio stands: for 20 s at most.
     #[arg(long, conflicts_with_all = ["report", "capture", "explain"])]
     pub compare: bool,
     /// Print the command that would be run, and run nothing.

@@ -1,10 +1,12 @@
 //! `trib doctor`: what stands in the way of a program that is to run on the library. Nothing of the command is run but the
-//! dynamic linker, which lists the program's libraries, and the launcher, for its version.
+//! dynamic linker, which lists the program's libraries, the launcher, for its version, and Python, for that of mpi4py's MPI.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`program`] | what kind of file the program is |
 //! | [`mpi`] | the MPI library that it loads |
+//! | [`python`] | the MPI library that Python's mpi4py loads |
+//! | [`slots`] | ranks that a launcher refuses |
 //! | [`place`] | the file system of a path |
 //! | [`settings`] | variables, the site's file, hints |
 //! | [`text`] | the findings for people |
@@ -12,7 +14,9 @@
 mod mpi;
 mod place;
 mod program;
+mod python;
 mod settings;
+mod slots;
 mod text;
 
 use std::path::Path;
@@ -85,7 +89,9 @@ impl Findings {
             None => {
                 if !options.command.is_empty() {
                     let line = options.command.join(" ");
-                    problems.push(format!("program: {line}; allowed: a command with a program that is there"));
+                    problems.push(format!(
+                        "program: `{line}` names no program that is there; name it by its path, as in mpiexec -n 4 ./program"
+                    ));
                 }
                 None
             }
@@ -96,8 +102,9 @@ impl Findings {
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
         let settings = Settings::of(&options.path, &options.hints, of, &mut problems);
-        let place = FilePlace::of(&options.path);
-        let next = next(options, &problems, (&place, program.as_ref()));
+        let place = FilePlace::of(&options.path, &mut problems);
+        problems.extend(launcher.and_then(|launcher| slots::too_few(launcher, &options.command)));
+        let next = next(options, &problems, &settings, (&place, program.as_ref()));
         let word = options.command.first().cloned();
         let launcher = launcher.zip(word).map(|(launcher, command)| Found { command, name: launcher.name });
         Self { library, launcher, program, mpi, place, settings, problems, next }
@@ -118,7 +125,12 @@ fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
 }
 
 /// The line at the end.
-fn next(options: &DoctorOptions, problems: &[String], (place, program): (&FilePlace, Option<&Program>)) -> String {
+fn next(
+    options: &DoctorOptions,
+    problems: &[String],
+    settings: &Settings,
+    (place, program): (&FilePlace, Option<&Program>),
+) -> String {
     let line = options.command.join(" ");
     match problems.first() {
         Some(_) if options.command.is_empty() => "repair the first problem, then trib doctor again".to_string(),
@@ -126,6 +138,7 @@ fn next(options: &DoctorOptions, problems: &[String], (place, program): (&FilePl
         None if options.command.is_empty() => {
             "trib doctor -- COMMAND looks at a program of yours; trib run -- COMMAND runs it".to_string()
         }
+        None if settings.policy.is_some() => format!("trib run -- {line} runs it as without the library"),
         None if program.is_some_and(|program| program.may_load_mpi_later()) => {
             format!("trib run --report -- {line}: the report says whether the program makes collective calls on files")
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tributary_abi::Abi;
 
 use super::program::Program;
+use super::python;
 use crate::compare::process;
 use crate::launcher::{Family, preload};
 use crate::{Failure, say};
@@ -49,6 +50,16 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
         }
         None if program.is_some() => return None,
         None => None,
+    };
+    let listed = match (listed, program) {
+        (None, Some(program)) => match python::library(program) {
+            Ok(found) => found,
+            Err(failure) => {
+                problems.push(failure.to_string());
+                return None;
+            }
+        },
+        (listed, _) => listed,
     };
     match loaded(listed.as_deref(), family) {
         Ok(mpi) => Some(mpi),

@@ -31,9 +31,16 @@ pub struct Stripes {
 }
 
 impl FilePlace {
-    /// That of a file or a directory; of a file that is not there, of its directory.
-    pub fn of(path: &Path) -> Self {
+    /// That of a file or a directory; of a file that is not there, of its directory. A directory that is not there is a problem.
+    pub fn of(path: &Path, problems: &mut Vec<String>) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        if let Some(folder) = path.parent().filter(|folder| !path.exists() && !folder.is_dir()) {
+            problems.push(format!(
+                "path: {}: there is no folder {}; make it, or correct --path",
+                path.display(),
+                folder.display()
+            ));
+        }
         let there = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
         let name = DriverName::Auto.resolved(&SystemFiles, there);
         let layout = || {

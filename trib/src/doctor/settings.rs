@@ -15,6 +15,8 @@ pub struct Settings {
     pub variables: Vec<(String, String)>,
     /// What the site has decided, where it has.
     pub site: Option<Site>,
+    /// The line by which the site leaves the file or the program to MPI, if one does.
+    pub policy: Option<String>,
     /// The hints that were given and are in force.
     pub hints: Vec<Hint>,
     /// Those that are not, and why.
@@ -58,31 +60,37 @@ impl Settings {
         problems.extend(variables::unknown());
         let variables = variables::set();
         let name = if path.is_dir() { path.join("file") } else { path.to_path_buf() }.display().to_string();
+        let faults = hints::Site::faults(library);
         let environment = library.map_or_else(|| Environment::of_process().cloned(), Environment::of_library);
         let given = environment.and_then(|environment| {
             let mut given = environment.file_hints(&name);
             options.iter().try_for_each(|text| check_keys(text).and_then(|()| given.text(text)))?;
             Ok((environment, given))
         });
+        problems.extend(faults.iter().map(|fault| format!("site: {fault}")));
         let (environment, given) = match given {
             Ok(given) => given,
             Err(error) => {
-                problems.push(error.to_string());
+                let said = error.to_string();
+                // The first fault of a file that TRIB_CONF names is this error, too.
+                if faults.is_empty() || !said.contains("TRIB_CONF=") {
+                    problems.push(said);
+                }
                 return Self { variables, ..Self::default() };
             }
         };
         let site = Site::of(environment.site());
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
-        let left = environment.site().leaves(&name, &program);
-        problems.extend(left.map(|line| {
-            format!("site: {line}: collective calls are left to MPI; allowed: other files or programs, or TRIB_CONF=/dev/null")
-        }));
+        let policy = environment.site().leaves(&name, &program);
         let hint = |(key, source): (&str, &tributary::hints::Source)| Hint {
             key: key.to_string(),
             value: given.hints().get(key).unwrap_or_default(),
             source: source.to_string(),
         };
-        Self { variables, site, hints: given.used().map(hint).collect(), hints_ignored: given.unused().to_vec() }
+        let is_fault = |unused: &Unused| faults.iter().any(|fault| fault.starts_with(&format!("{}: ", unused.source)));
+        let ignored = given.unused().iter().filter(|unused| !is_fault(unused)).cloned();
+        let (hints, hints_ignored) = (given.used().map(hint).collect(), ignored.collect());
+        Self { variables, site, policy, hints, hints_ignored }
     }
 }
 

@@ -39,6 +39,12 @@ pub fn of(findings: &Findings) -> String {
             line("site's log", format!("{}{problem}", log.path.display()));
         }
     }
+    if let Some(policy) = &findings.settings.policy {
+        line(
+            "site's policy",
+            format!("{policy}: MPI runs its collective calls; ask the administrators of this machine why"),
+        );
+    }
     for hint in &findings.settings.hints {
         line("hint", format!("{}={} by {}", hint.key, hint.value, hint.source));
     }
@@ -46,7 +52,7 @@ pub fn of(findings: &Findings) -> String {
         line("hint", "none is given: the defaults (trib hints)".to_string());
     }
     for hint in &findings.settings.hints_ignored {
-        line("hint ignored", format!("{}={} of {}: {}", hint.key, hint.value, hint.source, hint.why));
+        line("hint ignored", hint.to_string());
     }
     for problem in &findings.problems {
         line("problem", problem.clone());

@@ -99,5 +99,8 @@ fn write(account: &Account, path: &Path) -> Result<(), Failure> {
 }
 
 fn store(path: &Path, page: &str) -> Result<(), Failure> {
-    std::fs::write(path, page).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+    std::fs::write(path, page).map_err(|cause| {
+        let shown = path.display();
+        Failure::new(format!("the page {shown} cannot be written: {cause}; name a file in a folder that is there"))
+    })
 }

@@ -14,8 +14,12 @@ pub const FILE: &str = "libtributary_mpiio.so";
 pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
-        return found
-            .ok_or_else(|| Failure::new(format!("library: {}: no such file; allowed: {FILE}", given.display())));
+        return found.ok_or_else(|| {
+            let shown = given.display();
+            Failure::new(format!(
+                "library: {shown}: no such file; name a {FILE}, or leave --library out: then trib takes the one beside itself"
+            ))
+        });
     }
     let candidates = std::env::current_exe().map(|program| places(&program)).unwrap_or_default();
     candidates.into_iter().find(|place| place.is_file()).ok_or_else(|| {
@@ -41,7 +45,11 @@ mod tests {
     #[test]
     fn a_missing_library_is_refused() {
         let said = library(Some(Path::new("nowhere.so"))).unwrap_err();
-        assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
+        assert_eq!(
+            said.to_string(),
+            "library: nowhere.so: no such file; name a libtributary_mpiio.so, or leave --library out: then trib takes the one beside \
+             itself"
+        );
     }
 
     #[test]

@@ -141,6 +141,12 @@ pub fn file_name(word: &str) -> &str {
     Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
 }
 
+/// Whether a word has the name of a launcher. Nothing is started.
+pub fn is_named(word: &str) -> bool {
+    let file = file_name(word);
+    LAUNCHERS.iter().any(|launcher| launcher.files.contains(&file)) || SHARED.iter().any(|name| file.starts_with(name))
+}
+
 /// The launcher that a command begins with, if it is one that is known. Where the name is one of several launchers it is asked
 /// for its version; nothing else is started.
 ///
@@ -154,14 +160,21 @@ pub fn of(word: &str) -> Result<Option<&'static Launcher>, Failure> {
     }
 }
 
+/// Why a launcher of this name could not be started, and what to do.
+fn why_not_started(program: &str, cause: &std::io::Error) -> String {
+    let near = tributary::hints::similar(file_name(program), SHARED).filter(|near| *near != program);
+    let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+    format!("{cause}; {near}load the module of your MPI library, or name its launcher by its path")
+}
+
 /// What launcher a program of any name is, from its version.
 ///
 /// # Errors
 /// It cannot be started.
 pub fn asked(program: &str) -> Result<Option<&'static Launcher>, Failure> {
     let output = Command::new(program).arg("--version").env_remove("LD_PRELOAD").output();
-    let output = output
-        .map_err(|cause| Failure::new(format!("mpiexec: {program}: {cause}; allowed: a launcher of MPI programs")))?;
+    let output =
+        output.map_err(|cause| Failure::new(format!("mpiexec: {program}: {}", why_not_started(program, &cause))))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(LAUNCHERS.iter().find(|launcher| launcher.says.iter().any(|words| said.contains(words))))
 }

@@ -1,15 +1,27 @@
-//! `trib run --compare`: once without the library, once with it, and the gain in a line.
+//! `trib run --compare`: runs without the library and with it, in turns, and the gain in a line.
 
 use std::path::Path;
-use std::process::ExitStatus;
-use std::time::Instant;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use super::{Plan, child, not_started};
 use crate::Failure;
 use crate::cli::run::RunOptions;
-use crate::compare;
+use crate::compare::{self, statistics::median};
 
-/// What a run took, in seconds.
+/// Maximum number of pairs of runs.
+const PAIRS: usize = 50;
+/// No pair begins after this time.
+const BUDGET: Duration = Duration::from_secs(20);
+/// The ratio stands where the interval of its median is not wider than this part of it.
+const WIDTH: f64 = 0.1;
+/// An interval that contains 1 and is wider than this part of the median says nothing.
+const USELESS: f64 = 0.5;
+/// The probability that the true median lies outside of the interval.
+const DOUBT: f64 = 0.05;
+
+/// The seconds of one run.
+#[derive(Debug, Clone, Copy)]
 struct Took {
     /// Inside MPI_File_* on the rank with the longest time there; none where no rank called it.
     inside: Option<f64>,
@@ -17,27 +29,62 @@ struct Took {
     ranks: usize,
 }
 
-/// Runs the command twice, and ends as it ended the second time; or the first, if that went wrong.
+/// Runs the command without the library and with it, until the ratio of their times stands. The first two runs print what they print,
+/// and the process ends as the second one ended, or as the first if that failed. Runs behind them print nothing. If one of them fails,
+/// as of a program that cannot run a third time, the pairs before it count.
 ///
 /// # Errors
 /// What can be refused before anything is started; figures that cannot be read.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let inside = compare::inside()?;
-    let (status, without) = once(options, &inside, false)?;
+    let begin = Instant::now();
+    eprintln!("trib: first without the library");
+    let (status, without) = once(options, &inside, false, true)?;
     if !status.success() {
         eprintln!("trib: run: it ended like this without the library: {status}");
         child::end_as(status);
     }
-    let (status, with) = once(options, &inside, true)?;
-    eprintln!("trib: {}", line(&without, &with));
+    let (status, with) = once(options, &inside, true, true)?;
+    let mut pairs = vec![(without, with)];
+    if status.success() {
+        repeat(options, &inside, begin, &mut pairs)?;
+    }
+    eprintln!("trib: {}", line(&pairs));
     child::end_as(status)
 }
 
-fn once(options: &RunOptions, inside: &Path, is_with: bool) -> Result<(ExitStatus, Took), Failure> {
+/// Adds pairs until the ratio stands, the time is over, or the command fails. A file has what the library wrote at the end.
+fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(Took, Took)>) -> Result<(), Failure> {
+    while pairs.len() < PAIRS && !Gain::of(pairs).stands() {
+        // Another pair is not begun if it would end behind the budget.
+        let (without, with) = pairs[0];
+        if begin.elapsed() + Duration::from_secs_f64(without.whole + with.whole) > BUDGET {
+            break;
+        }
+        if pairs.len() == 1 {
+            eprintln!("trib: the program is short: it runs again, in turns, for {} s at most", BUDGET.as_secs());
+        }
+        let (first, without) = once(options, inside, false, false)?;
+        let (second, with) = once(options, inside, true, false)?;
+        if let Some(status) = [first, second].into_iter().find(|status| !status.success()) {
+            eprintln!("trib: run: it does not run again ({status}); the runs before count");
+            break;
+        }
+        pairs.push((without, with));
+    }
+    Ok(())
+}
+
+/// One run. What it prints and reads is this process's if `is_shown`.
+fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> Result<(ExitStatus, Took), Failure> {
     let folder = tempfile::tempdir()?;
     let plan = Plan::measured(options, inside, is_with, folder.path())?;
-    eprintln!("trib: {}", if is_with { plan.line.as_str() } else { "first without the library" });
     let mut command = plan.ready.command();
+    if !is_shown {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    } else if is_with {
+        eprintln!("trib: {}", plan.line);
+    }
     let begin = Instant::now();
     let status = child::run(&mut command).unwrap_or_else(|cause| not_started(&command, &cause));
     let whole = begin.elapsed().as_secs_f64();
@@ -45,33 +92,184 @@ fn once(options: &RunOptions, inside: &Path, is_with: bool) -> Result<(ExitStatu
     Ok((status, Took { inside, whole, ranks }))
 }
 
-/// The gain: times inside MPI-IO where they were measured, or else of all.
-fn line(without: &Took, with: &Took) -> String {
-    let (before, after, what) = match (without.inside, with.inside) {
-        (Some(before), Some(after)) => (before, after, format!("inside MPI-IO, {} ranks", with.ranks)),
-        _ => (without.whole, with.whole, "from start to end, as no rank was seen to call MPI_File_*".to_string()),
+/// What the pairs say.
+#[derive(Debug)]
+struct Gain {
+    /// Seconds without the library, and with it: medians.
+    seconds: [f64; 2],
+    /// Seconds from start to end.
+    whole: [f64; 2],
+    /// Seconds without divided by seconds with it: the median of all pairs.
+    ratio: f64,
+    /// Where the median of endless pairs is; from the least to the greatest where the pairs are few.
+    low: f64,
+    high: f64,
+    pairs: usize,
+    /// Ranks that called MPI_File_*, if the seconds are those inside.
+    ranks: Option<usize>,
+}
+
+impl Gain {
+    /// The times inside MPI-IO where all runs have them, or else those of all.
+    fn of(pairs: &[(Took, Took)]) -> Self {
+        let is_inside = pairs.iter().all(|(without, with)| without.inside.is_some() && with.inside.is_some());
+        let seconds = |took: &Took| took.inside.filter(|_| is_inside).unwrap_or(took.whole);
+        let ratio = |(without, with): &(Took, Took)| match seconds(with) {
+            with if with > 0.0 => seconds(without) / with,
+            _ => 1.0,
+        };
+        let mut ratios: Vec<f64> = pairs.iter().map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let at = rank_of_interval(ratios.len());
+        let middle =
+            |of: &dyn Fn(&(Took, Took)) -> f64| median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        Self {
+            seconds: [middle(&|pair| seconds(&pair.0)), middle(&|pair| seconds(&pair.1))],
+            whole: [middle(&|pair| pair.0.whole), middle(&|pair| pair.1.whole)],
+            ratio: median(&ratios).unwrap_or(f64::NAN),
+            low: ratios[at],
+            high: ratios[ratios.len() - 1 - at],
+            pairs: ratios.len(),
+            ranks: is_inside.then_some(pairs[0].1.ranks),
+        }
+    }
+
+    /// Whether more pairs would say the same.
+    fn stands(&self) -> bool {
+        has_interval(self.pairs) && self.high - self.low <= WIDTH * self.ratio
+    }
+
+    /// How much faster or slower, in words.
+    fn verdict(&self) -> String {
+        let several = self.pairs > 1;
+        if several && self.low <= 1.0 && self.high >= 1.0 {
+            return match self.high - self.low > USELESS * self.ratio || !has_interval(self.pairs) {
+                true => {
+                    "the runs differ too much to tell: the program is too short, or the machine is busy".to_string()
+                }
+                false => "with the library as fast as without it".to_string(),
+            };
+        }
+        let (times, word) = if self.ratio < 1.0 { (1.0 / self.ratio, "slower") } else { (self.ratio, "faster") };
+        format!("{} times {word} with the library", short(times))
+    }
+
+    /// The range of the ratio, the way round that the verdict has it.
+    fn range(&self) -> String {
+        let is_slower = self.high < 1.0;
+        let (low, high) = if is_slower { (1.0 / self.high, 1.0 / self.low) } else { (self.low, self.high) };
+        match self.pairs {
+            1 => "one run of each".to_string(),
+            pairs if is_slower => format!("{} to {} times slower, in {pairs} pairs of runs", short(low), short(high)),
+            pairs => format!("{} to {} times as fast, in {pairs} pairs of runs", short(low), short(high)),
+        }
+    }
+}
+
+/// The gain in a line.
+fn line(pairs: &[(Took, Took)]) -> String {
+    let gain = Gain::of(pairs);
+    let ([before, after], [start, end]) = (gain.seconds, gain.whole);
+    let what = match gain.ranks {
+        Some(ranks) => format!("inside MPI-IO, {ranks} ranks"),
+        None => "from start to end, as no rank was seen to call MPI_File_*".to_string(),
     };
-    let ratio = if after > 0.0 { before / after } else { 1.0 };
-    let [start, end] = [without.whole, with.whole];
     format!(
-        "{ratio:.2} times as fast with the library: {before:.4} s without it, {after:.4} s with it ({what}); from start to end \
-         {start:.2} s and {end:.2} s; one run of each, `trib compare -- COMMAND` makes more"
+        "{} ({}): {before:.4} s without it, {after:.4} s with it ({what}); from start to end {start:.2} s and {end:.2} s; \
+         `trib compare -- COMMAND` says more",
+        gain.verdict(),
+        gain.range()
     )
+}
+
+/// A ratio with as many digits as it has any use for.
+fn short(ratio: f64) -> String {
+    if ratio < 9.95 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
+}
+
+/// Whether the least and the greatest of so many numbers enclose the median of all with little doubt.
+fn has_interval(count: usize) -> bool {
+    2.0 * 0.5_f64.powi(count as i32) <= DOUBT
+}
+
+/// The place, from either end of so many sorted numbers, of the two numbers that enclose the median of all with little doubt: so many
+/// of them lie below it as of tossed coins lie on one side. 0 where there are too few.
+fn rank_of_interval(count: usize) -> usize {
+    let mut probability = 0.5_f64.powi(count as i32);
+    let mut below = probability;
+    let mut place = 0;
+    while 2.0 * below <= DOUBT {
+        place += 1;
+        probability *= (count - place + 1) as f64 / place as f64;
+        below += probability;
+    }
+    place.saturating_sub(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pair(without: f64, with: f64) -> (Took, Took) {
+        let took = |seconds| Took { inside: Some(seconds), whole: seconds + 1.0, ranks: 2 };
+        (took(without), took(with))
+    }
+
     #[test]
     fn the_gain_is_of_the_time_inside_where_there_is_one() {
-        let took = |inside, whole| Took { inside, whole, ranks: 2 };
-        let said = line(&took(Some(3.0), 5.0), &took(Some(1.5), 3.0));
+        let said = line(&[pair(3.0, 1.5)]);
         assert!(
-            said.starts_with("2.00 times as fast with the library: 3.0000 s without it, 1.5000 s with it (inside"),
+            said.starts_with(
+                "2.00 times faster with the library (one run of each): 3.0000 s without it, 1.5000 s with it (inside MPI-IO, 2 ranks)"
+            ),
             "{said}"
         );
-        let said = line(&took(None, 5.0), &took(None, 10.0));
-        assert!(said.starts_with("0.50 times as fast with the library: 5.0000 s without it"), "{said}");
+        let took = |whole| Took { inside: None, whole, ranks: 2 };
+        let said = line(&[(took(5.0), took(10.0))]);
+        assert!(
+            said.starts_with("2.00 times slower with the library (one run of each): 5.0000 s without it"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn the_range_is_turned_round_with_the_verdict() {
+        let said = line(&[pair(1.0, 5.0), pair(1.0, 5.6), pair(1.0, 5.8)]);
+        assert!(
+            said.starts_with("5.60 times slower with the library (5.00 to 5.80 times slower, in 3 pairs of runs)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn runs_that_differ_too_much_tell_nothing() {
+        let said = line(&[pair(1.0, 25.0), pair(1.32, 1.0), pair(3.84, 1.0), pair(1.0, 1.0)]);
+        assert!(said.starts_with("the runs differ too much to tell: the program is too short"), "{said}");
+        assert!(said.contains("(0.04 to 3.84 times as fast, in 4 pairs of runs)"), "{said}");
+    }
+
+    #[test]
+    fn runs_that_differ_little_are_equal() {
+        let said = line(&[0.97, 1.01, 0.99, 1.02, 1.0, 0.98, 1.03].map(|ratio| pair(ratio, 1.0)));
+        assert!(said.starts_with("with the library as fast as without it (0.97 to 1.03 times as fast, in 7"), "{said}");
+    }
+
+    #[test]
+    fn a_ratio_stands_when_the_interval_of_its_median_is_narrow() {
+        let near = |count: usize| (0..count).map(|turn| pair(2.0 + 0.01 * turn as f64, 1.0)).collect::<Vec<_>>();
+        assert!(!Gain::of(&near(5)).stands() && Gain::of(&near(6)).stands());
+        // One run that was disturbed does not count among many.
+        let mut all = near(9);
+        assert!(Gain::of(&all).stands());
+        all.push(pair(9.0, 1.0));
+        assert!(Gain::of(&all).stands());
+    }
+
+    /// The places that tables of the sign test have for 5 % on both sides together.
+    #[test]
+    fn places_of_the_interval() {
+        let due = [(1, 0), (5, 0), (6, 0), (8, 0), (9, 1), (12, 2), (20, 5), (50, 17)];
+        assert_eq!(due.map(|(count, _)| (count, rank_of_interval(count))), due);
+        assert!(!has_interval(5) && has_interval(6));
     }
 }

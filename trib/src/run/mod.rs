@@ -56,7 +56,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 fn not_started(command: &Command, cause: &std::io::Error) -> ! {
     let code = if cause.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
     let name = command.get_program().to_string_lossy();
-    eprintln!("trib: run: {name}: {cause}; allowed: a launcher, or a program");
+    eprintln!("trib: run: {name}: {cause}; check its name, or load the module that has it");
     std::process::exit(code)
 }
 

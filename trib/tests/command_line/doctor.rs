@@ -136,16 +136,31 @@ fn the_sites_file_is_that_of_the_library() {
         (&"cb_nodes".into(), &line(1).into()),
         "{found}"
     );
-    assert_eq!(
-        (&found["hints_ignored"][0]["value"], &found["hints_ignored"][0]["source"]),
-        (&"leaf /home/*".into(), &line(5).into())
-    );
-    assert_eq!(of_site(&found), [""; 0]);
+    let keyword = format!("site: {}: \"leaf\" is no keyword; did you mean leave?", line(5));
+    assert_eq!((of_site(&found), &found["hints_ignored"]), (vec![keyword.clone()], &Value::Array(vec![])));
+    // What the site has decided is no problem.
     for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
-        let said = of_site(&look(arguments, None));
-        assert!(said.len() == 1 && said[0].starts_with(&format!("site: {}: {says}: ", line(number))), "{said:?}");
-        assert_eq!(of_site(&look(arguments, Some("/dev/null"))), [""; 0]);
+        let found = look(arguments, None);
+        assert_eq!(found["policy"], format!("{}: {says}", line(number)));
+        assert_eq!(of_site(&found), [keyword.clone()]);
+        let found = look(arguments, Some("/dev/null"));
+        assert_eq!((&found["policy"], of_site(&found)), (&Value::Null, vec![]));
     }
+    // Faults of all lines, also of those that are not for the path.
+    std::fs::write(
+        &conf,
+        "hints /dev/shm/*:cb_bufer_size=1M\nhints /other/*:cb_nodes=lots\nleave relative/*\nlogg syslog\noff env\n",
+    )
+    .unwrap();
+    for variable in [None, conf.to_str()] {
+        let said = of_site(&look(&["--path", "/dev/shm"], variable));
+        assert_eq!(said.len(), 4, "{said:?}");
+        for (number, (said, due)) in said.iter().zip(["cb_bufer_size", "lots", "relative/*", "logg"]).enumerate() {
+            assert!(said.starts_with(&format!("site: {}: ", line(number + 1))) && said.contains(due), "{said}");
+        }
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_trib")).args(["doctor", "--library"]).arg(&library).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = look(&[], Some("/nowhere"))["problems"].to_string();
     assert!(said.contains("TRIB_CONF: /nowhere: No such file"), "{said}");
 }
@@ -168,4 +183,14 @@ fn variables_and_hints_in_force_and_ignored() {
     assert!(said.contains("\nproblem:      TRIB_HINTS_FILE: /nowhere/hints: No such file"), "{said}");
     assert!(said.lines().last().unwrap().starts_with("next:  "), "{said}");
     assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_a_problem() {
+    for (path, is_there) in
+        [("/nowhere/x.nc", false), ("/nowhere/a/b", false), ("/dev/shm/new.nc", true), ("/dev/shm", true)]
+    {
+        let problems = json(&["--path", path], &[])["problems"].to_string();
+        assert_eq!(!problems.contains(&format!("path: {path}: there is no folder /nowhere")), is_there, "{problems}");
+    }
 }

@@ -155,8 +155,8 @@ fn what_is_wrong_is_said_in_one_line() {
     for (arguments, expected) in [
         ("--pairs 0 -- true", "--pairs"),
         ("--directory /nowhere -- MPIEXEC -n 1 true", "directory: /nowhere: No such file"),
-        ("--library nothing.so -- MPIEXEC -n 1 true", "library: nothing.so: no such file; allowed: "),
-        ("--library /dev/null -- MPIEXEC -n 1 true", "library: /dev/null: no such file; allowed: "),
+        ("--library nothing.so -- MPIEXEC -n 1 true", "library: nothing.so: no such file; name a "),
+        ("--library /dev/null -- MPIEXEC -n 1 true", "library: /dev/null: no such file; name a "),
         ("--peer x -- MPIEXEC -n 1 true", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
         ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),

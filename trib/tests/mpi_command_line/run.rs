@@ -220,11 +220,30 @@ fn the_gain_in_a_line() {
     let output = run(folder.path(), &["--compare", "--hints", "cb_nodes=1"], &[], &[]);
     let (out, error) = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    // Without the library first, then with it; the launcher has it neither time.
+    // Without the library first, then with it; the launcher has it neither time. Runs behind these print nothing.
     assert!(out.contains("rank 0: 0, launcher 0 0\n") && out.contains("rank 0: 1, launcher 0 0\n"), "{out}");
+    assert_eq!(out.matches("rank 0: ").count(), 2, "{out}");
     let gain = error.lines().last().unwrap();
-    assert!(gain.contains(" times as fast with the library: ") && gain.contains("(inside MPI-IO, 2 ranks)"), "{error}");
+    assert!(gain.contains("(inside MPI-IO, 2 ranks)") && gain.contains(" pairs of runs): "), "{error}");
+    assert!(gain.contains("with the library") || gain.contains("differ too much to tell"), "{error}");
     let output = run(folder.path(), &["--compare"], &["3"], &[]);
     assert_eq!(output.status.code(), Some(3));
     assert!(printed(&output).1.contains("it ended like this without the library: exit status: 3"), "{output:?}");
+}
+
+/// A program that changes its files can do so twice: as the first run with the library ends, the command ends.
+#[test]
+fn a_program_that_does_not_run_a_third_time_is_compared_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("twice");
+    let text = "#!/bin/sh\necho run >> runs\ntest $(wc -l < runs) -le 2 || exit 9\nexec \"$@\"\n";
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--compare", "--"]).arg(&script).arg("true");
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let (_, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert!(error.contains("it does not run again (exit status: 9); the runs before count"), "{error}");
+    assert!(error.lines().last().unwrap().contains("(one run of each)"), "{error}");
 }

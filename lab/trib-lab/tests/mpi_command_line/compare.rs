@@ -305,8 +305,8 @@ fn tools_that_do_not_fit_are_said_in_one_line() {
         ("--mpicc true", "mpicc: true: finds no mpi.h of MPICH or Open MPI; allowed: "),
         ("--mpicc /nowhere/mpicc", "mpicc: /nowhere/mpicc: No such file"),
         ("--mpiexec /nowhere/mpiexec", "mpiexec: /nowhere/mpiexec: No such file"),
-        ("--library nothing.so", "library: nothing.so: no such file; allowed: "),
-        ("--library /dev/null", "library: /dev/null: no such file; allowed: "),
+        ("--library nothing.so", "library: nothing.so: no such file; name a "),
+        ("--library /dev/null", "library: /dev/null: no such file; name a "),
     ] {
         let (mpicc, mpiexec) = tools();
         let others = [("--mpicc", mpicc), ("--mpiexec", mpiexec)];
