@@ -75,7 +75,7 @@ impl Settings {
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let left = environment.site().leaves(&name, &program);
         problems.extend(left.map(|line| {
-            format!("site: {line}: collective calls are left to MPI; allowed: other files or programs, or TRIB_CONF=/dev/null")
+            format!("site: {line}: MPI runs the collective calls of this program or file; TRIB_CONF=/dev/null ignores the site's file")
         }));
         let hint = |(key, source): (&str, &tributary::hints::Source)| Hint {
             key: key.to_string(),
