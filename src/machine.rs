@@ -151,7 +151,7 @@ pub fn costs(path: &str) -> Option<Costs> {
     let costs = read.entry(path.to_string()).or_insert_with(|| match load(path) {
         Ok(costs) => Some(costs),
         Err(error) => {
-            crate::say(format_args!("hint trib_machine not used: {error}; auto takes the built-in costs"));
+            crate::say(format_args!("the hint trib_machine is not used: {error}; auto uses the built-in costs"));
             None
         }
     });

@@ -71,7 +71,7 @@ impl Abi {
         match () {
             () if has(c"ompi_mpi_comm_world") => Ok(Self::OpenMpi),
             () if has(c"MPIR_Dup_fn") => Ok(Self::Mpich),
-            () => Err(Refusal::unknown(library, "none of these".to_string())),
+            () => Err(Refusal::unknown(library, "an unknown ABI".to_string())),
         }
     }
 }
@@ -218,15 +218,14 @@ impl Refusal {
 
 impl Display for Refusal {
     fn fmt(&self, to: &mut Formatter) -> fmt::Result {
-        const KNOWN: &str = "the ABI of MPICH (also Intel MPI, Cray MPICH, MVAPICH, ParaStation MPI), that of Open MPI, \
-                             and the standard one of MPI 5";
+        const KNOWN: &str = "the ABI of MPICH (also Intel MPI, Cray MPICH, MVAPICH, ParaStation MPI), the ABI of Open MPI, \
+                             and the standard ABI of MPI 5";
         match self {
-            Self::NotThere => write!(
-                to,
-                "MPI library: none is loaded as a shared library; allowed: one that the program is linked with or has loaded"
-            ),
+            Self::NotThere => {
+                write!(to, "no MPI library is loaded as a shared library; link the program with a shared MPI library")
+            }
             Self::Unknown { path, version, what } => {
-                write!(to, "MPI library: {} ({version}) has {what}; allowed: {KNOWN}", path.display())
+                write!(to, "MPI library {} ({version}) has {what}; known: {KNOWN}", path.display())
             }
         }
     }
@@ -267,7 +266,7 @@ mod tests {
     fn a_process_without_mpi_is_refused() {
         let refusal = find().unwrap_err();
         assert_eq!(refusal, Refusal::NotThere);
-        assert!(refusal.to_string().starts_with("MPI library: none is loaded"), "{refusal}");
+        assert!(refusal.to_string().starts_with("no MPI library is loaded"), "{refusal}");
         let mut ranks = 0;
         // SAFETY: there is no MPI library that could be called.
         let code = unsafe { crate::MPI_Comm_size(crate::handles().comm_world, &mut ranks) };

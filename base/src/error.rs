@@ -1,4 +1,4 @@
-//! What can go wrong, by cause. A collective call returns the same [`Error`] on every rank or on none.
+//! Errors, by cause. A collective call returns the same [`Error`] on all ranks, or on none.
 
 use std::fmt::{Display, Formatter};
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::rank::Rank;
 
-/// Shorthand for results of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operating-system call on the shared file failed, in classes that mean the same on every rank
-/// (errno values differ between systems, MPI class numbers between MPI libraries).
+/// The class of a failed operating-system call on the shared file. It means the same on every rank: errno values differ between
+/// systems, and MPI error classes between MPI libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IoClass {
     /// ENOSPC.
@@ -25,16 +25,16 @@ pub enum IoClass {
     Access,
     /// ENOENT, ENOTDIR.
     NoSuchFile,
-    /// EISDIR, EINVAL and other misuse of a path.
+    /// EISDIR, EINVAL, ENAMETOOLONG: the path cannot be used as a file.
     BadFile,
-    /// EMFILE, ENFILE, EAGAIN, ENOMEM: the process or the system has no descriptor, thread or memory left.
+    /// EMFILE, ENFILE, EAGAIN, ENOMEM: the process or the system has no descriptors, threads or memory left.
     UsedUp,
-    /// Everything else.
+    /// Any other error.
     Other,
 }
 
 impl IoClass {
-    /// The class of an operating-system error.
+    /// Returns the class of an operating-system error.
     pub fn of(error: &std::io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOSPC) => Self::NoSpace,
@@ -50,149 +50,184 @@ impl IoClass {
     }
 }
 
-/// What a bad argument is of, where a binding has a code of its own for that.
+/// The kind of a bad argument, for bindings that have an error code of their own for this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum About {
-    /// How many elements.
+    /// The number of elements.
     Count,
-    /// What the elements are.
+    /// The datatype of the elements.
     Datatype,
     /// The name of the file.
     Path,
-    /// How the file is opened, against the first rank.
+    /// The access mode, which differs from the first rank's.
     AccessMode,
-    /// What the file is opened with, which is not the same on all ranks.
+    /// The path or hints of an open, which differ between ranks.
     Terms,
-    /// The size that the file is to have, which is not the same on all ranks.
+    /// The new size of the file, which differs between ranks.
     FileSize,
-    /// The collective call, which is not the same on all ranks.
+    /// The collective call, which differs between ranks.
     Call,
     /// The order of the offsets in a list.
     ListOrder,
     /// A length in a list.
     ListLength,
-    /// Anything else.
+    /// Any other argument.
     Other,
 }
 
 /// Every error of the library. Cheap to clone and to send to other ranks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
-    /// A hint with a bad value, or an unknown key of ours.
+    /// A value that is not allowed for a hint.
     #[error("{}hint {key}: `{value}` is not allowed; allowed: {allowed}", Origin(*.rank))]
     Hint {
         /// The rank whose hint it is, once ranks have agreed on the error.
         rank: Option<Rank>,
         /// The hint's key.
         key: String,
-        /// The value that was given.
+        /// The value.
         value: String,
-        /// What would have been accepted.
+        /// The allowed values.
         allowed: String,
     },
-    /// An argument of a call that cannot be met.
+    /// A value that is not allowed for an argument of a call.
     #[error("{}{what}: {value}; allowed: {allowed}", Origin(*.rank))]
     Argument {
         /// The rank whose argument it is, once ranks have agreed on the error.
         rank: Option<Rank>,
-        /// What kind of argument.
+        /// The kind of argument.
         about: About,
-        /// The argument.
+        /// The name of the argument.
         what: String,
         /// Its value.
         value: String,
-        /// What would have been accepted.
+        /// The allowed values.
         allowed: String,
+    },
+    /// A hint of ours that does not exist, or does not exist any more.
+    #[error("{}hint {key} does not exist; {advice}", Origin(*.rank))]
+    UnknownHint {
+        /// The rank whose hint it is, once ranks have agreed on the error.
+        rank: Option<Rank>,
+        /// The hint's key.
+        key: String,
+        /// What to use instead.
+        advice: String,
+    },
+    /// A call that is not possible in the state of a file or of an operation.
+    #[error("{}{what}", Origin(*.rank))]
+    State {
+        /// The rank on which the error occurred, once ranks have agreed on the error.
+        rank: Option<Rank>,
+        /// The code of a binding for this error.
+        about: About,
+        /// A sentence: what happened, and what to do.
+        what: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
     #[error("rank {rank}: {operation} of {path} failed{}: {cause}", Place(*.offset))]
     Io {
-        /// The rank whose call failed (the lowest, when several failed).
+        /// The rank whose call failed; the lowest, if several failed.
         rank: Rank,
         /// `open`, `read`, `write`, `sync`, ...
         operation: String,
         /// The file.
         path: String,
-        /// Offset in the file, in bytes; `None` where the operation has none, such as opening.
+        /// Offset in the file, in bytes; `None` for an operation without an offset, such as open.
         offset: Option<u64>,
         /// The class of the cause.
         class: IoClass,
-        /// The system's words.
+        /// The message of the operating system.
         cause: String,
     },
-    /// Bytes that should be encoded extents are not.
+    /// Encoded extents that cannot be decoded.
     #[error("encoded extents are damaged at byte {at}: {what}")]
     Codec {
         /// Position in the encoded bytes.
         at: usize,
-        /// What is wrong there.
+        /// The damage.
         what: String,
     },
-    /// A rank has no memory for its part of a call; all ranks return this.
-    #[error("rank {rank}: no memory for {bytes} bytes of {what}")]
+    /// A rank cannot allocate the memory for its part of a call; all ranks return this.
+    #[error("rank {rank}: cannot allocate {bytes} bytes for {what}")]
     NoMemory {
-        /// The lowest rank that has none.
+        /// The lowest rank that cannot allocate it.
         rank: Rank,
-        /// How much it needs, in bytes.
+        /// The number of bytes.
         bytes: u64,
-        /// What for.
+        /// The purpose of the memory.
         what: String,
     },
-    /// A rank took no part in the call, for a reason of its caller's (`tributary::File::refuse`); all ranks return this.
+    /// The caller refused the call on a rank (`tributary::File::refuse`); all ranks return this.
     #[error("{}refused: {why}", Origin(*.rank))]
     Refused {
         /// The rank that refuses, once ranks have agreed on the error.
         rank: Option<Rank>,
-        /// What the caller calls the reason.
+        /// The caller's number of the reason.
         reason: u32,
-        /// In words.
+        /// The reason as a sentence.
         why: String,
     },
-    /// The fabric broke: a rank went away, or MPI returned an error. Not recoverable, and not agreed.
-    #[error("fabric: {0}")]
+    /// The fabric failed: a rank ended, or MPI returned an error. The ranks do not agree on this error and cannot recover from it.
+    #[error("communication failed: {0}")]
     Fabric(String),
     /// An invariant of Tributary itself does not hold. Please report it.
     #[error("internal error on rank {rank}: {what}")]
     Internal {
-        /// The rank that noticed.
+        /// The rank that found it.
         rank: Rank,
-        /// The invariant.
+        /// The broken invariant.
         what: String,
     },
 }
 
 impl Error {
-    /// An [`Error::Argument`] from anything that prints.
+    /// Returns an [`Error::Argument`].
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
         let (what, value, allowed) = (on_one_line(what), on_one_line(value), allowed.to_string());
         Self::Argument { rank: None, about: About::Other, what, value, allowed }
     }
 
-    /// An [`Error::Argument`] of a kind; any other error as it is.
+    /// Returns an [`Error::State`] with this sentence.
+    pub fn state(what: impl ToString) -> Self {
+        Self::State { rank: None, about: About::Other, what: on_one_line(what) }
+    }
+
+    /// Returns an [`Error::UnknownHint`].
+    pub fn unknown_hint(key: impl ToString, advice: impl ToString) -> Self {
+        Self::UnknownHint { rank: None, key: on_one_line(key), advice: advice.to_string() }
+    }
+
+    /// Sets the kind of an [`Error::Argument`] or [`Error::State`]; returns any other error unchanged.
     #[must_use]
     pub fn about(mut self, kind: About) -> Self {
-        if let Self::Argument { about, .. } = &mut self {
+        if let Self::Argument { about, .. } | Self::State { about, .. } = &mut self {
             *about = kind;
         }
         self
     }
 
-    /// An [`Error::Refused`] from anything that prints.
+    /// Returns an [`Error::Refused`].
     pub fn refused(reason: u32, why: impl ToString) -> Self {
         Self::Refused { rank: None, reason, why: why.to_string() }
     }
 
-    /// An [`Error::Hint`] from anything that prints.
+    /// Returns an [`Error::Hint`].
     pub fn hint(key: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
         Self::Hint { rank: None, key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
-    /// The error as it began on `rank`, of several ranks. An error that names ranks already stays as it is.
+    /// Adds `origin`, the rank on which the error occurred. An error that names its ranks already stays unchanged.
     #[must_use]
     pub fn of_rank(mut self, origin: Rank) -> Self {
         match &mut self {
-            Self::Argument { about: About::AccessMode | About::Terms | About::FileSize | About::Call, .. } => {}
-            Self::Argument { rank, .. } | Self::Hint { rank, .. } | Self::Refused { rank, .. } => {
+            Self::Argument { about: About::AccessMode | About::Terms | About::FileSize | About::Call, .. }
+            | Self::State { about: About::Call, .. } => {}
+            Self::Argument { rank, .. }
+            | Self::Hint { rank, .. }
+            | Self::UnknownHint { rank, .. }
+            | Self::State { rank, .. }
+            | Self::Refused { rank, .. } => {
                 rank.get_or_insert(origin);
             }
             _ => {}
@@ -200,13 +235,13 @@ impl Error {
         self
     }
 
-    /// The error as `origin` of `ranks` ranks tells it to all: as [`Error::of_rank`], if there are several.
+    /// Adds `origin` as [`Error::of_rank`] does, if `ranks` is more than 1.
     #[must_use]
     pub fn told_by(self, origin: Rank, ranks: usize) -> Self {
         if ranks > 1 { self.of_rank(origin) } else { self }
     }
 
-    /// An [`Error::Io`] from the system's error; without an offset where the operation has none.
+    /// Returns an [`Error::Io`] with the class and message of `cause`.
     pub fn io(
         rank: Rank,
         operation: &str,
@@ -225,7 +260,7 @@ impl Error {
     }
 }
 
-/// The rank on which an error began, in front of its words.
+/// Prints the rank of an error, as the first part of the message.
 struct Origin(Option<Rank>);
 
 impl Display for Origin {
@@ -234,7 +269,7 @@ impl Display for Origin {
     }
 }
 
-/// Where in the file an operation failed, behind the path.
+/// Prints the offset of a failed operation, if it has one.
 struct Place(Option<u64>);
 
 impl Display for Place {
@@ -243,7 +278,7 @@ impl Display for Place {
     }
 }
 
-/// What was given, in an error of one line: line ends and other control characters as they are written in Rust.
+/// Returns the text with line ends and other control characters escaped as in Rust, so that an error has one line.
 fn on_one_line(given: impl ToString) -> String {
     let given = given.to_string();
     if !given.contains(char::is_control) {

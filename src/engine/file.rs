@@ -147,11 +147,11 @@ impl File {
     pub(in crate::engine) fn usable(&self) -> Result<()> {
         let why = match self.state {
             FileState::Ready => return Ok(()),
-            FileState::Running => "an operation on it was dropped in the middle".to_string(),
-            FileState::Failed => "a call on it failed before its end, as its error said".to_string(),
-            FileState::ClosedBy(rank) => format!("rank {rank} has closed it while others were in other calls"),
+            FileState::Running => "an operation on the file was dropped before its end".to_string(),
+            FileState::Failed => "an earlier call on the file failed before its end".to_string(),
+            FileState::ClosedBy(rank) => format!("rank {rank} closed the file while other ranks made other calls"),
         };
-        Err(Error::argument("file", why, "only to close it, which gives no endpoint back"))
+        Err(Error::state(format!("{why}; close the file, no other call is possible")))
     }
 
     /// Begins a call.

@@ -186,6 +186,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 pub(super) fn located(error: Error, source: &Source) -> Error {
     match error {
         Error::Hint { key, value, allowed, .. } => Error::hint(format!("{key} of {source}"), value, allowed),
+        Error::UnknownHint { key, advice, .. } => Error::unknown_hint(format!("{key} of {source}"), advice),
         other => other,
     }
 }
@@ -338,7 +339,7 @@ mod tests {
                 "cb_nodes many\n",
                 "hint cb_nodes of ROMIO_HINTS=FILE, line 1: `many` is not allowed; allowed: auto|1 or more",
             ),
-            ("\ntrib_kernel_mta x\n", "hint trib_kernel_mta of ROMIO_HINTS=FILE, line 2: `x` is not allowed"),
+            ("\ntrib_kernel_mta x\n", "hint trib_kernel_mta of ROMIO_HINTS=FILE, line 2 does not exist"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();

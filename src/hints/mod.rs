@@ -74,12 +74,13 @@ impl Hints {
     /// Sets one hint. Keys of other libraries are ignored.
     ///
     /// # Errors
-    /// [`Error::Hint`] for a value that is not allowed, and for an unknown key that begins with `trib_`. Nothing is changed then.
+    /// [`Error::Hint`] for a value that is not allowed, [`Error::UnknownHint`] for an unknown key that begins with `trib_`. Nothing
+    /// is changed then.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match find(key) {
             Some(row) if (row.set)(self, value.trim()) => Ok(()),
             Some(row) => Err(Error::hint(key, value.trim(), (row.allowed)())),
-            None if key.starts_with(OURS) => Err(unknown_with(key, value)),
+            None if key.starts_with(OURS) => Err(unknown_with(key)),
             None => Ok(()),
         }
     }
@@ -281,7 +282,8 @@ fn pair(part: &str) -> Pair<'_> {
 fn read_text(what: &str, path: &Path) -> Result<String> {
     let mut text = String::new();
     let shown = path.display();
-    let fail = |cause: std::io::Error| Error::argument(what, format!("{shown}: {cause}"), "a text that can be read");
+    let fail =
+        |cause: std::io::Error| Error::argument(what, format!("{shown}: {cause}"), "a text file that can be read");
     let file = std::fs::File::open(path).map_err(fail)?;
     let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(fail)?;
     if length as u64 > LONGEST_FILE {
@@ -300,8 +302,8 @@ pub fn unknown(key: &str) -> Error {
 }
 
 /// The error of an unknown key with a value.
-fn unknown_with(key: &str, value: &str) -> Error {
-    Error::hint(key, value.trim(), format!("nothing, there is no such key; {}", advice(key)))
+fn unknown_with(key: &str) -> Error {
+    Error::unknown_hint(key, advice(key))
 }
 
 /// The known keys that may have been meant, or all.
@@ -327,11 +329,11 @@ pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// are ignored.
 ///
 /// # Errors
-/// [`Error::Hint`], with the key that may have been meant.
+/// [`Error::UnknownHint`], with the key that may have been meant.
 pub fn check_keys(text: &str) -> Result<()> {
     let read = |key: &str| find(key).is_some() || foreign::why_not(key) != foreign::UNKNOWN;
     let wrong = pairs(text).filter_map(|(_, pair)| pair.ok()).find(|(key, _)| !read(key));
-    wrong.map_or(Ok(()), |(key, value)| Err(unknown_with(key, value)))
+    wrong.map_or(Ok(()), |(key, _)| Err(unknown_with(key)))
 }
 
 /// The hint that an unknown key of no known library may have been meant for.

@@ -70,142 +70,156 @@ macro_rules! hints {
 }
 
 hints! {
-    /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; GPFS: two per node, or one where there is
-    /// one node or a placement; others: one per node, but where nodes are containers of one machine, at most one for two cores
-    /// that all ranks share). More than there are ranks, or than `cb_config_list` permits, is cut down.
+    /// Number of I/O aggregators: the ranks that access the file for all ranks. `auto`: the driver chooses. Lustre: the stripe
+    /// count. GPFS: two per node, but one if there is one node only or `trib_placement` is set. Other file systems: one per
+    /// node; if the nodes are containers of one machine, one for every two cores of the machine, at least one, at most one per
+    /// node. A number larger than the number of ranks, or than `cb_config_list` permits, is reduced to it.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
-        "The file system gives more to more (or fewer) writers than the default has.", ONLY_EXCHANGED;
-    /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. `auto`: 16 MiB; on file systems
-    /// that lock no stripes or blocks 64 KiB a rank, but 4 MiB at least and 16 MiB at most. In whole stripes or blocks
-    /// where it holds one; the Lustre driver takes at least one stripe. Small windows are allowed,
-    /// and slow: every rank that has bytes in a window sends (or gets) a message for it, and below 64 KiB that is what the time
-    /// goes to.
+        "The file system is faster with more (or fewer) writers than the default.", ONLY_EXCHANGED;
+    /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
+    /// `trib_write_buffers` such buffers. `auto`: 16 MiB; on file systems that do not lock stripes or blocks 64 KiB times the
+    /// number of ranks, at least 4 MiB and at most 16 MiB. A window that is larger than a stripe or block is rounded to whole
+    /// stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round each rank that has
+    /// bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the time.
     "cb_buffer_size" cb_buffer_size: Option<u64> = None, SIZE_OR_AUTO, "bytes",
-        "Memory on the aggregators is scarce, or rounds are many and small.";
-    /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one or two aggregators
-    /// per node take N.
+        "The aggregators have little memory (lower), or the report shows many small rounds (higher).";
+    /// Maximum number of aggregators on a node. `*:*`: no limit; `*:N`: N. If `cb_nodes` is not set, drivers that choose one or
+    /// two aggregators per node choose N.
     "cb_config_list" cb_config_list: Option<usize> = None, PER_NODE, "ranks per node",
-        "Several aggregators on a node share one network port or memory, and slow each other down.", ONLY_EXCHANGED;
-    /// Stripe size of a new file on Lustre, in whole 64 KiB, and what the domains are aligned to on any other file system. `auto`:
-    /// as the file system has it.
+        "Several aggregators on a node share one network port or the memory, and slow each other down.", ONLY_EXCHANGED;
+    /// Stripe size of a new file on Lustre, a multiple of 64 KiB. On other file systems: the unit to which file domains are
+    /// aligned. `auto`: the file system's own.
     "striping_unit" striping_unit: Option<u64> = None, SIZE_OR_AUTO, "bytes",
-        "A new file on Lustre is to have stripes of another size than its directory's.";
-    /// Stripe count of a new file on Lustre, and what the Lustre driver takes it for on any other file system. `auto`: as the
-    /// file system has it.
+        "A new file on Lustre needs another stripe size than its directory has.";
+    /// Stripe count of a new file on Lustre. With `trib_driver=lustre` on another file system: the stripe count that the driver
+    /// assumes. `auto`: the file system's own.
     "striping_factor" striping_factor: Option<u32> = None, STRIPES_OR_AUTO, "stripes",
-        "A new file on Lustre is to lie on more or fewer servers than its directory says.";
-    /// The server (OST) of the first stripe of a new file on Lustre. `auto`, or -1: any.
+        "A new file on Lustre needs more (or fewer) servers than its directory uses.";
+    /// The server (OST) that gets the first stripe of a new file on Lustre. `auto` or -1: Lustre chooses.
     "start_iodevice" start_iodevice: Option<u16> = None, SERVER_OR_AUTO, "",
-        "Files that are written at the same time are to lie on different servers.";
-    /// Whether collective writes are exchanged. `automatic`: unless the requests are large and do not interleave (see
-    /// `trib_direct_min`). Overlapping bytes of several ranks are one rank's only where they are exchanged.
+        "Files that are written at the same time must be on different servers.";
+    /// Collective buffering of writes: aggregators write for all ranks. `enable`: always. `disable`: never; each rank writes
+    /// its own bytes. `automatic`: yes, unless the requests are large and do not overlap (see `trib_direct_min`). If several
+    /// ranks write the same bytes, `disable` may leave a mixture of theirs in the file.
     "romio_cb_write" cb_write: Switch = Switch::Automatic, Switch::CODEC, "",
-        "Calls are known to pay by exchange, or not to, where the automatic choice is wrong.";
-    /// Whether collective reads are exchanged; as for writes.
+        "The automatic choice is wrong for your program: `enable` always uses aggregators, `disable` never does.";
+    /// Collective buffering of reads, as `romio_cb_write` for writes.
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "",
-        "Collective reads are known to pay by exchange, or not to, where the automatic choice is wrong.";
-    /// Whether a window with holes is read, changed and written as a whole, in blocking calls during which nobody else of the
-    /// program can be writing the file. `disable`: each piece is written by itself; `automatic`: whichever is expected to take less
-    /// time; `disable` where hosts cache the file by themselves (NFS, FUSE) and there are several.
+        "The automatic choice is wrong for your program: `enable` always uses aggregators, `disable` never does.";
+    /// Data sieving of writes: reads a window that has holes, changes it and writes it as a whole. It happens only in blocking
+    /// calls, and only if no other rank of the program can write the file at that time. `enable`: always. `disable`: writes
+    /// each piece by itself. `automatic`: what takes less time by an estimate; never if the ranks are on several hosts and each
+    /// host caches the file for itself (NFS, FUSE).
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Another program writes into the holes at the same time (`disable`), or small writes are very slow (`enable`).";
-    /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
-    /// part is read by itself; `automatic`: parts at most 4 KiB apart are read together, on Lustre and GPFS 256 KiB.
+    /// Data sieving of reads: reads a window as a whole although the program wants only parts of it (a rank that reads for
+    /// itself: 4 MiB). `enable`: always. `disable`: reads each part by itself. `automatic`: reads parts together if the gap
+    /// between them is at most 4 KiB; on Lustre and GPFS, 256 KiB.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "",
-        "Reading what is not wanted is too slow (`disable`), or small reads are (`enable`).";
-    /// Whether writes of 4 MiB and more go past the cache of the system (`O_DIRECT`), but for ends of less than a page of memory;
-    /// what is smaller goes through it. On Lustre, a large write without many holes is then divided in contiguous ranges in place
-    /// of stripes in turn. `automatic`: on Lustre.
+        "Reading the gaps takes too long (`disable`), or small reads are very slow (`enable`).";
+    /// Writes of 4 MiB or more bypass the page cache (`O_DIRECT`), except their ends that do not fill a page. Smaller writes
+    /// use the page cache. On Lustre, a large write without many holes is then divided into contiguous ranges, one per
+    /// aggregator, and not stripe by stripe. `automatic`: on Lustre only.
     "direct_write" direct_write: Switch = Switch::Automatic, Switch::CODEC, "",
-        "Files that are much larger than memory, or are synced at once, on a fast disk (`enable`); what is written is read right after by the same hosts (`disable`).";
-    /// Whether aggregators tell the file system what they are about to write, and that they have: on Lustre by a lock of their group on
-    /// the file, for which all others wait meanwhile and which rules `direct_write` out; on GPFS by `gpfs_fcntl`. Nothing elsewhere.
+        "Files are much larger than memory or are synchronized at once, on a fast disk (`enable`); the same hosts read the file right after they wrote it (`disable`).";
+    /// Aggregators tell the file system which range they will write, and when they have written it. Lustre: by a group lock on
+    /// the file; all other processes wait for it, and `direct_write` has no effect. GPFS: by `gpfs_fcntl`. Other file systems:
+    /// no effect.
     "trib_announce_writes" announce_writes: bool = false, TRUTH, "",
-        "The file system's servers are busy with locks that the writing nodes take from each other.", ONLY_EXCHANGED;
-    /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
-    /// open it, and ranks whose large pieces amount to 1 MiB or more.
+        "The writing nodes take locks from each other, and this keeps the servers of the file system busy.", ONLY_EXCHANGED;
+    /// A promise of the program: it does no independent I/O on this file. Then only the aggregators open the file, and the
+    /// ranks that write pieces of 1 MiB or more in all by themselves. It has an effect only if ranks exchange data by messages.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",
-        "Opening a file on every rank takes long, and the program does only collective I/O.";
-    /// Local aggregators on every node for the kernel `two_layer`; 0: where `auto` chose the kernel, as suits the ranks and
-    /// nodes; otherwise 512 in all, dealt to the nodes, as in the paper: up to 512 ranks every rank is its own.
+        "The open takes long because every rank opens the file, and the program does collective I/O only.";
+    /// Number of local aggregators on every node for the kernel `two_layer`. 0: if `auto` chose the kernel, the number that
+    /// fits the ranks and nodes; otherwise 512 in all, spread over the nodes, as in the paper: with at most 512 ranks every
+    /// rank is its own local aggregator.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
-        "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.", ONLY_EXCHANGED;
+        "`two_layer` is used on fewer than 512 ranks, or the memory or core of one local aggregator limits the speed.", ONLY_EXCHANGED;
     /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
     /// formula predicts for each call, otherwise `balanced`.
     "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the metadata phase takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
-    /// The kernel that exchanges data. `auto`: as for metadata.
+        "The report shows that the metadata phase takes long: another kernel may be faster on this machine.", ONLY_EXCHANGED;
+    /// The kernel that exchanges data. `auto`: chooses as for `trib_kernel_meta`.
     "trib_kernel_data" kernel_data: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the exchange of data takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
-    /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: the kernel's own,
-    /// see the table of kernels; for `two_layer`, that of its outer kernel. A kernel that finishes each step's send and receive
-    /// before the next step takes no other than 1.
+        "The report shows that the exchange of data takes long: another kernel may be faster on this machine.", ONLY_EXCHANGED;
+    /// Maximum number of outstanding sends of a rank, and of outstanding receives, in the metadata phase. `default`: the limit
+    /// of the kernel (table of kernels below); for `two_layer`, the limit of its outer kernel. A kernel that completes the send
+    /// and the receive of a step before the next step accepts only 1.
     "trib_throttle_meta" limit_meta: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Aggregators are flooded by lists of many ranks (lower), or wait for them (higher).", ONLY_EXCHANGED;
-    /// The same in the data phase.
+        "Too many lists arrive at the aggregators at once (lower), or the aggregators wait for lists (higher).", ONLY_EXCHANGED;
+    /// Maximum number of outstanding sends of a rank, and of outstanding receives, in the data phase; the values are those of
+    /// `trib_throttle_meta`.
     "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Aggregators are flooded by messages (lower), or their network is idle (higher).", ONLY_EXCHANGED;
-    /// How the limit is kept: `batch` posts so many and waits for all of them, as in the paper; `window` posts the next as any
-    /// one finishes. `auto`: `window` for a limit that is `default`, `batch` for a limit that is given.
+        "Too many messages arrive at the aggregators at once (lower), or their network is idle (higher).", ONLY_EXCHANGED;
+    /// How a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of them, as in the paper.
+    /// `window`: it posts the next as soon as any of them completes. `auto`: `window` if the limit is `default`, `batch` if you
+    /// set the limit.
     "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",
-        "The paper's throttle is wanted (`batch`), or a given limit is not to wait for the slowest rank (`window`).", ONLY_EXCHANGED;
-    /// The order of ranks that the kernel `balanced` divides into groups.
+        "You compare with the paper (`batch`), or a limit that you set must not wait for the slowest rank (`window`).", ONLY_EXCHANGED;
+    /// The order of ranks that the kernel `balanced` divides into groups. `identity`: by rank. `node_round_robin`: the first
+    /// rank of every node, then the second of every node, and so on. Or a list of all ranks.
     "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "",
-        "Neighbouring ranks share a node, and a node's port is busy with one group at a time.", ONLY_EXCHANGED;
-    /// The kernel between local aggregators and aggregators in `two_layer`.
+        "Neighbouring ranks are on one node, so each group keeps the network port of one node busy.", ONLY_EXCHANGED;
+    /// The kernel that `two_layer` uses between local aggregators and aggregators.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
-        "Nodes are so many that the exchange between local aggregators and aggregators needs a throttle.", ONLY_EXCHANGED;
-    /// The file-system driver. `auto`: by the file system that the file is on.
+        "There are so many nodes that this exchange needs a throttle.", ONLY_EXCHANGED;
+    /// The file-system driver. `auto`: the driver for the file system of the file.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
-        "The file system is taken for another than it is, or the layout of another is to be tried.";
-    /// Which ranks are aggregators: `stride:K` ranks 0, K, 2 K, ...; `spread` as far apart as there are nodes;
-    /// `lowest_per_node` one on every node; `list:` exactly these.
+        "The library takes the file system for another one, or you want to try the layout of another driver.";
+    /// Which ranks are aggregators. `default`: the driver chooses. `stride:K`: ranks 0, K, 2 K, ... `spread`: as far apart as
+    /// there are nodes. `lowest_per_node`: the lowest rank of every node. `list:R,R,...`: exactly these ranks.
     "trib_placement" placement: PlacementHint = PlacementHint::Default, PLACEMENT, "",
-        "Some ranks are better connected to the file system than others.", ONLY_EXCHANGED;
-    /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent (but with
-    /// `romio_cb_write=disable`, where the file system decides); `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
-    /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
+        "Some ranks have a better connection to the file system than others.", ONLY_EXCHANGED;
+    /// Whose bytes are in the file if several ranks write the same bytes. `any`: those of one of the ranks, never a mixture
+    /// within an extent (except with `romio_cb_write=disable`, where the file system decides). `rank_order`: those of the
+    /// highest rank, with every kernel. For this, `two_layer` gathers only ranks with consecutive numbers, and ranks exchange
+    /// all bytes, also with `romio_cb_write=disable`.
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
-        "Ranks write the same bytes, and the program relies on which rank's stay.";
-    /// A file of what messages cost on this machine, which `trib tune machine` wrote, in JSON: `auto` chooses kernels by it.
-    /// Empty: the costs of a cluster of the present. They are also taken, and standard error has a line, if the file cannot be
-    /// used. It is read once.
+        "Ranks write the same bytes, and the program relies on the order of ranks.";
+    /// Path of a JSON file with the costs of messages on this machine; `trib tune machine` writes it, and `auto` chooses
+    /// kernels by it. Empty: the costs of a typical cluster. The library also uses these, and prints a line on standard error,
+    /// if it cannot use the file. It reads the file once.
     "trib_machine" machine: String = String::new(), PATH, "",
-        "Messages cost much more, or less, than on most clusters, and `trib tune machine` has measured them.";
-    /// Calls of so many bytes or fewer, over all ranks, go through one rank: rank 0 writes data that comes with the first
-    /// agreement, and the first aggregator what does not fit there; more would cost a message from every rank to each
-    /// aggregator for nothing. 0: never.
+        "Messages cost much more, or less, than on most clusters, and you measured them with `trib tune machine`.";
+    /// Maximum size of a tiny call, in bytes of all ranks. One rank does all I/O of a tiny call: rank 0, if the data fits into
+    /// the first agreement; otherwise the first aggregator. With more aggregators every rank would send one message to each of
+    /// them. 0: no call is tiny.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes",
-        "One aggregator is too slow for small calls (lower), or messages are (higher).";
-    /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
+        "One aggregator is too slow for small calls (lower), or messages are slow (higher).";
+    /// For tests: treats every N consecutive ranks as one node. 0: uses the real nodes.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
-        "Kernels and placements for several nodes are tried on one, or the launcher hides which ranks share a node.";
-    /// Buffers of `cb_buffer_size` per aggregator: one round is written (or read) while another is exchanged. 1: no overlap.
+        "You try kernels and placements for several nodes on one node, or the launcher hides which ranks share a node.";
+    /// Number of buffers of `cb_buffer_size` on an aggregator. With 2, the aggregator writes (or reads) one round while ranks
+    /// exchange the next. 1: no such overlap.
     "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers",
-        "Memory on the aggregators is scarce (1), or the file's speed varies (more than 2).";
-    /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
-    /// overlap are written (read) by their owners, without exchange, on Lustre and GPFS; elsewhere it is 16 KiB (4 KiB for
-    /// at most 4 requests of a rank; 4 requests of any size are read so), if that is less.
+        "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
+    /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and
+    /// `romio_cb_write` (`romio_cb_read`) is `automatic`. This value is for Lustre and GPFS. On other file systems the size is
+    /// 16 KiB, or this value if it is smaller; for a rank with at most 4 requests it is 4 KiB in writes and 0 in reads.
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes",
-        "The file system takes smaller requests well (lower), or needs larger ones (higher).";
-    /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
-    /// where they are on several, they agree, and `two_layer` gathers, through memory inside each host. `automatic`: on MPI, unless nodes are pretended;
-    /// `enable`: also where ranks are threads, and inside pretended nodes.
+        "The file system is fast with smaller requests (lower), or needs larger ones (higher).";
+    /// If all ranks are on one host, they write and read through shared memory, without messages. If they are on several hosts,
+    /// the ranks of a host agree through shared memory, and `two_layer` gathers through it. `automatic`: with MPI, unless
+    /// `trib_ranks_per_node` is set. `enable`: also between threads, and inside the nodes of `trib_ranks_per_node`. `disable`:
+    /// never.
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
-        "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
-    /// Where ranks are on several hosts: whether each host writes (and reads) what its ranks hold, through memory that they
-    /// share, if no host holds bytes, or gaps below 32 KiB, of another. Nothing then travels between hosts. `automatic`: on file
-    /// systems that lock no larger units and where clients may write different bytes of a page (not NFS, SMB, AFS, FUSE, 9P),
-    /// unless `cb_nodes` is less than the hosts or `trib_placement` is given; `enable`: everywhere, if no hosts share a block or stripe.
+        "The host has little shared memory (`disable`), or threads or the nodes of `trib_ranks_per_node` should use it (`enable`).";
+    /// If ranks are on several hosts, each host writes (reads) the bytes of its own ranks through shared memory, and no data
+    /// goes from host to host. This needs that no host has bytes within the range of another host, apart from gaps of 32 KiB or
+    /// more. `automatic`: on file systems that do not lock stripes or blocks and whose clients may write different bytes of one
+    /// page (not NFS, SMB, AFS, FUSE, 9P), unless `cb_nodes` is less than the number of hosts or `trib_placement` is set.
+    /// `enable`: on every file system, if no two hosts have bytes in one block or stripe. `disable`: never.
     "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
-        "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
-    /// How long a rank waits in a collective call for others to come to it before a line on standard error says so: one a host,
-    /// with the ranks that have not come, as far as the host knows. The call goes on. 0: no line.
+        "All hosts would write at once, more than there are aggregators, and the file system is slower then (`disable`) or faster (`enable`).";
+    /// Time that a rank waits for other ranks in a collective call before the stall watchdog prints a line on standard error:
+    /// one line per host, with the ranks that have not arrived, as far as the host knows. The call continues. 0: prints no
+    /// line.
     "trib_patience" patience: usize = 30, COUNT_OR_ZERO, "seconds",
-        "Ranks come late to calls as a rule (longer, or 0), or a program hangs and one does not want to wait (less).";
-    /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
-    /// a damaged message. `abort`: it says why on standard error and ends the job; `return`: it returns the error, and the
-    /// others may wait for ever. (Errors of arguments and of the file are returned by all ranks alike.)
+        "Ranks usually arrive late (higher, or 0), or a program hangs and you want to know it sooner (lower).";
+    /// What a rank does if a collective call fails and it cannot inform the other ranks: a panic, an error of MPI, a damaged
+    /// message. `abort`: prints the reason on standard error and ends the job. `return`: returns the error; the other ranks may
+    /// wait for ever. (All ranks return an error of an argument or of the file alike.)
     "trib_on_failure" on_failure: OnFailure = OnFailure::Abort, OnFailure::CODEC, "",
-        "The program ends its own job, and must not be aborted.";
+        "The program ends its job itself, and the library must not.";
 }

@@ -380,7 +380,7 @@ mod tests {
             ("\nleaf /home", "TRIB_CONF=FILE, line 2: `leaf /home`; allowed: hints PATTERN:key=value"),
             ("log jobs", "line 1: `log jobs`; allowed: "),
             ("hints *:cb_nodes=none", "hint cb_nodes of TRIB_CONF=FILE, line 1: `none` is not allowed"),
-            ("hints *:trib_nothing=1", "hint trib_nothing of TRIB_CONF=FILE, line 1: `1` is not allowed"),
+            ("hints *:trib_nothing=1", "hint trib_nothing of TRIB_CONF=FILE, line 1 does not exist"),
         ] {
             let (_folder, path) = written(text);
             let error = Site::read(Some(path.clone().into()), None).unwrap_err().to_string();

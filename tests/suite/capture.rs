@@ -191,7 +191,7 @@ fn a_limit_is_kept_and_said() {
     assert!(capture.calls() < STEPS, "{} calls", capture.calls());
     assert_eq!(capture.calls_made(), STEPS + 2);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains(&format!("has the first {} of {} calls", capture.calls(), STEPS + 2)), "{said}");
+    assert!(said.contains(&format!("has only the first {} of {} calls", capture.calls(), STEPS + 2)), "{said}");
     (0..RANKS).for_each(|rank| assert_eq!(capture.rank(rank).unwrap().len() as u64, capture.calls()));
 }
 

@@ -45,7 +45,7 @@ fn opened(endpoint: Endpoint, path: &std::path::Path, hints: &str) -> File {
 
 /// Checks the error of all ranks when rank `odd` is in the call `other`.
 fn names_both(error: &Error, odd: usize, other: &str, what: &str) {
-    assert!(matches!(error, Error::Argument { about: About::Call, .. }), "{what}: {error}");
+    assert!(matches!(error, Error::State { about: About::Call, .. }), "{what}: {error}");
     let writes = "a collective write";
     let expected = match odd {
         0 => format!("rank 1 is in {writes}, rank 0 in {other} of "),
@@ -104,7 +104,7 @@ fn a_rank_that_closes_the_file_leaves_it_to_be_closed_by_the_others() {
             }
             names_both(&write(&mut file, &own, 2).unwrap_err(), 1, "the closing", hints);
             let closed = |error: Error| {
-                assert!(error.to_string().starts_with("file: rank 1 has closed it"), "{error}");
+                assert!(error.to_string().starts_with("rank 1 closed the file"), "{error}");
             };
             closed(write(&mut file, &own, 2).unwrap_err());
             closed(file.sync().unwrap_err());

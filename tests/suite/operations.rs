@@ -100,7 +100,7 @@ fn two_files_at_once() {
 
 fn assert_dropped(outcome: Option<Error>) {
     let text = outcome.expect("an operation was dropped").to_string();
-    assert!(text.contains("dropped in the middle") && text.contains("close"), "{text}");
+    assert!(text.contains("dropped before its end") && text.contains("close"), "{text}");
 }
 
 /// An operation is dropped before its end: each further call fails at once, on every rank where it was dropped; the file

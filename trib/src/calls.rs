@@ -59,6 +59,15 @@ impl Calls {
         }
     }
 
+    /// Returns the path of all calls as a phrase, such as `through aggregators`.
+    pub fn path_phrase(&self) -> &'static str {
+        match &self.ways[..] {
+            [] => Path::Nothing.phrase(),
+            [way] => way.path.phrase(),
+            _ => "mixed",
+        }
+    }
+
     /// Whether any call exchanged data by messages, so that it had aggregators and kernels.
     pub fn has_exchanged(&self) -> bool {
         self.ways.iter().any(|way| way.path == Path::Exchange)
@@ -80,7 +89,7 @@ impl Calls {
         match &self.ways[..] {
             [way] => way.why.clone(),
             ways => {
-                let one = |way: &PathTaken| format!("{} {:?} ({})", way.calls, way.path, way.why).to_lowercase();
+                let one = |way: &PathTaken| format!("{} {} ({})", way.calls, way.path.phrase(), way.why);
                 ways.iter().map(one).collect::<Vec<_>>().join(", ")
             }
         }
@@ -130,7 +139,10 @@ mod tests {
         assert_eq!((calls.count, calls.plans_reused, calls.sum.rounds, calls.sum.aggregators), (3, 1, 5, 5));
         assert_eq!((calls.sum.requests, calls.sum.bytes, calls.bytes_in_file()), (3, 30, 27));
         assert_eq!((calls.sum.data_messages, calls.sum.in_memory, calls.sum.seconds.io), (12, 15, 1.5));
-        assert_eq!((calls.path(), calls.why()), ("mixed".into(), "1 exchange (small), 2 direct (large)".into()));
+        assert_eq!(
+            (calls.path(), calls.why()),
+            ("mixed".into(), "1 through aggregators (small), 2 each rank by itself (large)".into())
+        );
     }
 
     #[test]

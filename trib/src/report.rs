@@ -136,7 +136,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("bytes", sized(calls.sum.bytes)),
         ("calls", counted(calls)),
         ("speed", speeds(&outcome.done)),
-        ("path", format!("{}: {}", calls.path(), calls.why())),
+        ("path", format!("{}: {}", calls.path_phrase(), calls.why())),
     ];
     if calls.has_exchanged() {
         rows.extend([

@@ -69,10 +69,9 @@ impl Busy {
             // SAFETY: the file lives as long as `self`, and is borrowed by nobody else: no operation is in flight, and
             // `self` is borrowed as long as the result.
             None => Ok(unsafe { self.file.0.as_mut() }),
-            Some(_) => {
-                let allowed = "trib_wait, or trib_test until it is done, before the next call";
-                Err(Error::argument("file", "an operation is in flight on it", allowed))
-            }
+            Some(_) => Err(Error::state(
+                "an operation is in flight on the file; call trib_wait, or trib_test until it is done, first",
+            )),
         }
     }
 
@@ -153,7 +152,7 @@ impl Busy {
 }
 
 fn nothing() -> Error {
-    Error::argument("file", "no operation is in flight on it", "trib_test and trib_wait after a trib_start_ function")
+    Error::state("no operation is in flight on the file; call a trib_start_ function before trib_test and trib_wait")
 }
 
 fn written(outcome: Result<CallReport>, bytes: u64) -> Result<Moved> {

@@ -61,7 +61,7 @@ fn a_panic_is_an_internal_error() {
 fn each_thread_has_its_last_error() {
     guarded(|| Err(Error::Fabric("of one thread".to_string())));
     std::thread::spawn(|| assert_eq!(last(), "")).join().unwrap();
-    assert_eq!(last(), "fabric: of one thread");
+    assert_eq!(last(), "communication failed: of one thread");
     guarded(|| Err(Error::Fabric("with a \0 in it".to_string())));
-    assert_eq!(last(), "fabric: with a \\0 in it");
+    assert_eq!(last(), "communication failed: with a \\0 in it");
 }

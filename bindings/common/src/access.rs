@@ -81,6 +81,6 @@ pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
         path: path.display().to_string(),
         offset: None,
         class: IoClass::ReadOnly,
-        cause: format!("it was opened with {with}"),
+        cause: format!("the file was opened with {with}"),
     }
 }

@@ -26,7 +26,7 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     match key {
         "direct_write" if hints.direct_write == Switch::Enable && layout.direct_from.is_none() => {
             let why =
-                "the file is only read, its file system takes no direct writes, or trib_announce_writes rules them out";
+                "the file is read only, its file system has no direct writes, or trib_announce_writes excludes them";
             Some(why.to_string())
         }
         _ if !file.driver().is_striped() => None,
@@ -34,7 +34,7 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
             Some(format!("the file has stripes of {} bytes", layout.unit))
         }
         "striping_factor" if hints.striping_factor.is_some_and(|count| count != layout.factor) => {
-            Some(format!("the file has {} of them", layout.factor))
+            Some(format!("the file has {} stripes", layout.factor))
         }
         _ => None,
     }
@@ -46,6 +46,6 @@ pub fn give(hints: &mut FileHints, (key, value): (&str, &str), call: &str, repor
     if let Err(error) = hints.program(key, value, format!("MPI_Info of {call}"))
         && reports
     {
-        tributary::say(format_args!("MPI_Info: {error}; the hint is ignored"));
+        tributary::say(format_args!("MPI_Info: {error}; the library ignores the hint"));
     }
 }

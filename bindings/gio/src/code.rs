@@ -42,7 +42,7 @@ codes! {
 /// The code of an error; the same on every rank that has the same error.
 pub fn of(error: &Error) -> c_int {
     match error {
-        Error::Argument { about, .. } => match about {
+        Error::Argument { about, .. } | Error::State { about, .. } => match about {
             About::Path => EBAD_FILE,
             About::AccessMode => EMULTIDEFINE_AMODE,
             About::FileSize | About::Terms | About::Call => EMULTIDEFINE_FNC_ARGS,
@@ -50,7 +50,7 @@ pub fn of(error: &Error) -> c_int {
             About::ListLength => ENEGATIVECNT,
             About::Count | About::Datatype | About::Other => EINVAL,
         },
-        Error::Hint { .. } | Error::Refused { .. } => EINVAL,
+        Error::Hint { .. } | Error::UnknownHint { .. } | Error::Refused { .. } => EINVAL,
         Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),
         Error::NoMemory { .. } => ENOMEM,
         Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => EFILE,

@@ -41,7 +41,7 @@ impl GioFile {
         match direction {
             Direction::Write if !self.access.write => Err(only_read(&mut self.file, &self.path, "O_RDONLY")),
             Direction::Read if !self.access.read => {
-                Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read"))
+                Err(Error::state("the file was opened with O_WRONLY; open it with O_RDWR to read"))
             }
             _ => Ok(()),
         }

@@ -22,7 +22,7 @@ pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
             let code = code::of(&error);
             // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
             let too_little = matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT);
-            if too_little || matches!(error, Error::Argument { about: About::Call, .. }) {
+            if too_little || matches!(error, Error::State { about: About::Call, .. }) {
                 tributary::say(format_args!("{function}: {error}"));
             }
             MPI_Offset::from(code)

@@ -73,7 +73,7 @@ impl Backend {
     /// # Errors
     /// A hint from the environment is not allowed: the same error on all ranks. MPI runs the calls from then on.
     pub async fn start(&mut self, function: &'static Function) -> Result<(), Error> {
-        let why = "the engine did not open it".to_string();
+        let why = "the library did not open the file".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
@@ -94,7 +94,7 @@ impl Backend {
         if !self.is_to_start() {
             return Ok(());
         }
-        let why = "ranks were in different calls".to_string();
+        let why = "ranks made different calls".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
                 let at = (&*self.path, self.seat.as_ref());
@@ -112,7 +112,7 @@ impl Backend {
     pub fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
-            Runner::NotOpened(_) | Runner::InUse(_) => Err("not opened by the engine yet".to_string()),
+            Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
             Runner::Engine(file) => {
                 file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
                 Ok(file)
@@ -192,7 +192,7 @@ impl Backend {
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
         self.effective = None;
         let mut closed = Ok(());
-        match std::mem::replace(&mut self.runner, Runner::Mpi("the engine did not open it again".to_string())) {
+        match std::mem::replace(&mut self.runner, Runner::Mpi("the library did not open the file again".to_string())) {
             Runner::Engine(file) => {
                 self.runner = match file.close_async().await {
                     Ok(endpoint) => open(endpoint, &self.path, self.amode, hints).await,
@@ -214,7 +214,7 @@ impl Backend {
     /// Those of the file system when the engine closes the file.
     pub async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
         if self.is_first {
-            tributary::say(format_args!("{} is left to MPI: {error}", self.path.display()));
+            tributary::say(format_args!("MPI runs the calls of {}: {error}", self.path.display()));
         }
         self.effective = None;
         match std::mem::replace(&mut self.runner, Runner::Mpi(error.to_string())) {

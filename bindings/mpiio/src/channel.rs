@@ -150,7 +150,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<
         },
     };
     if agreed.free == 0 {
-        return Ok(Err("the library has no place for another open file of the same ranks".to_string()));
+        return Ok(Err("too many files of these ranks are open".to_string()));
     }
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
@@ -212,7 +212,7 @@ fn places() -> usize {
 }
 
 fn no_room() -> String {
-    format!("the library has {MAX_COMMUNICATORS} communicators, and makes no more")
+    format!("the library uses {MAX_COMMUNICATORS} communicators, its maximum")
 }
 
 /// An endpoint on a duplicate of `comm` that no other file shares.

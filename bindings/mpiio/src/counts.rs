@@ -84,11 +84,11 @@ impl CallCounts {
         self.left_to_mpi.iter().map(|((call, why), &calls)| LeftToMpi { call, why: why.clone(), calls }).collect()
     }
 
-    /// Number of calls by path and reason.
-    pub fn paths(&self) -> BTreeMap<String, u64> {
+    /// Returns the number of calls by path, as `word` writes it, and reason.
+    pub fn paths(&self, word: fn(Path) -> &'static str) -> BTreeMap<String, u64> {
         let mut paths = BTreeMap::new();
         for (&(path, reason, auto), &calls) in &self.paths {
-            *paths.entry(format!("{path}: {}", Why { reason, auto, told: None })).or_default() += calls;
+            *paths.entry(format!("{}: {}", word(path), Why { reason, auto, told: None })).or_default() += calls;
         }
         paths
     }

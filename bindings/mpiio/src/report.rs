@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use tributary::Hints;
-use tributary::engine::Seconds;
+use tributary::engine::{Path, Seconds};
 use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
@@ -39,6 +39,9 @@ pub struct Report {
     /// Where hints in force were given, by key; those that nobody gave are not here.
     pub hint_sources: BTreeMap<String, String>,
     pub paths: BTreeMap<String, u64>,
+    /// The same for the table.
+    #[serde(skip)]
+    paths_in_words: BTreeMap<String, u64>,
     pub plans_reused: u64,
     pub traffic: Traffic,
     pub seconds: Seconds,
@@ -76,7 +79,7 @@ impl Report {
             Runner::Engine(file) => (Some(Engine::of(file)), None),
             Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
-            Runner::InUse(_) => (None, Some("a call is under way".to_string())),
+            Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
         };
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
         Some(Self {
@@ -88,7 +91,8 @@ impl Report {
             passed_through: counts.all_left_to_mpi(),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
-            paths: counts.paths(),
+            paths: counts.paths(Path::name),
+            paths_in_words: counts.paths(Path::phrase),
             plans_reused: counts.plans_reused(),
             traffic: counts.traffic(),
             seconds: counts.seconds(),
@@ -116,7 +120,8 @@ impl Report {
         let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
         rows.extend(self.passed_through.iter().map(left));
         rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
-        rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
+        let path = |(path, calls): (&String, &u64)| ("path", format!("{calls} {} {path}", plural(*calls, "call")));
+        rows.extend(self.paths_in_words.iter().map(path));
         if self.engine.as_ref().is_some_and(|engine| engine.nodes > 1) && !self.accelerated.is_empty() {
             rows.push(("between hosts", format!("{} bytes", self.traffic.between_hosts)));
         }
@@ -151,7 +156,7 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
     let why = |key: &str| match (&open.backend.runner, not_taken) {
-        (_, Some(why)) => Some(format!("the file was left to MPI: {why}")),
+        (_, Some(why)) => Some(format!("MPI ran the calls of the file: {why}")),
         (_, None) if !exchanged && Hints::is_only_of_exchanges(key) => {
             Some("no call exchanged data by messages".to_string())
         }
@@ -185,8 +190,9 @@ impl Engine {
         let hosts = if *nodes == 1 { "host" } else { "hosts" };
         let mut rows = vec![("ranks", format!("{ranks} on {nodes} {hosts}, driver {driver}"))];
         if *components > 1 {
-            let taken =
-                format!("of {components} in a composite layout, that with most stripes is taken for the whole file");
+            let taken = format!(
+                "the library uses the one with most stripes of {components} in the composite layout for the whole file"
+            );
             rows.push(("component", taken));
         }
         rows.extend(self.no_shared_memory.iter().map(|why| ("shared memory", format!("none: {why}"))));
@@ -199,6 +205,11 @@ impl Engine {
         }
         rows
     }
+}
+
+/// Returns `word`, with an `s` unless `count` is 1.
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { word.to_string() } else { format!("{word}s") }
 }
 
 /// Two columns in a border. A value may have several lines, as a file's name may.
@@ -226,7 +237,7 @@ fn times(seconds: &Seconds) -> String {
     )
 }
 
-/// Whether TRIB_REPORT asks for reports.
+/// Returns whether TRIB_REPORT asks for reports.
 pub fn is_wanted() -> bool {
     wanted().is_some()
 }
@@ -250,8 +261,8 @@ fn is_page(value: &str) -> bool {
 pub fn answer_page() {
     if tributary::variable("TRIB_REPORT").is_some_and(|value| value.to_str().is_some_and(is_page)) {
         tributary::say(format_args!(
-            "TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
-             TRIB_CAPTURE=DIR, and then: trib explain DIR/NAME.tribcap --html PAGE"
+            "TRIB_REPORT=html was removed, and there is no report; use TRIB_REPORT=1 or json. For a page, run with \
+             TRIB_CAPTURE=DIR, then: trib explain DIR/NAME.tribcap --html PAGE"
         ));
     }
 }

@@ -8,7 +8,7 @@ pub fn is_supported() -> bool {
     if let Err(refusal) = &looked
         && is_first_rank()
     {
-        tributary::say(format_args!("{refusal}; all calls of this program are passed through"));
+        tributary::say(format_args!("{refusal}; MPI runs all calls of this program"));
     }
     looked.is_ok()
 }

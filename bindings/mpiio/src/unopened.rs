@@ -178,13 +178,17 @@ impl UnopenedFile {
     fn decide(&mut self, path: &Path, amode: c_int) -> Decision {
         let rank = self.endpoint.rank();
         match self.hints.clone() {
-            _ if amode & constants().mode_sequential != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
+            _ if amode & constants().mode_sequential != 0 => {
+                Decision::Leave("the file was opened with MPI_MODE_SEQUENTIAL".to_string())
+            }
             Err(error) if rank == 0 => Decision::Fail(error),
             _ if let Some(why) = self.left.take() => Decision::Leave(why),
             // The MPI library may accept names that the operating system does not.
-            _ if rank == 0 && self.identity.is_none() => Decision::Leave(format!("no file {}", path.display())),
+            _ if rank == 0 && self.identity.is_none() => {
+                Decision::Leave(format!("there is no file {} any more", path.display()))
+            }
             _ if rank == 0 && identity(path) != self.identity => {
-                Decision::Leave(format!("{} is another file", path.display()))
+                Decision::Leave(format!("{} is not the file that MPI opened", path.display()))
             }
             hints => {
                 let hints = hints.unwrap_or_default();
@@ -237,12 +241,12 @@ pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -
 fn runner(opened: Result<Option<File>, Error>, path: &Path, rank: usize) -> Runner {
     match opened {
         Ok(Some(file)) => Runner::Engine(Box::new(file)),
-        Ok(None) => Runner::Mpi("the engine did not open it".to_string()),
+        Ok(None) => Runner::Mpi("the library did not open the file".to_string()),
         Err(error) => {
             if rank == 0 {
-                tributary::say(format_args!("{} is left to MPI: {error}", path.display()));
+                tributary::say(format_args!("MPI runs the calls of {}: {error}", path.display()));
             }
-            Runner::Mpi(format!("the engine did not open it: {error}"))
+            Runner::Mpi(format!("the library did not open the file: {error}"))
         }
     }
 }

@@ -104,7 +104,9 @@ pub async fn calls_differ(endpoint: &mut Endpoint, [one, other]: [Rank; 2], name
         *call = String::from_utf8_lossy(&told).into_owned();
     }
     let [(higher, its), (lower, other)] = calls;
-    let given = format!("rank {higher} is in {its}, rank {lower} in {other} of {}", path.display());
-    let allowed = "the same collective call on all ranks";
-    Ok(Error::argument("calls of the ranks", given, allowed).about(About::Call))
+    let path = path.display();
+    let what = format!(
+        "rank {higher} is in {its}, rank {lower} in {other} of {path}; all ranks must make the same collective call"
+    );
+    Ok(Error::state(what).about(About::Call))
 }

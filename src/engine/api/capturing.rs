@@ -241,7 +241,7 @@ fn say_when_full(rank: Rank, file: &str, index: &[Entry], limit: u64) {
     let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);
     if rank == 0 && recorded < made {
         crate::say(format_args!(
-            "the capture of {file} has the first {recorded} of {made} calls: TRIB_CAPTURE_LIMIT is {limit} bytes"
+            "the capture of {file} has only the first {recorded} of {made} calls, because TRIB_CAPTURE_LIMIT is {limit} bytes"
         ));
     }
 }

@@ -95,7 +95,7 @@ impl File {
     pub fn size(&mut self) -> Result<u64> {
         self.usable()?;
         match self.own_file_end()? {
-            u64::MAX => Err(Error::argument("size of the file", "a device or a pipe has none", "a regular file")),
+            u64::MAX => Err(Error::state("the file is a device or a pipe, which has no size; use a regular file")),
             size => Ok(size),
         }
     }
@@ -167,7 +167,7 @@ impl File {
             path: self.setup.path.display().to_string(),
             offset: offset.into(),
             class: IoClass::ReadOnly,
-            cause: "it was opened with Mode::Read".to_string(),
+            cause: "the file was opened for reading only".to_string(),
         })
     }
 

@@ -47,7 +47,7 @@ impl<'a, T> Operation<'a, T> {
     pub fn wait(mut self) -> Result<T> {
         match &mut self.future {
             Some(future) => self.waiting.wait(future.as_mut()),
-            None => Err(Error::argument("operation", "it is over", "an operation that test has not finished")),
+            None => Err(Error::state("the operation has ended already; do not test it again")),
         }
     }
 }

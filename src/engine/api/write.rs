@@ -109,7 +109,7 @@ impl File {
     /// Checks the arguments and runs the call.
     async fn write(&mut self, asked: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         let mut writable = match self.setup.mode {
-            Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
+            Mode::Read => Err(Error::state("the file was opened for reading only; open it with Mode::Update to write")),
             Mode::Create | Mode::Update => plan::check_access(asked, layout, source.span()),
         };
         let mut staged = Vec::new();

@@ -42,7 +42,7 @@ impl Drop for Lender<'_> {
     fn drop(&mut self) {
         if Arc::strong_count(&self.lent) > 1 {
             // After a panic or an error that ends the job in any case.
-            crate::say(format_args!("a call ends while its memory is sent or written; this process ends with it"));
+            crate::say(format_args!("a call ended while its memory was still sent or written; this process aborts"));
             std::process::abort();
         }
     }

@@ -24,25 +24,36 @@ pub struct Rules<'a> {
     pub in_memory: bool,
 }
 
-/// How a call goes to the file.
+/// How the bytes of a call go between the ranks and the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
-    /// The two-phase exchange.
+    /// The two-phase exchange: by messages through aggregators.
     Exchange,
-    /// Through memory that all ranks share, or those of each host: no byte of data goes from one host to another.
+    /// Through memory that all ranks share, or the ranks of each host. No data goes from host to host.
     Shared,
-    /// To rank 0, with the agreement: rank 0 wrote all bytes.
+    /// Rank 0 wrote the bytes of all ranks, which came with the first agreement.
     Root,
-    /// Every rank writes, or reads, its own extents.
+    /// Every rank writes or reads its own extents.
     Direct,
-    /// There were no bytes to write or read.
+    /// No rank had bytes to write or read.
     #[default]
     Nothing,
 }
 
 impl Path {
-    /// The name in reports.
+    /// Returns how the bytes went, as a phrase for reports.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Exchange => "through aggregators",
+            Self::Shared => "through shared memory",
+            Self::Root => "by rank 0",
+            Self::Direct => "each rank by itself",
+            Self::Nothing => "without data",
+        }
+    }
+
+    /// Returns the name in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",

@@ -1,4 +1,4 @@
-//! Why a call took its path: a value, which reports print as a phrase.
+//! Why a call took its path. Reports print the reason as a phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -13,72 +13,72 @@ use crate::engine::direction::Direction;
 pub enum Reason {
     /// No rank has data.
     NoData,
-    /// A read of bytes behind the end of the file.
+    /// The read starts at or after the end of the file.
     BehindEnd,
     /// The hint `romio_no_indep_rw`.
     OnlyAggregators,
-    /// The hint `trib_overlap=rank_order`, without shared memory: ranges may overlap.
+    /// The hint `trib_overlap=rank_order`, without shared memory.
     RankOrder,
     /// The hint `romio_cb_write` or `romio_cb_read`, without shared memory.
     Switch {
-        /// Which of them.
+        /// Write: `romio_cb_write`; read: `romio_cb_read`.
         direction: Direction,
         /// `enable`; otherwise `disable`.
         on: bool,
     },
-    /// At most `trib_tiny_call` bytes of all ranks.
+    /// All ranks together have at most `trib_tiny_call` bytes.
     Small {
-        /// How many.
+        /// Number of bytes of all ranks.
         bytes: u64,
     },
-    /// Requests that are cheaper to send than to write or read one by one.
+    /// Small requests: to send them costs less than to write or read them one by one.
     SmallRequests {
         /// Their mean size in bytes.
         mean: u64,
-        /// The mean size from which they go directly.
+        /// The mean size in bytes from which each rank accesses the file by itself.
         large: u64,
     },
-    /// Ranges overlap.
+    /// The byte ranges of ranks overlap.
     RangesOverlap,
-    /// Requests that are cheaper to write or read than to send.
+    /// Large requests: to write or read them costs less than to send them.
     LargeRequests {
         /// Their mean size in bytes.
         mean: u64,
     },
     /// No host holds bytes of another.
     HostsApart,
-    /// A read of few pieces, of which no two ranks want the same byte.
+    /// A read of few requests; no two ranks want the same byte.
     FewApart,
     /// The data came with the first agreement.
     CameAlong,
-    /// Every rank had written its large pieces before the ranks met.
+    /// Every rank wrote its large requests before the first agreement.
     WroteItself,
-    /// Every rank had read its pieces before the ranks met.
+    /// Every rank read its requests before the first agreement.
     ReadItself,
-    /// In shared memory: the data fits in the slots of a meeting.
+    /// In shared memory: the data of a rank fits in its slot of the first agreement.
     FitsSlots,
     /// In shared memory: the hint `romio_cb_write` or `romio_cb_read` says `enable`.
     Enabled,
-    /// In shared memory: it says `disable`.
+    /// In shared memory: the hint `romio_cb_write` or `romio_cb_read` says `disable`.
     Disabled,
-    /// In shared memory: it is not certain that ranks do not overlap.
+    /// In shared memory: ranks may write the same bytes; the windows keep them in order.
     MayOverlap,
-    /// In shared memory: large pieces that do not overlap.
+    /// In shared memory: large requests; in a write, they do not overlap.
     LargePieces,
-    /// In shared memory: few pieces, so far apart that windows would be mostly empty.
+    /// In shared memory: few requests, so far apart that windows would be mostly empty.
     FarApart,
-    /// In shared memory: anything else.
+    /// In shared memory: small requests, and all other cases.
     SmallPieces,
     /// In shared memory: there is no memory for windows.
     NoMemory,
-    /// Not known: a sum of reports, or a report of a capture that does not say it.
+    /// Unknown: a sum of reports, or a report of an older capture without the reason.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
 impl Reason {
-    /// Whether it is not known.
+    /// Returns whether the reason is unknown.
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
@@ -90,31 +90,31 @@ impl Display for Reason {
             Self::Switch { direction, on } => {
                 return write!(f, "{}={}", direction.switch_key(), if on { "enable" } else { "disable" });
             }
-            Self::Small { bytes } => return write!(f, "{bytes} bytes in all: the first aggregator takes them"),
+            Self::Small { bytes } => return write!(f, "only {bytes} bytes in total, so one aggregator does the I/O"),
             Self::SmallRequests { mean, large } => {
-                return write!(f, "requests of {mean} bytes on average; {large} and more go directly");
+                return write!(f, "requests of {mean} bytes on average, less than {large}");
             }
             Self::LargeRequests { mean } => {
-                return write!(f, "requests of {mean} bytes on average in ranges that do not overlap");
+                return write!(f, "requests of {mean} bytes on average, in ranges that do not overlap");
             }
             Self::NoData => "no rank has data",
-            Self::BehindEnd => "the file ends before the first byte",
+            Self::BehindEnd => "the file ends before the first byte to read",
             Self::OnlyAggregators => "romio_no_indep_rw=true",
             Self::RankOrder => "trib_overlap=rank_order",
-            Self::RangesOverlap => "the ranges of ranks overlap",
-            Self::HostsApart => "every host its own: no host holds bytes of another",
-            Self::FewApart => "few pieces that do not overlap",
-            Self::CameAlong => "little data, which came with the agreement",
-            Self::WroteItself => "every rank its own, large pieces that do not overlap",
-            Self::ReadItself => "every rank reads its own",
-            Self::FitsSlots => "small enough for the slots of a meeting",
+            Self::RangesOverlap => "the byte ranges of ranks overlap",
+            Self::HostsApart => "each host has its own part of the file",
+            Self::FewApart => "few requests that do not overlap",
+            Self::CameAlong => "little data, sent with the first agreement",
+            Self::WroteItself => "large requests that do not overlap",
+            Self::ReadItself => "large, few or dense requests",
+            Self::FitsSlots => "little data, which one rank writes for all",
             Self::Enabled => "collective buffering is enabled by hint",
             Self::Disabled => "collective buffering is disabled by hint",
-            Self::MayOverlap => "ranks may overlap",
-            Self::LargePieces => "large pieces that do not overlap",
-            Self::FarApart => "few pieces far apart",
-            Self::SmallPieces => "small pieces",
-            Self::NoMemory => "no memory for windows",
+            Self::MayOverlap => "safe also if ranks write the same bytes",
+            Self::LargePieces => "large requests",
+            Self::FarApart => "few requests, far apart",
+            Self::SmallPieces => "small requests",
+            Self::NoMemory => "no shared memory is available for windows",
             Self::Unknown => "",
         })
     }

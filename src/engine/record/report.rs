@@ -272,7 +272,7 @@ mod tests {
         let reason = Reason::SmallRequests { mean: 200, large: 16_384 };
         let report = CallReport { reason, ..CallReport::default() };
         let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(json["why"], "requests of 200 bytes on average; 16384 and more go directly");
+        assert_eq!(json["why"], "requests of 200 bytes on average, less than 16384");
         assert_eq!(json["reason"], serde_json::json!({ "name": "small_requests", "mean": 200, "large": 16_384 }));
         let back = |json| serde_json::from_value::<CallReport>(json).unwrap();
         assert_eq!(back(json.clone()), report);
@@ -288,7 +288,7 @@ mod tests {
         let on = Reason::Switch { direction: Direction::Read, on: true };
         assert_eq!(
             (on.to_string().as_str(), Reason::Small { bytes: 7 }.to_string().as_str()),
-            ("romio_cb_read=enable", "7 bytes in all: the first aggregator takes them",)
+            ("romio_cb_read=enable", "only 7 bytes in total, so one aggregator does the I/O")
         );
     }
 }

@@ -235,7 +235,7 @@ mod tests {
     /// Otherwise a failed read would open one window after the other.
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
-        let error = Error::argument("file", "is gone", "to be there");
+        let error = Error::state("the file was removed or renamed after it was opened");
         let queue = WindowQueue::new(Err(error), &Hints::default(), 1, 0, PathBuf::new());
         assert!(!queue.has_room());
     }

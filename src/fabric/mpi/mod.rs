@@ -110,7 +110,9 @@ const FAILED: i32 = 70;
 /// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure that
 /// the other ranks do not know of. Only this process ends if MPI is not running. Local.
 pub fn end_job(why: &Error) {
-    crate::say(format_args!("{why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)"));
+    crate::say(format_args!(
+        "{why}; this rank cannot inform the other ranks, so it ends the job (hint trib_on_failure=abort)"
+    ));
     if !is_running() {
         std::process::exit(FAILED);
     }
@@ -133,8 +135,8 @@ fn warn_of_another_launcher() {
             && raw::world_ranks().is_ok_and(|ranks| ranks == 1)
         {
             crate::say(format_args!(
-                "each of {size} processes is alone in its MPI_COMM_WORLD ({name}={size}): the launcher is not that of {}, \
-                 whose own mpiexec is needed",
+                "each of {size} processes is alone in its MPI_COMM_WORLD ({name}={size}): the launcher is for another MPI \
+                 library; use the mpiexec of {}",
                 library()
             ));
         }

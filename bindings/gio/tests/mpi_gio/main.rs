@@ -79,10 +79,10 @@ fn ranks_in_different_calls_get_one_error() {
         let directory = tempfile::tempdir().unwrap();
         let said = run(&program, ranks, &directory.path().join("file"), &[("TRIB_HINTS", hints)]);
         for line in [
-            "GIO_read_all: calls of the ranks: rank 1 is in GIO_write_all, rank 0 in GIO_read_all of /",
+            "GIO_read_all: rank 1 is in GIO_write_all, rank 0 in GIO_read_all of /",
             "rank 1 is in GIO_read_all, rank 0 in GIO_set_size of /",
             "rank 1 is in GIO_close, rank 0 in GIO_write_all of /",
-            "file: rank 1 has closed it while others were in other calls",
+            "rank 1 closed the file while other ranks made other calls",
         ] {
             assert!(said.contains(line), "{ranks} ranks, {hints}: no {line}:\n{said}");
         }

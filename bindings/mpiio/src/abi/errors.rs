@@ -41,12 +41,12 @@ pub fn class(error: &Error) -> c_int {
             IoClass::BadFile => all.err_bad_file,
             IoClass::TooLarge | IoClass::UsedUp | IoClass::Other => all.err_io,
         },
-        Error::Argument { about, .. } => match about {
+        Error::Argument { about, .. } | Error::State { about, .. } => match about {
             About::Count => all.err_count,
             About::Datatype => all.err_type,
             _ => all.err_arg,
         },
-        Error::Hint { .. } => all.err_info_value,
+        Error::Hint { .. } | Error::UnknownHint { .. } => all.err_info_value,
         Error::NoMemory { .. } => all.err_no_mem,
         Error::Refused { .. } | Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => all.err_other,
     }

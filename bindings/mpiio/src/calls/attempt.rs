@@ -85,7 +85,9 @@ impl Backend {
             engine.call_them(function.full_name());
             let outcome = match access {
                 _ if first.is_some() => first.take().map_or(Ok(0), Err),
-                _ if wants => Err(engine.refuse_async(direction, Error::refused(OTHER_HINTS, "other hints")).await),
+                _ if wants => {
+                    Err(engine.refuse_async(direction, Error::refused(OTHER_HINTS, "the hints changed")).await)
+                }
                 Err(error) => Err(engine.refuse_async(direction, error.clone()).await),
                 // SAFETY: the caller's promise.
                 Ok(access) => unsafe {

@@ -205,8 +205,8 @@ fn start(
     call: &Call,
 ) -> Result<Answer, Error> {
     if form.ending == Ending::Begin && file.split.is_some() {
-        let allowed = "one at a time: end the first before beginning the next";
-        return Err(Error::argument("split collective call", "another one is active on the file", allowed));
+        let what = "another split collective call is active on the file; end it before you begin the next";
+        return Err(Error::state(what));
     }
     let (access, step) = call.access(&file.view, shared);
     let for_mpi = alone(call.for_mpi(form, step.as_ref()))?;

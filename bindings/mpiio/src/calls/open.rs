@@ -98,11 +98,11 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     })
 }
 
-/// Says why the first file is left to MPI for want of something, and that there may be more.
+/// Prints once why MPI runs the calls of a file because a resource is used up.
 fn say_once(path: &Path, why: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
-        tributary::say(format_args!("{} is left to MPI, and other files may be: {why}", path.display()));
+        tributary::say(format_args!("MPI runs the calls of {}, and maybe of other files: {why}", path.display()));
     });
 }
 
@@ -130,7 +130,7 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
     match drivers::lay_out(&SystemFiles, path, &asked.hints().for_driver()) {
         Err(Error::Io { operation, .. }) if operation == "open" => {}
-        Err(error) => tributary::say(format_args!("{error}; the hints of stripes are ignored")),
+        Err(error) => tributary::say(format_args!("{error}; the library ignores the hints for stripes")),
         Ok(()) => {}
     }
 }
@@ -193,9 +193,9 @@ fn is_log_of_darshan(name: &CStr) -> bool {
 /// Why the engine never opens a file of this name, if it does not. The same on all ranks.
 fn left_by_name(name: &CStr) -> Option<String> {
     match prefixed(name.to_bytes()) {
-        _ if is_log_of_darshan(name) => Some("a log of Darshan".to_string()),
+        _ if is_log_of_darshan(name) => Some("it is a log of Darshan".to_string()),
         Some(Prefixed { prefix, storage: Storage::Other, .. }) if !is_open_mpi() => {
-            Some(format!("{prefix}: is not a file of the operating system"))
+            Some(format!("the prefix {prefix}: does not name a file of the operating system"))
         }
         _ => None,
     }

@@ -28,7 +28,7 @@ pub fn unseen(function: &'static Function) -> Answer {
         TOLD.call_once(|| {
             let name = function.name();
             tributary::say(format_args!(
-                "MPI_File_{name} on a file whose opening was not intercepted: MPI runs all of its calls"
+                "MPI_File_{name}: the library did not see the MPI_File_open of this file, so MPI runs all calls on it"
             ));
         });
     }

@@ -9,7 +9,7 @@ const RANKS: usize = 3;
 fn lines(outcome: &Outcome) -> Vec<String> {
     let all = outcome.stderr.lines().filter_map(|line| line.split_once("has waited for 1 s in "));
     let end =
-        "; check that all ranks make the call, that all of them have this library, and that the file system answers";
+        "; check that all ranks make this call, that all of them load this library, and that the file system responds";
     let told = all.map(|(_, told)| told.strip_suffix(end).unwrap_or_else(|| panic!("{told}")).to_string());
     let path = format!("{}/", outcome.folder.path().display());
     told.map(|told| told.replace(&path, "")).collect()
@@ -33,9 +33,9 @@ fn expect<const N: usize>(outcome: &Outcome, expected: [&str; N]) {
 fn the_line_names_the_call_and_the_ranks() {
     let outcome = late("trib_patience=1");
     let expected = [
-        "MPI_File_write_at_all of late, for rank 1, which has not come so far",
-        "MPI_File_write_all of late, for rank 2, which has not come so far",
-        "MPI_File_close of late, for rank 0, which has not come so far",
+        "MPI_File_write_at_all of late: rank 1 has not arrived",
+        "MPI_File_write_all of late: rank 2 has not arrived",
+        "MPI_File_close of late: rank 0 has not arrived",
     ];
     expect(&outcome, expected);
 }
@@ -44,16 +44,16 @@ fn the_line_names_the_call_and_the_ranks() {
 #[test]
 fn what_other_hosts_do_is_known_by_their_messages() {
     let outcome = late("trib_patience=1; trib_shared_memory=disable");
-    expect(&outcome, ["MPI_File_write_at_all of late, for other ranks"]);
+    expect(&outcome, ["MPI_File_write_at_all of late: it waits for other ranks"]);
     let told = lines(&outcome);
     for call in ["MPI_File_write_all", "MPI_File_close"] {
-        let begin = format!("{call} of late, for a message of rank ");
+        let begin = format!("{call} of late: it waits for a message from rank ");
         assert!(told.iter().any(|line| line.starts_with(&begin)), "{begin}: {told:?}\n{}", outcome.stderr);
     }
     let outcome = late("trib_patience=1; trib_shared_memory=enable; trib_ranks_per_node=2");
     // The rank that is late is alone on its host. Of the others, one waits for its message, and one for that rank.
     let told = lines(&outcome);
-    let (begin, end) = ("MPI_File_write_all of late, for ", ": those of this host have come as far");
+    let (begin, end) = ("MPI_File_write_all of late: it waits for ", " (all ranks of this host have arrived)");
     let has_told = told.iter().any(|line| line.starts_with(begin) && line.ends_with(end));
     assert!(has_told, "{told:?}\n{}", outcome.stderr);
 }

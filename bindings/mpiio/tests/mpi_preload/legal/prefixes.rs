@@ -44,7 +44,7 @@ fn what_is_not_a_file_is_left_to_mpi() {
     }
     let outcome = prefixed("testfs:", "expect-ok").with_library().run();
     prints_ok(&outcome, "testfs:");
-    assert!(outcome.stderr.contains("testfs: is not a file of the operating system"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("testfs: does not name a file of the operating system"), "{}", outcome.stderr);
     assert!(outcome.files.is_empty(), "{:?}", outcome.files.keys());
 }
 

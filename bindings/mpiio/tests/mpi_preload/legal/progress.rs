@@ -19,11 +19,11 @@ fn a_call_that_cannot_go_on_says_so() {
     let outcome = launch("elsewhere.c", 3, &["4"]).with_library().hints(hints).run();
     prints_ok(&outcome, hints);
     let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("MPI_File_iwrite_at_all of ")).collect();
-    let elsewhere = |line: &&&str| line.contains("rank 0 has started") && line.contains("MPI_THREAD_MULTIPLE");
-    let waits = |line: &&&str| line.contains("in flight, which has stood still for 1 s and waits for");
+    let elsewhere = |line: &&&str| line.contains("rank 0 started") && line.contains("MPI_THREAD_MULTIPLE");
+    let waits = |line: &&&str| line.contains("in flight, which has made no progress for 1 s: it waits for");
     assert_eq!(lines.iter().filter(elsewhere).count(), 1, "{}", outcome.stderr);
     // One a host.
     assert!(lines.iter().any(|line| waits(&line)), "{}", outcome.stderr);
-    let alone = lines.iter().any(|line| line.ends_with("does such a call in its start"));
+    let alone = lines.iter().any(|line| line.ends_with("completes such a call in its start"));
     assert_eq!(alone, ours() == Family::OpenMpi, "{}", outcome.stderr);
 }
