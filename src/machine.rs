@@ -1,4 +1,4 @@
-//! What messages cost on a machine, from a file: hint `trib_machine`. `trib tune machine` measures it. The text is JSON:
+//! What messages cost on a machine, from a file: hint `trib_machine`. `trib-lab tune machine` measures it. The text is JSON:
 //!
 //! ```json
 //! {
@@ -115,7 +115,7 @@ impl Machine {
 pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
     let what = format!("machine file {name}");
     let allowed =
-        format!("a file of version {VERSION} in JSON, as `trib tune machine --output FILE` measures and writes it");
+        format!("a file of version {VERSION} in JSON, as `trib-lab tune machine --output FILE` measures and writes it");
     let any: Value = serde_json::from_slice(text).map_err(|cause| {
         let message = cause.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
@@ -204,7 +204,7 @@ mod tests {
     fn errors_name_the_figure_and_what_is_allowed() {
         let text = machine().text();
         let number = "a finite number, 0 or more";
-        let version = "a file of version 1 in JSON, as `trib tune machine --output FILE` measures and writes it";
+        let version = "a file of version 1 in JSON, as `trib-lab tune machine --output FILE` measures and writes it";
         let cases = [
             ("\"version\": 1", "\"version\": 2", ": version 2", version),
             ("\"version\": 1", "\"version\": \"1\"", ": version \"1\"", version),

@@ -66,8 +66,8 @@ const FOLDERS: &[Folder] = &[
     (
         "trib/src",
         "crate::",
-        "generated numbers limits rest cli calls buffers rank_program verify report exchange source listing picture hints \
-            variables manual plan_only output text sweep capture explain agreement launcher compare run doctor replay main",
+        "generated numbers limits rest launcher cli calls buffers rank_program verify report exchange source listing picture hints \
+            variables manual plan_only output text sweep capture explain agreement compare run doctor replay main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];

@@ -126,7 +126,9 @@ fn broken(root: &Path) -> (Vec<String>, usize) {
             let own = file.parent().unwrap();
             sources(&prose).iter().for_each(|name| look(if own.join(name).exists() { own } else { root }, name));
         }
-        mentions(&text).iter().for_each(|name| look(root, name));
+        let own = file.parent().unwrap();
+        let is_own = |name: &str| own.join(name.split('#').next().unwrap_or_default()).exists();
+        mentions(&text).iter().for_each(|name| look(if is_own(name) { own } else { root }, name));
     }
     (broken, looked_at)
 }

@@ -50,7 +50,7 @@ pub trait Parameters: Args + Send + Sync + 'static {
     const FORMULAS: &'static [(&'static str, &'static str)];
     /// An example: the arguments after the name.
     const EXAMPLE: &'static str;
-    /// Arguments of `trib picture` that give a readable picture. Paths of files start at the project's root.
+    /// Arguments of `trib-lab picture` that give a readable picture. Paths of files start at the project's root.
     const PICTURE: &'static str;
 
     /// The subject on `ranks` ranks (`None`: the pattern's own number).

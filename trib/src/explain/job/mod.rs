@@ -264,7 +264,7 @@ impl Job {
         let capture = slowest.capture.display();
         match slowest.advice.first() {
             Some(first) => format!("{}: {first} More: trib explain {capture}", slowest.name),
-            None => format!("Nothing stands out. Hints for a machine: trib advise {capture} --machine NAME"),
+            None => format!("Nothing stands out. Hints for a machine: trib-lab advise {capture} --machine NAME"),
         }
     }
 
