@@ -386,5 +386,4 @@ fn a_folder_is_one_job() {
 
     std::fs::write(name("d.nc.tribcap"), "damaged").unwrap();
     fails(&["explain", at], "d.nc.tribcap");
-    fails(&["explain", at, "--machine", "summit"], "is a folder; allowed: with one capture of it");
 }
