@@ -50,6 +50,7 @@
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
 //! | [`machine`] | what messages cost on a machine, from a file that a hint names |
 //! | [`topology`] | ranks and nodes |
+//! | [`wire`] | values as bytes, between ranks |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
 //! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints.
@@ -68,7 +69,7 @@ pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
 pub use fabric::Endpoint;
 pub use hints::Hints;
-pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable};
+pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable, wire};
 pub use tributary_drivers as drivers;
 
 /// The README's example is compiled with the documentation's.

@@ -19,6 +19,8 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
+use tributary_base::wire::Wire;
+
 use crate::drivers::placement::distinct;
 use crate::drivers::{DriverHints, USUAL_WINDOW};
 use crate::error::{Error, Result};
@@ -139,6 +141,16 @@ impl Hints {
         Ok(hints)
     }
 
+    /// Returns the hints that are not defaults as text that [`Hints::parse`] takes.
+    pub fn to_text(&self) -> String {
+        let default = Self::default();
+        let values = KEYS.iter().map(|row| (row.key, (row.get)(self), (row.get)(&default)));
+        values
+            .filter(|(_, value, default)| value != default)
+            .map(|(key, value, _)| format!("{key}={value}\n"))
+            .collect()
+    }
+
     /// The value in force as text that [`Hints::set`] takes; `None` for keys that are not in the table.
     pub fn get(&self, key: &str) -> Option<String> {
         find(key).map(|row| (row.get)(self))
@@ -255,6 +267,16 @@ impl Hints {
             }
         }
         Ok(())
+    }
+}
+
+impl Wire for Hints {
+    fn encode(&self, to: &mut Vec<u8>) {
+        self.to_text().encode(to);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        Self::parse(&String::decode(from)?).ok()
     }
 }
 

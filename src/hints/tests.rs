@@ -75,6 +75,7 @@ fn values_survive_text_and_serde() {
             let hints = Hints::parse(&format!("{key}={value}")).unwrap();
             let text: String = hints.table().iter().map(|row| format!("{}={};", row.key, row.value)).collect();
             assert_eq!(Hints::parse(&text).unwrap(), hints);
+            assert_eq!(crate::wire::from_bytes(&crate::wire::to_bytes(&hints)), Some(hints.clone()));
             let json = serde_json::to_string(&hints).unwrap();
             assert_eq!(serde_json::from_str::<Hints>(&json).unwrap(), hints);
         }

@@ -35,7 +35,7 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
             "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
         )],
     ),
-    ("base/src", "crate::", "fingerprint rank error extent topology say variables", &[]),
+    ("base/src", "crate::", "fingerprint rank wire error extent topology say variables", &[]),
     // No driver knows the registry.
     (
         "drivers/src",
