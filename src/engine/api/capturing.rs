@@ -195,7 +195,7 @@ async fn place(
     let checksums = u64::from(crc32fast::hash(block)) | u64::from(crc32fast::hash(reports.as_bytes())) << 32;
     let own = [block.len() as u64, *recorded, *made, checksums, front, reports.len() as u64];
     let own: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let all = allgather(endpoint, &[], &own).await?;
+    let all = allgather(endpoint, &own).await?;
     let word = |rank: usize, index: usize| {
         let at = rank * own.len() + index * 8;
         u64::from_le_bytes(all[at..at + 8].try_into().unwrap_or_default())
