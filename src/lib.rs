@@ -10,7 +10,7 @@
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("shared.out");
-//! let hints = Hints::parse("cb_nodes=2; trib_kernel_data=balanced; trib_throttle_data=2")?;
+//! let hints = Hints::parse("cb_nodes=2; trib_kernel=balanced; trib_throttle=2")?;
 //!
 //! // Four ranks, each a thread of this process. Rank r writes records r, r + 4, r + 8, ... of 100 bytes.
 //! let reports = threads::run(4, |transport| {
@@ -50,6 +50,7 @@
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
 //! | [`machine`] | what messages cost on a machine, from a file that a hint names |
 //! | [`topology`] | ranks and nodes |
+//! | [`wire`] | values as bytes, between ranks |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
 //! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints.
@@ -68,7 +69,7 @@ pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
 pub use fabric::Endpoint;
 pub use hints::Hints;
-pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable};
+pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable, wire};
 pub use tributary_drivers as drivers;
 
 /// The README's example is compiled with the documentation's.

@@ -2,16 +2,15 @@
 
 use std::fmt::{Display, Formatter};
 
-use serde::{Deserialize, Serialize};
-
 use crate::rank::Rank;
+use crate::wire;
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The class of a failed operating-system call on the shared file. It means the same on every rank: errno values differ between
 /// systems, and MPI error classes between MPI libraries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoClass {
     /// ENOSPC.
     NoSpace,
@@ -51,7 +50,7 @@ impl IoClass {
 }
 
 /// The kind of a bad argument, for bindings that have an error code of their own for this kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The number of elements.
     Count,
@@ -76,7 +75,7 @@ pub enum About {
 }
 
 /// Every error of the library. Cheap to clone and to send to other ranks.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A value that is not allowed for a hint.
     #[error("{}hint {key}: `{value}` is not allowed; allowed: {allowed}", Origin(*.rank))]
@@ -180,6 +179,25 @@ pub enum Error {
         what: String,
     },
 }
+
+wire::fields!(enum IoClass {
+    0 NoSpace, 1 Quota, 2 TooLarge, 3 ReadOnly, 4 Access, 5 NoSuchFile, 6 BadFile, 7 UsedUp, 8 Other,
+});
+
+wire::fields!(enum About {
+    0 Count, 1 Datatype, 2 Path, 3 AccessMode, 4 Terms, 5 FileSize, 6 Call, 7 ListOrder, 8 ListLength, 9 Other,
+});
+
+wire::fields!(enum Error {
+    0 Hint { rank, key, value, allowed },
+    1 Argument { rank, about, what, value, allowed },
+    2 Io { rank, operation, path, offset, class, cause },
+    3 Codec { at, what },
+    4 NoMemory { rank, bytes, what },
+    5 Refused { rank, reason, why },
+    6 Fabric(what),
+    7 Internal { rank, what },
+});
 
 impl Error {
     /// Returns an [`Error::Argument`].

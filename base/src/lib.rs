@@ -7,6 +7,7 @@
 //! | [`extent`] | [`Extent`]: so many bytes at an offset |
 //! | [`fingerprint()`] | a number that stands for bytes, the same in every build |
 //! | [`say`] | a line on standard error |
+//! | [`wire`] | values as bytes, between ranks |
 //! | [`variable`] | a variable of the environment, unless the program has more rights than its user |
 
 pub mod error;
@@ -16,6 +17,7 @@ mod rank;
 mod say;
 pub mod topology;
 mod variables;
+pub mod wire;
 
 pub use error::{Error, Result};
 pub use extent::Extent;

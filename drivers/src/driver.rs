@@ -3,15 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use tributary_base::{Extent, Rank, Result, Topology};
+use tributary_base::{Extent, Rank, Result, Topology, wire};
 
 use crate::domains::Domains;
 use crate::hints::{DriverHints, USUAL_WINDOW};
 use crate::storage::{OpenStorage, Storage};
 
 /// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Of striped files the stripe size, of others the block size. In bytes, above 0.
     pub unit: u64,
@@ -23,6 +22,8 @@ pub struct Layout {
     /// Writes of so many bytes and more go past the cache of the file system's client ([`DirectWrites`](crate::DirectWrites)), `None`: none does.
     pub direct_from: Option<u64>,
 }
+
+wire::fields!(struct Layout { unit, factor, components, direct_from });
 
 impl Layout {
     /// Units of so many bytes, in so many stripes, all alike; written through the cache.

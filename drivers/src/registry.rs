@@ -10,6 +10,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tributary_base::wire::Wire;
 use tributary_base::{Error, Result};
 
 use crate::driver::Driver;
@@ -103,6 +104,16 @@ impl FromStr for DriverName {
     fn from_str(text: &str) -> Result<Self> {
         let known = Self::ALL.iter().find(|name| name.as_str().eq_ignore_ascii_case(text));
         known.copied().ok_or_else(|| Error::argument("driver", text, Self::ALLOWED))
+    }
+}
+
+impl Wire for DriverName {
+    fn encode(&self, to: &mut Vec<u8>) {
+        self.as_str().to_string().encode(to);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        String::decode(from)?.parse().ok()
     }
 }
 

@@ -11,6 +11,8 @@ use super::on_host;
 use super::part::{Lanes, Part};
 use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
 use super::{BROADCAST, GATHER, REDUCE, binomial};
+use tributary_base::wire;
+
 use crate::error::{Error, Result};
 use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
 use crate::fabric::{Buffers, Endpoint};
@@ -165,13 +167,11 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     if root >= endpoint.ranks() {
         return Err(internal("a rank that is not there reported an error".to_string()));
     }
-    let text = serde_json::to_vec(&error).unwrap_or_default();
-    let text = broadcast(endpoint, root, &text).await?;
-    let received: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
-    let error = match received {
-        Ok(Some(error)) => error.told_by(root, endpoint.ranks()),
-        Ok(None) => internal("a rank reported an error but sent none".to_string()),
-        Err(cause) => internal(format!("an error could not be decoded: {cause}")),
+    let received = broadcast(endpoint, root, &wire::to_bytes(&error.cloned())).await?;
+    let error = match wire::from_bytes::<Option<Error>>(&received) {
+        Some(Some(error)) => error.told_by(root, endpoint.ranks()),
+        Some(None) => internal("a rank reported an error but sent none".to_string()),
+        None => internal("an error could not be decoded".to_string()),
     };
     endpoint.waiting().failure().agreed(&error);
     Ok(error)

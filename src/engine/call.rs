@@ -102,7 +102,7 @@ impl File {
         }
         let rules = self.setup.rules(direction);
         if rules.must_look(&agreed) {
-            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, &self.setup, extents).await?);
+            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, extents).await?);
             agreed.redo(direction);
         }
 

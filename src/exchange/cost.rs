@@ -20,10 +20,10 @@
 //!
 //! After the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of nodes.
 
-use serde::{Deserialize, Serialize};
+use tributary_base::wire;
 
 /// What messages cost on a machine, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
     /// t_s: posting and processing an eager message on its receiver.
     pub eager: f64,
@@ -53,6 +53,10 @@ pub struct Costs {
     /// are more than cores.
     pub in_memory: bool,
 }
+
+wire::fields!(struct Costs {
+    eager, eager_byte, eager_limit, rendezvous, round_trip, rank_byte, node_byte, copy_byte, visit, walk, merge, core, in_memory,
+});
 
 impl Costs {
     /// A cluster of the present: some microseconds a message, 10 GB/s and more a node. Of the order of what the simulator's

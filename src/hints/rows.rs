@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DRIVER, DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PLACEMENT, PlacementHint, RankListHint, Switch,
-    THROTTLE_MODE,
+    DRIVER, DriverName, KERNEL, KERNEL_OR_COMMON, KernelHint, LIMIT_OR_COMMON, Limit, OnFailure, Overlap, PLACEMENT,
+    PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
@@ -136,22 +136,27 @@ hints! {
     /// rank is its own local aggregator.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or the memory or core of one local aggregator limits the speed.", ONLY_EXCHANGED;
-    /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
-    /// formula predicts for each call, otherwise `balanced`.
-    "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report shows that the metadata phase takes long: another kernel may be faster on this machine.", ONLY_EXCHANGED;
-    /// The kernel that exchanges data. `auto`: chooses as for `trib_kernel_meta`.
-    "trib_kernel_data" kernel_data: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report shows that the exchange of data takes long: another kernel may be faster on this machine.", ONLY_EXCHANGED;
-    /// Maximum number of outstanding sends of a rank, and of outstanding receives, in the metadata phase. `default`: the limit
-    /// of the kernel (table of kernels below); for `two_layer`, the limit of its outer kernel. A kernel that completes the send
-    /// and the receive of a step before the next step accepts only 1.
-    "trib_throttle_meta" limit_meta: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Too many lists arrive at the aggregators at once (lower), or the aggregators wait for lists (higher).", ONLY_EXCHANGED;
-    /// Maximum number of outstanding sends of a rank, and of outstanding receives, in the data phase; the values are those of
-    /// `trib_throttle_meta`.
-    "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests",
+    /// The kernel that exchanges metadata and data. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as
+    /// a formula predicts for each call, otherwise `balanced`.
+    "trib_kernel" kernel: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
+        "The report shows that the exchange takes long: another kernel may be faster on this machine.", ONLY_EXCHANGED;
+    /// The kernel that exchanges metadata. `common`: the kernel of `trib_kernel`.
+    "trib_kernel_meta" kernel_meta: Option<KernelHint> = None, KERNEL_OR_COMMON, "",
+        "The metadata phase takes long, and the data phase does not.", ONLY_EXCHANGED;
+    /// The kernel that exchanges data. `common`: the kernel of `trib_kernel`.
+    "trib_kernel_data" kernel_data: Option<KernelHint> = None, KERNEL_OR_COMMON, "",
+        "The data phase takes long, and the metadata phase does not.", ONLY_EXCHANGED;
+    /// Maximum number of outstanding sends of a rank, and of outstanding receives. `default`: the limit of the kernel (table of
+    /// kernels below); for `two_layer`, the limit of its outer kernel. A kernel that completes the send and the receive of a
+    /// step before the next step accepts only 1.
+    "trib_throttle" limit: Limit = Limit::Default, Limit::CODEC, "requests",
         "Too many messages arrive at the aggregators at once (lower), or their network is idle (higher).", ONLY_EXCHANGED;
+    /// The limit in the metadata phase. `common`: the value of `trib_throttle`.
+    "trib_throttle_meta" limit_meta: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
+        "Too many lists arrive at the aggregators at once (lower), or the aggregators wait for lists (higher).", ONLY_EXCHANGED;
+    /// The limit in the data phase. `common`: the value of `trib_throttle`.
+    "trib_throttle_data" limit_data: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
+        "The data phase needs another limit than the metadata phase.", ONLY_EXCHANGED;
     /// How a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of them, as in the paper.
     /// `window`: it posts the next as soon as any of them completes. `auto`: `window` if the limit is `default`, `batch` if you
     /// set the limit.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tributary::collectives::{broadcast, gather};
 use tributary::error::IoClass;
-use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary::{Endpoint, Error, File, Hints, Mode, wire};
 
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS, hints};
@@ -68,17 +68,17 @@ pub fn all_gather(endpoint: &mut Endpoint, body: &[u8]) -> Vec<Vec<u8>> {
     let waiting = endpoint.waiting().clone();
     waiting.wait(pin!(async {
         let all = gather(endpoint, 0, body).await.unwrap();
-        let all = broadcast(endpoint, 0, &serde_json::to_vec(&all).unwrap()).await.unwrap();
-        serde_json::from_slice(&all).unwrap()
+        let all = broadcast(endpoint, 0, &wire::to_bytes(&all)).await.unwrap();
+        wire::from_bytes(&all).unwrap()
     }))
 }
 
 /// Asserts that all ranks have the same error, and returns it. Collective.
 pub fn same_error<T: std::fmt::Debug>(endpoint: &mut Endpoint, outcome: Result<T, Error>, what: &str) -> Error {
-    let all = all_gather(endpoint, &serde_json::to_vec(&outcome.as_ref().err()).unwrap());
+    let all = all_gather(endpoint, &wire::to_bytes(&outcome.as_ref().err().cloned()));
     let error = outcome.expect_err(what);
     for (rank, other) in all.iter().enumerate() {
-        let other: Option<Error> = serde_json::from_slice(other).unwrap();
+        let other: Option<Error> = wire::from_bytes(other).unwrap();
         assert_eq!(other.as_ref(), Some(&error), "{what}: rank {rank} against rank {}", endpoint.rank());
     }
     error

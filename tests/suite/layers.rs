@@ -32,7 +32,7 @@ const FOLDERS: &[Folder] = &[
             "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
         )],
     ),
-    ("base/src", "crate::", "fingerprint rank error extent topology say variables", &[]),
+    ("base/src", "crate::", "fingerprint rank wire error extent topology say variables", &[]),
     // No driver knows the registry.
     (
         "drivers/src",

@@ -1,10 +1,9 @@
 //! The opening of a file: the endpoint of the program's communicator, and terms that one rank decides for all.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tributary::collectives::broadcast;
 use tributary::engine::alone;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
+use tributary::wire::{self, Wire};
 use tributary::{Endpoint, Error, Result};
 
 /// The endpoint of the program's communicator, which is duplicated. Collective. `argument` is its name in errors.
@@ -31,17 +30,17 @@ pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
 ///
 /// # Errors
 /// Those of the fabric; the decision was damaged on its way.
-pub async fn decided_by<T: Serialize + DeserializeOwned>(
+pub async fn decided_by<T: Wire>(
     endpoint: &mut Endpoint,
     root: usize,
     decide: impl FnOnce() -> T,
     what: &str,
 ) -> Result<T> {
     let own = match endpoint.rank() == root {
-        true => serde_json::to_vec(&decide()).unwrap_or_default(),
+        true => wire::to_bytes(&decide()),
         false => Vec::new(),
     };
     let received = broadcast(endpoint, root, &own).await?;
-    let damaged = |_| Error::Internal { rank: endpoint.rank(), what: format!("{what} were not received") };
-    serde_json::from_slice(&received).map_err(damaged)
+    let damaged = || Error::Internal { rank: endpoint.rank(), what: format!("{what} were not received") };
+    wire::from_bytes(&received).ok_or_else(damaged)
 }

@@ -4,11 +4,10 @@ use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
 use std::pin::pin;
 
-use serde::{Deserialize, Serialize};
 use tributary::collectives::agree;
 use tributary::error::About;
 use tributary::fabric::mpi::MPI_Comm;
-use tributary::{Endpoint, Error, File, Hints, Result};
+use tributary::{Endpoint, Error, File, Hints, Result, wire};
 use tributary_abi::MPI_Info;
 use tributary_bindings::communicator::has_the_whole_program;
 use tributary_bindings::info::{entries, made_of};
@@ -43,12 +42,13 @@ pub unsafe extern "C-unwind" fn GIO_open(
 }
 
 /// What the first rank decides for all ranks.
-#[derive(Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
     amode: c_int,
     hints: Hints,
 }
+
+wire::fields!(struct Terms { path, amode, hints });
 
 /// # Safety
 /// As [`GIO_open`].

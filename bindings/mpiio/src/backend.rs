@@ -179,10 +179,10 @@ impl Backend {
         let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
         let endpoint = engine.endpoint();
         let waiting = endpoint.waiting().clone();
-        let decided = decided_by(endpoint, 0, || wanted, "the first rank's hints");
-        let hints: Option<Box<Hints>> = waiting.call(pin!(decided)).await?;
+        let decided = decided_by(endpoint, 0, || wanted.map(|hints| *hints), "the first rank's hints");
+        let hints: Option<Hints> = waiting.call(pin!(decided)).await?;
         match hints {
-            Some(hints) => self.reopen(*hints).await,
+            Some(hints) => self.reopen(hints).await,
             None => Ok(()),
         }
     }

@@ -6,12 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
-use serde::{Deserialize, Serialize};
 use tributary::engine::{Prelude, calls_differ};
 use tributary::fabric::Waiting;
 use tributary::fingerprint;
 use tributary::schedule::ReduceOp;
-use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary::{Endpoint, Error, File, Hints, Mode, wire};
 use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
 
@@ -65,14 +64,14 @@ pub struct UnopenedFile {
 }
 
 /// The arguments with which all ranks open the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Terms {
     path: PathBuf,
     hints: Hints,
 }
 
 /// Which library runs a file's calls. The lowest rank that does not take the file decides for all, or else the first rank.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 enum Decision {
     /// The engine opens it.
     Take(Terms),
@@ -81,6 +80,9 @@ enum Decision {
     /// All ranks get this error.
     Fail(Error),
 }
+
+wire::fields!(struct Terms { path, hints });
+wire::fields!(enum Decision { 0 Take(terms), 1 Leave(why), 2 Fail(error), });
 
 impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
@@ -204,9 +206,8 @@ fn lanes(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; LANES.
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
     };
-    let terms = terms.map_or(0, |Terms { path, hints }| {
-        fingerprint([path.as_os_str().as_bytes(), &serde_json::to_vec(hints).unwrap_or_default()])
-    });
+    let terms =
+        terms.map_or(0, |Terms { path, hints }| fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()]));
     let call = call.word(rank);
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }

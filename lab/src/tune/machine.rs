@@ -92,7 +92,7 @@ pub async fn nodes(endpoint: &mut Endpoint, ranks_per_node: usize) -> Result<Top
         return Topology::blocks(endpoint.ranks(), ranks_per_node);
     }
     let own = (endpoint.node_label() as u64).to_le_bytes();
-    let all = allgather(endpoint, &[], &own).await?;
+    let all = allgather(endpoint, &own).await?;
     Topology::listed(
         &all.as_chunks::<8>().0.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>(),
     )

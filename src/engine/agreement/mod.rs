@@ -26,7 +26,6 @@ use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::allgather;
 use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::ranges::RankRanges;
-use crate::engine::setup::Setup;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
@@ -37,9 +36,9 @@ pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
+pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or_default();
-    let all = allgather(endpoint, &[&setup.topology], &message(&[start, end])).await?;
+    let all = allgather(endpoint, &message(&[start, end])).await?;
     let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
     Ok(RankRanges::of(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use tributary_base::wire;
+
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
@@ -193,7 +195,7 @@ async fn place(
     let checksums = u64::from(crc32fast::hash(block)) | u64::from(crc32fast::hash(reports.as_bytes())) << 32;
     let own = [block.len() as u64, *recorded, *made, checksums, front, reports.len() as u64];
     let own: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let all = allgather(endpoint, &[], &own).await?;
+    let all = allgather(endpoint, &own).await?;
     let word = |rank: usize, index: usize| {
         let at = rank * own.len() + index * 8;
         u64::from_le_bytes(all[at..at + 8].try_into().unwrap_or_default())
@@ -209,10 +211,9 @@ async fn place(
     for rank in 0..endpoint.ranks() {
         index.push(entry(word(rank, 0), word(rank, 1), word(rank, 2) as u32, word(rank, 3) as u32));
     }
-    let path = if rank == 0 { serde_json::to_vec(&create()).unwrap_or_default() } else { Vec::new() };
+    let path = if rank == 0 { wire::to_bytes(&create()) } else { Vec::new() };
     let path = broadcast(endpoint, 0, &path).await?;
-    let path =
-        serde_json::from_slice(&path).unwrap_or_else(|cause| Err(format!("its name cannot be decoded: {cause}")));
+    let path = wire::from_bytes(&path).unwrap_or_else(|| Err("its name cannot be decoded".to_string()));
     Ok((Parts { front, index }, path))
 }
 

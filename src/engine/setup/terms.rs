@@ -5,8 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use tributary_base::fingerprint;
+use tributary_base::{fingerprint, wire};
 
 use crate::collectives::sweep::{MAX_BODY, Sweep, sweep, words};
 use crate::collectives::{agree, broadcast};
@@ -24,7 +23,7 @@ use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Created {
     /// The driver, never [`DriverName::Auto`].
     pub name: DriverName,
@@ -43,13 +42,16 @@ pub struct Created {
 }
 
 /// What ranks agree on before they open a file.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alike {
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
     /// The cores that they share.
     pub cores: Cores,
 }
+
+wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, alike, costs });
+wire::fields!(struct Alike { is_captured, cores });
 
 /// What a rank opens, and with what.
 #[derive(Clone, Copy)]
@@ -68,8 +70,7 @@ impl OpenArguments<'_> {
     /// What must be the same on all ranks, as a number.
     fn fingerprint(&self) -> u64 {
         let Self { path, mode, hints, .. } = self;
-        let hints = serde_json::to_vec(hints).unwrap_or_default();
-        fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), &hints])
+        fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), hints.to_text().as_bytes()])
     }
 
     /// What must be the same on all ranks, in words.
@@ -89,13 +90,15 @@ fn mode_name(mode: Mode) -> &'static str {
 }
 
 /// The terms of a rank, for others to compare.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq)]
 struct TermsInWords {
     path: Vec<u8>,
     mode: String,
     /// Keys and values.
     hints: Vec<(String, String)>,
 }
+
+wire::fields!(struct TermsInWords { path, mode, hints });
 
 impl TermsInWords {
     /// Checks that the terms of `rank` are `first`, those of rank 0.
@@ -126,8 +129,8 @@ impl TermsInWords {
 /// broadcast, and an agreement.
 async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Result<Error> {
     let (rank, own) = (endpoint.rank(), arguments.words());
-    let first = broadcast(endpoint, 0, &serde_json::to_vec(&own).unwrap_or_default()).await?;
-    let first = serde_json::from_slice::<TermsInWords>(&first).map_err(|_| damaged("terms that cannot be decoded"));
+    let first = broadcast(endpoint, 0, &wire::to_bytes(&own)).await?;
+    let first = wire::from_bytes::<TermsInWords>(&first).ok_or_else(|| damaged("terms that cannot be decoded"));
     let checked = first.and_then(|first| own.check(rank, &first));
     let unknown = || Error::argument("open", "ranks gave different terms", "the same on all ranks").about(About::Terms);
     Ok(agree(endpoint, checked).await.err().unwrap_or_else(unknown))
@@ -221,9 +224,8 @@ fn damaged(what: &str) -> Error {
 
 /// Decodes the answer of rank 0, which names itself in an error if there are other ranks.
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
-    let decoded: Option<Result<Created>> =
-        serde_json::from_slice(answer).map_err(|_| damaged("properties of the file that cannot be decoded"))?;
-    let created = decoded.unwrap_or_else(|| Err(damaged("no properties of the file")));
+    let created = wire::from_bytes::<Result<Created>>(answer);
+    let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
     created.map_err(|error| error.told_by(0, ranks))
 }
 
@@ -299,7 +301,7 @@ impl Sweep for Terms<'_, '_> {
         };
         if kind == MADE {
             let created = (self.open)(self.captures, self.cores);
-            self.outcome = serde_json::to_vec(&Some(created)).unwrap_or_default();
+            self.outcome = wire::to_bytes(&created);
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
         let head = [kind, self.told.len() as u64].into_iter().chain(self.prelude.lanes.iter().copied());

@@ -3,16 +3,26 @@
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Serialize};
 use tributary_base::fingerprint;
+use tributary_base::wire::Wire;
 
 use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
 use crate::topology::Topology;
 
 /// What ranks know of the cores that they may run on: each of its own, then all of all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cores([u64; Cores::LANES]);
+
+impl Wire for Cores {
+    fn encode(&self, to: &mut Vec<u8>) {
+        self.0.encode(to);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        Wire::decode(from).map(Self)
+    }
+}
 
 impl Cores {
     /// Numbers of an agreement.

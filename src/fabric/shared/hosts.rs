@@ -290,7 +290,7 @@ impl Endpoint {
     /// # Errors
     /// Those of the fabric.
     pub async fn all_whereabouts(&mut self, own: Whereabouts) -> Result<Vec<Whereabouts>> {
-        let all = crate::collectives::allgather(self, &[], &own.words().map(u64::to_le_bytes).concat()).await?;
+        let all = crate::collectives::allgather(self, &own.words().map(u64::to_le_bytes).concat()).await?;
         let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         Ok(words.as_chunks().0.iter().map(|words| Whereabouts::of_words(*words)).collect())
     }

@@ -6,9 +6,9 @@
 //! ceil(log2 p) steps, at most twice as many messages a rank: at most 2 ceil(log2 p) t_s + (p - 1) m t_w. O(p) memory for
 //! the sizes.
 
+use super::Circle;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use tributary::collectives::Group;
-use tributary::collectives::allgather::staged::Circle;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
 /// See the module.

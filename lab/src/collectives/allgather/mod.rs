@@ -7,6 +7,7 @@ mod locality_bruck;
 mod multi_lane;
 mod recursive_doubling;
 mod ring;
+mod staged;
 
 pub use bruck::BRUCK;
 pub use dissemination::DISSEMINATION;
@@ -16,4 +17,4 @@ pub use locality_bruck::{LOCALITY_BRUCK, locality_bruck};
 pub use multi_lane::MULTI_LANE;
 pub use recursive_doubling::RECURSIVE_DOUBLING;
 pub use ring::RING;
-pub(super) use tributary::collectives::allgather::staged::Circle;
+pub(super) use staged::Circle;

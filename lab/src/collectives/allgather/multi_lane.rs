@@ -6,10 +6,10 @@
 //! and (N - 1) m bytes a rank leave the node, ceil(log2 q) messages and (q - 1) N m bytes stay:
 //! (ceil(log2 N) + ceil(log2 q)) t_s + (p - 1) m t_w. Blocks lie by lane, so up to p copies; O(p) memory.
 
+use super::bruck;
+use super::staged::{Circle, Staged, part};
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use std::ops::Range;
-use tributary::collectives::allgather::bruck;
-use tributary::collectives::allgather::staged::{Circle, Staged, part};
 use tributary::schedule::{Buffer, Schedule, Span};
 use tributary::topology::{Node, Rank, Topology};
 

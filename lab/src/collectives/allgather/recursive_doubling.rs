@@ -6,8 +6,8 @@
 //! Powers of two: log2 p t_s + (p - 1) m t_w. Others: at most (floor(log2 p) + 3) t_s + 2 (p - 1) m t_w at the pairs. O(p)
 //! memory for the sizes.
 
+use super::Circle;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use tributary::collectives::allgather::staged::Circle;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 use tributary::topology::Rank;
 

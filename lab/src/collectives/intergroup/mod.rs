@@ -64,7 +64,7 @@ impl Pair {
 pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, bytes: Vec<u8>) -> Result<Vec<u8>> {
     let ranks = endpoint.ranks();
     groups.check(ranks)?;
-    let lengths = tributary::collectives::allgather(endpoint, &[], &(bytes.len() as u64).to_le_bytes()).await?;
+    let lengths = tributary::collectives::allgather(endpoint, &(bytes.len() as u64).to_le_bytes()).await?;
     let length = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let sizes: Vec<u64> = lengths.chunks_exact(8).map(length).collect();
     let (sizes, groups) = (&sizes[..], Some(groups));

@@ -4,8 +4,8 @@
 //! into rank order. Every send waits for all earlier receives and copies of its rank. Messages of a pair of ranks therefore
 //! match in the order of the phases, with one stage for all. Receives do not wait.
 
-use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
-use crate::topology::Rank;
+use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
+use tributary::topology::Rank;
 
 /// The scratch space.
 const SCRATCH: Buffer = Buffer::Stage(0);
