@@ -201,15 +201,34 @@ impl Engine {
     }
 }
 
+/// Columns of a report, if no word needs more.
+const COLUMNS: usize = 110;
+/// Columns of the border, and between the two columns of a report.
+const BESIDE: usize = 7;
+
+/// A line in parts of at most so many columns, cut at blanks. A longer word stays whole, so that the name of a file can be copied.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for word in line.split(' ') {
+        match parts.last_mut() {
+            Some(part) if part.is_empty() => part.push_str(word),
+            Some(part) if part.chars().count() + 1 + word.chars().count() <= width => *part += &format!(" {word}"),
+            _ => parts.push(word.to_string()),
+        }
+    }
+    parts
+}
+
 /// Two columns in a border. A value may have several lines, as a file's name may.
 fn bordered(rows: &[(&str, String)]) -> String {
     let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let widths = rows.iter().flat_map(|(_, value)| value.lines()).map(|line| line.chars().count());
-    let second = widths.max().unwrap_or(0);
+    let width = COLUMNS.saturating_sub(first + BESIDE);
+    let lines = rows.iter().flat_map(|(_, value)| value.lines()).flat_map(|line| folded(line, width));
+    let second = lines.map(|line| line.chars().count()).max().unwrap_or(0);
     let line = "─".repeat(first + second + 5);
     let mut text = format!("┌{line}┐\n");
     for (what, value) in rows {
-        for (number, value) in value.lines().enumerate() {
+        for (number, value) in value.lines().flat_map(|line| folded(line, width)).enumerate() {
             let what = if number == 0 { *what } else { "" };
             text += &format!("│ {what:first$}   {value:second$} │\n");
         }
@@ -270,5 +289,16 @@ mod tests {
 │             23             │
 └────────────────────────────┘";
         assert_eq!(bordered(&rows), expected);
+    }
+
+    #[test]
+    fn long_lines_are_folded_at_blanks() {
+        let name = format!("/scratch/{}.nc", "x".repeat(120));
+        let text =
+            bordered(&[("hint not used", "a word ".repeat(40).trim().to_string()), ("speed", "1 MiB/s".to_string())]);
+        assert!(text.lines().all(|line| line.chars().count() <= super::COLUMNS), "{text}");
+        assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 40, "{text}");
+        let text = bordered(&[("tributary", name.clone()), ("speed", "1 MiB/s".to_string())]);
+        assert!(text.contains(&name), "{text}");
     }
 }
