@@ -236,13 +236,22 @@ fn bordered(rows: &[(&str, String)]) -> String {
     text + &format!("└{line}┘")
 }
 
-/// The seconds of each phase, each the maximum over the ranks, and the total.
+/// The total seconds, and those of each phase that took any, each the maximum over the ranks.
 fn times(seconds: &Seconds) -> String {
-    let Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
-    format!(
-        "{total:.4} in all: flatten {flatten:.4}, metadata {metadata:.4}, data {data:.4}, placement {placement:.4}, \
-         i/o {io:.4}, agreement {agreement:.4}"
-    )
+    let &Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
+    let phases = [
+        ("flatten", flatten),
+        ("metadata", metadata),
+        ("data", data),
+        ("placement", placement),
+        ("i/o", io),
+        ("agreement", agreement),
+    ];
+    // Less is printed as nothing.
+    let taken = phases.into_iter().filter(|(_, seconds)| *seconds >= 5e-5);
+    let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
+    let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
+    format!("{total:.4} in all{all}")
 }
 
 /// Whether TRIB_REPORT asks for reports.
@@ -277,7 +286,7 @@ pub fn answer_page() {
 
 #[cfg(test)]
 mod tests {
-    use super::bordered;
+    use super::{Seconds, bordered, times};
 
     #[test]
     fn columns_are_aligned_in_a_border() {
@@ -289,6 +298,13 @@ mod tests {
 │             23             │
 └────────────────────────────┘";
         assert_eq!(bordered(&rows), expected);
+    }
+
+    #[test]
+    fn phases_without_time_are_left_out() {
+        let seconds = Seconds { io: 0.25, agreement: 4e-5, total: 0.5, ..Seconds::default() };
+        assert_eq!(times(&seconds), "0.5000 in all: i/o 0.2500");
+        assert_eq!(times(&Seconds::default()), "0.0000 in all");
     }
 
     #[test]
