@@ -14,6 +14,14 @@ project=$(dirname "$packages_here")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$project/Cargo.toml" | head -n 1)
 place=$project/target/packages
 
+# Answers --help with the comment at the head of the script, and refuses other options: help_of "$@"
+help_of() {
+    case ${1:-} in
+    --help | -h) sed -n '2,/^[^#]/s/^# //p' "$0" && exit 0 ;;
+    -*) fail "option $1 is not known; allowed: --help" ;;
+    esac
+}
+
 # The installation that the packages for a kind of processor are made of.
 prefix_of() {
     echo "$place/$1/$NAME-$version-$1"

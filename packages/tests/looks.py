@@ -28,6 +28,15 @@ for rank in range(ranks):
         found = capture.extents(rank, call)
         assert found.shape == (ROWS, 2) and (found == numpy.array(expected)).all(), (rank, call, found)
 
+assert repr(capture) == f"<Capture of {capture.header['file']}: {ranks} ranks, 3 calls>", repr(capture)
+for rank, call, said in [(ranks, 0, f"rank {ranks}; allowed: 0 to {ranks - 1}"), (0, 3, "call 3; allowed: 0 to 2")]:
+    try:
+        capture.extents(rank, call)
+    except IndexError as error:
+        assert str(error) == said, error
+    else:
+        raise SystemExit(f"no error: {said}")
+
 # The command line of the wheel says the same of the capture, and has the wheel's version.
 trib = [sys.executable, "-m", "tributary"]
 said = subprocess.run([*trib, "capture", "export", sys.argv[2], "--call", "1"], stdout=subprocess.PIPE, check=True)

@@ -35,6 +35,24 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// A time in the unit that fits it, with three digits at most: `5 ms`, `35.9 ms`, `1.5 s`.
+pub fn brief(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        at if at >= 0.9995 => (at, "s"),
+        at if at >= 0.9995e-3 => (at * 1e3, "ms"),
+        at if at > 0.0 => (at * 1e6, "us"),
+        _ => (0.0, "s"),
+    };
+    let digits = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
 /// Bytes in so many seconds, in MiB/s.
 pub fn speed(bytes: u64, seconds: f64) -> String {
     if seconds > 0.0 { format!("{:.0} MiB/s", bytes as f64 / f64::from(1 << 20) / seconds) } else { "-".to_string() }
@@ -67,6 +85,8 @@ mod tests {
     fn times_have_the_unit_that_fits_and_ticks_no_noise() {
         let times = [0.0, 2.26e-6, 0.0123, 1.5].map(time);
         assert_eq!(times, ["0 s", "2.3 us", "12.300 ms", "1.500 s"]);
+        let brief = [0.0, 2.26e-6, 5e-3, 0.035_912, 0.123_4, 0.9999, 1.5, 1234.5].map(brief);
+        assert_eq!(brief, ["0 s", "2.26 us", "5 ms", "35.9 ms", "123 ms", "1 s", "1.5 s", "1234 s"]);
         let ticks = [9.0 * 0.002, 0.0, 1e-4, 2e6, 12.5].map(tick);
         assert_eq!(ticks, ["0.018", "0", "1e-4", "2e6", "12.5"]);
     }

@@ -218,6 +218,10 @@ fn what_is_installed() {
         assert_eq!(std::fs::read_link(lib.join(link)).unwrap(), Path::new(&target));
         assert!(lib.join(target).is_file());
     }
+    // A folder on LD_LIBRARY_PATH takes the place of no program's GIO.
+    let gio = lib.join("tributary/gio/libgio.so.0");
+    assert_eq!(gio.canonicalize().unwrap(), lib.join("libtributary_gio.so").canonicalize().unwrap());
+    assert!(std::fs::symlink_metadata(lib.join("libgio.so.0")).is_err());
     for library in ["libtributary_mpiio.so", "libtributary_gio.so"] {
         assert!(std::fs::symlink_metadata(lib.join(library)).unwrap().is_file());
     }

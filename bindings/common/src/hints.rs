@@ -29,6 +29,9 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
                 "the file is read only, its file system has no direct writes, or trib_announce_writes excludes them";
             Some(why.to_string())
         }
+        "striping_factor" | "start_iodevice" if !file.driver().is_striped() => {
+            Some(format!("the driver {} has no stripes over servers", file.driver()))
+        }
         _ if !file.driver().is_striped() => None,
         "striping_unit" if hints.striping_unit.is_some_and(|unit| unit != layout.unit) => {
             Some(format!("the file has stripes of {} bytes", layout.unit))

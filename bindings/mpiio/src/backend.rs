@@ -6,8 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tributary::collectives::agree;
+use tributary::collectives::{agree, allreduce};
 use tributary::fabric::Waiting;
+use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
 use tributary_bindings::opening::decided_by;
 
@@ -42,6 +43,8 @@ pub struct Backend {
     pub is_first: bool,
     /// What runs collective calls.
     pub runner: Runner,
+    /// Whether any rank wants a report of the file; the same on all ranks.
+    pub is_reported: bool,
     /// Where the file's endpoint belongs, if it has one.
     seat: Option<Seat>,
     /// New hints of the program since the file was opened. The next collective call applies the first rank's on all ranks.
@@ -53,7 +56,7 @@ pub struct Backend {
 impl Backend {
     /// For a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
-        Self { path, amode, is_first, runner, seat, wanted: None, effective: None }
+        Self { path, amode, is_first, runner, is_reported: false, seat, wanted: None, effective: None }
     }
 
     /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
@@ -272,6 +275,16 @@ impl Closed {
     /// How this rank waits, if the file has an endpoint.
     pub fn waiting(&self) -> Option<Waiting> {
         self.endpoint.as_ref().map(|endpoint| endpoint.waiting().clone())
+    }
+
+    /// Adds up numbers of all ranks, if the file has an endpoint. Collective then.
+    ///
+    /// # Errors
+    /// MPI's. The numbers may then be this rank's.
+    pub async fn sum(&mut self, numbers: &mut [u64]) -> Result<(), Error> {
+        let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
+        let (waiting, ops) = (endpoint.waiting().clone(), vec![ReduceOp::Sum; numbers.len()]);
+        waiting.call(pin!(allreduce(endpoint, &ops, numbers))).await
     }
 
     /// If the engine had opened the file, makes the result of MPI_File_close the same on all ranks; it is collective then.

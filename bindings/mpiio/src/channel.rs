@@ -20,6 +20,7 @@ use tributary::{Endpoint, Error};
 use tributary_abi::{self as ffi, handles};
 
 use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
+use crate::report;
 
 /// Maximum number of open files of the same ranks that the engine takes: a bit each in the agreement.
 const MAX_PLACES: usize = 64;
@@ -101,6 +102,8 @@ impl Offer {
     const HAS_ROOM: u64 = 4;
     /// Ranks may share memory.
     const SHARES: u64 = 8;
+    /// No report is wanted.
+    const QUIET: u64 = 16;
 
     fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
@@ -123,8 +126,18 @@ impl Offer {
     }
 }
 
-/// The endpoint for a file on `comm`, which has so many ranks, and where it belongs; this rank `shares` memory if its hints let it; or the reason why the engine cannot take the
-/// file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
+/// What the engine takes a file with.
+pub struct Taken {
+    /// The endpoint of this rank.
+    pub endpoint: Endpoint,
+    /// Where it belongs.
+    pub seat: Seat,
+    /// Whether any rank wants a report of the file; the same on all ranks.
+    pub is_reported: bool,
+}
+
+/// What the engine takes a file on `comm` with, which has so many ranks; this rank `shares` memory if its hints let it. Or the reason why
+/// the engine cannot take the file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
 /// duplicate; in a place that no file had before, the ranks find out which of them share a host.
 ///
 /// # Errors
@@ -132,13 +145,18 @@ impl Offer {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<(Endpoint, Seat), String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<Taken, String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
     let (agreed, is_world) = unsafe { (offer(found, shares).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
+    let is_reported = !agreed.has(Offer::QUIET);
     if !agreed.has(Offer::ONE_THREAD) {
+        if !agreed.has(Offer::HAS_ROOM) {
+            return Ok(Err(no_room()));
+        }
         // SAFETY: likewise.
-        return if agreed.has(Offer::HAS_ROOM) { unsafe { own(comm, ranks) } } else { Ok(Err(no_room())) };
+        let own = unsafe { own(comm, ranks)? };
+        return Ok(own.map(|endpoint| Taken { endpoint, seat: Seat::Own, is_reported }));
     }
     let group = match found {
         Some(number) if agreed.has(Offer::HAS_GROUP) => number,
@@ -160,7 +178,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
     }
-    Ok(Ok((endpoint, seat)))
+    Ok(Ok(Taken { endpoint, seat, is_reported }))
 }
 
 /// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
@@ -197,7 +215,8 @@ fn offer(group: Option<u64>, shares: bool) -> Offer {
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
-    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES)];
+    let is_quiet = !report::is_wanted();
+    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (is_quiet, Offer::QUIET)];
     all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }
@@ -219,12 +238,12 @@ fn no_room() -> String {
 ///
 /// # Safety
 /// As [`take`].
-unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<(Endpoint, Seat), String>, Error> {
+unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, Error> {
     // SAFETY: the caller's promise.
     let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, ranks)? };
     Ok(made.map(|endpoint| {
         groups().own += 1;
-        (Endpoint::new(Box::new(endpoint)), Seat::Own)
+        Endpoint::new(Box::new(endpoint))
     }))
 }
 

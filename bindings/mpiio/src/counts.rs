@@ -41,9 +41,29 @@ pub struct LeftToMpi {
     pub call: &'static str,
     /// The reason.
     pub why: String,
-    /// Number of calls on this rank.
+    /// Number of calls: of a collective function on each rank, of another one on all ranks together.
     pub calls: u64,
 }
+
+/// Functions of one rank, by their names without `_c`, and why MPI runs them.
+const INDEPENDENT: [(&str, &str); 12] = [
+    ("read", ALONE),
+    ("read_at", ALONE),
+    ("write", ALONE),
+    ("write_at", ALONE),
+    ("iread", ALONE),
+    ("iread_at", ALONE),
+    ("iwrite", ALONE),
+    ("iwrite_at", ALONE),
+    ("read_shared", SHARED_POINTER),
+    ("write_shared", SHARED_POINTER),
+    ("iread_shared", SHARED_POINTER),
+    ("iwrite_shared", SHARED_POINTER),
+];
+/// Why MPI runs a call of one rank.
+pub const ALONE: &str = "independent";
+/// Why MPI runs a call at the shared file pointer.
+pub const SHARED_POINTER: &str = "shared file pointer";
 
 /// Counts of one file.
 #[derive(Debug, Default)]
@@ -72,6 +92,26 @@ impl CallCounts {
     /// Counts a call that the MPI library runs.
     pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
+    }
+
+    /// Calls of this rank alone that MPI ran, in the order of [`INDEPENDENT`]. Those with a large count are counted as those without.
+    pub fn independent(&self) -> [u64; INDEPENDENT.len()] {
+        INDEPENDENT.map(|(name, reason)| {
+            let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
+            self.left_to_mpi
+                .iter()
+                .filter(|((call, why), _)| is_it(call) && why == reason)
+                .map(|(_, calls)| calls)
+                .sum()
+        })
+    }
+
+    /// Puts the sums of all ranks in the place of this rank's own calls.
+    pub fn set_independent(&mut self, sums: [u64; INDEPENDENT.len()]) {
+        let is_one = |call: &str| INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name);
+        self.left_to_mpi.retain(|(call, _), _| !is_one(call));
+        let all = INDEPENDENT.into_iter().zip(sums).filter(|(_, calls)| *calls > 0);
+        self.left_to_mpi.extend(all.map(|((call, why), calls)| ((call, why.to_string()), calls)));
     }
 
     /// Calls that the engine ran, by function.

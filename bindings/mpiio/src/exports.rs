@@ -6,6 +6,7 @@
 use crate::abi::word::Word;
 use crate::calls::collective::{Counts::*, Ending::*, Form, Position::*, run};
 use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
+use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, enter};
 use crate::next::Function;
 use tributary::engine::Direction::*;
@@ -71,9 +72,9 @@ macro_rules! pointer {
 /// Left to MPI, and not counted in reports.
 const PASS: crate::entry::Handler = |_function, _arguments| Answer::Pass;
 /// Independent reads and writes.
-const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "independent");
+const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, ALONE_REASON);
 /// Reads and writes at the shared file pointer.
-const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "shared file pointer");
+const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER);
 
 exports! {
     MPI_File_open(comm name amode info file) open::open;

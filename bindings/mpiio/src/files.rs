@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use crate::abi::word::Word;
@@ -79,8 +80,17 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
     lock(TABLE.get_or_init(Table::default))
 }
 
+/// Whether this rank has opened a file.
+static IS_ANY_SEEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether this rank has opened a file, which it may have closed. Local.
+pub fn is_any_seen() -> bool {
+    IS_ANY_SEEN.load(Ordering::Relaxed)
+}
+
 /// Keeps an open file under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
+    IS_ANY_SEEN.store(true, Ordering::Relaxed);
     let (file, counts, pointer) = (Mutex::new(Movable(file)), Mutex::default(), Mutex::new(pointer));
     table().insert(handle, Arc::new(Shared { file, counts, pointer }));
 }

@@ -212,15 +212,34 @@ fn plural(count: u64, word: &str) -> String {
     if count == 1 { word.to_string() } else { format!("{word}s") }
 }
 
+/// Columns of a report, if no word needs more.
+const COLUMNS: usize = 110;
+/// Columns of the border, and between the two columns of a report.
+const BESIDE: usize = 7;
+
+/// A line in parts of at most so many columns, cut at blanks. A longer word stays whole, so that the name of a file can be copied.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for word in line.split(' ') {
+        match parts.last_mut() {
+            Some(part) if part.is_empty() => part.push_str(word),
+            Some(part) if part.chars().count() + 1 + word.chars().count() <= width => *part += &format!(" {word}"),
+            _ => parts.push(word.to_string()),
+        }
+    }
+    parts
+}
+
 /// Two columns in a border. A value may have several lines, as a file's name may.
 fn bordered(rows: &[(&str, String)]) -> String {
     let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let widths = rows.iter().flat_map(|(_, value)| value.lines()).map(|line| line.chars().count());
-    let second = widths.max().unwrap_or(0);
+    let width = COLUMNS.saturating_sub(first + BESIDE);
+    let lines = rows.iter().flat_map(|(_, value)| value.lines()).flat_map(|line| folded(line, width));
+    let second = lines.map(|line| line.chars().count()).max().unwrap_or(0);
     let line = "─".repeat(first + second + 5);
     let mut text = format!("┌{line}┐\n");
     for (what, value) in rows {
-        for (number, value) in value.lines().enumerate() {
+        for (number, value) in value.lines().flat_map(|line| folded(line, width)).enumerate() {
             let what = if number == 0 { *what } else { "" };
             text += &format!("│ {what:first$}   {value:second$} │\n");
         }
@@ -228,13 +247,22 @@ fn bordered(rows: &[(&str, String)]) -> String {
     text + &format!("└{line}┘")
 }
 
-/// The seconds of each phase, each the maximum over the ranks, and the total.
+/// The total seconds, and those of each phase that took any, each the maximum over the ranks.
 fn times(seconds: &Seconds) -> String {
-    let Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
-    format!(
-        "{total:.4} in all: flatten {flatten:.4}, metadata {metadata:.4}, data {data:.4}, placement {placement:.4}, \
-         i/o {io:.4}, agreement {agreement:.4}"
-    )
+    let &Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
+    let phases = [
+        ("flatten", flatten),
+        ("metadata", metadata),
+        ("data", data),
+        ("placement", placement),
+        ("i/o", io),
+        ("agreement", agreement),
+    ];
+    // Less is printed as nothing.
+    let taken = phases.into_iter().filter(|(_, seconds)| *seconds >= 5e-5);
+    let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
+    let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
+    format!("{total:.4} in all{all}")
 }
 
 /// Returns whether TRIB_REPORT asks for reports.
@@ -269,7 +297,7 @@ pub fn answer_page() {
 
 #[cfg(test)]
 mod tests {
-    use super::bordered;
+    use super::{Seconds, bordered, times};
 
     #[test]
     fn columns_are_aligned_in_a_border() {
@@ -281,5 +309,23 @@ mod tests {
 │             23             │
 └────────────────────────────┘";
         assert_eq!(bordered(&rows), expected);
+    }
+
+    #[test]
+    fn phases_without_time_are_left_out() {
+        let seconds = Seconds { io: 0.25, agreement: 4e-5, total: 0.5, ..Seconds::default() };
+        assert_eq!(times(&seconds), "0.5000 in all: i/o 0.2500");
+        assert_eq!(times(&Seconds::default()), "0.0000 in all");
+    }
+
+    #[test]
+    fn long_lines_are_folded_at_blanks() {
+        let name = format!("/scratch/{}.nc", "x".repeat(120));
+        let text =
+            bordered(&[("hint not used", "a word ".repeat(40).trim().to_string()), ("speed", "1 MiB/s".to_string())]);
+        assert!(text.lines().all(|line| line.chars().count() <= super::COLUMNS), "{text}");
+        assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 40, "{text}");
+        let text = bordered(&[("tributary", name.clone()), ("speed", "1 MiB/s".to_string())]);
+        assert!(text.contains(&name), "{text}");
     }
 }

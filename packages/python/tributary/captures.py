@@ -105,6 +105,10 @@ class Capture:
         self.outcomes = [json.loads(line) for line in self.part(index[0]).splitlines()][: self.recorded]
         self.index = index[1:]
 
+    def __repr__(self):
+        name, ranks = self.header.get("file"), self.header["ranks"]
+        return f"<Capture of {name}: {ranks} ranks, {self.recorded} calls>"
+
     def part(self, entry):
         """The bytes of an entry of the index."""
         offset, length, _, _, checksum = entry
@@ -114,7 +118,9 @@ class Capture:
         return part
 
     def rank(self, rank):
-        """The calls of a rank, as dictionaries with lists of (offset, length)."""
+        """The calls of a rank, as dictionaries with lists of (offset, length). IndexError if there is no such rank."""
+        if not 0 <= rank < len(self.index):
+            raise IndexError(f"rank {rank}; allowed: 0 to {len(self.index) - 1}")
         return list(calls(self.part(self.index[rank])))[: self.recorded]
 
     def table(self):
@@ -131,9 +137,11 @@ class Capture:
         return numpy.array(rows, dtype=columns + [("extents", "i8"), ("bytes", "i8")])
 
     def extents(self, rank, call):
-        """A NumPy array of a rank's part of the file in a call: rows of offset and length."""
+        """A NumPy array of a rank's part of the file in a call: rows of offset and length. IndexError if there is no such call."""
         import numpy
 
+        if not 0 <= call < self.recorded:
+            raise IndexError(f"call {call}; allowed: 0 to {self.recorded - 1}")
         return numpy.array(self.rank(rank)[call]["file"], dtype="u8").reshape(-1, 2)
 
 

@@ -51,9 +51,9 @@ pub enum ReportForm {
 }
 
 const EXAMPLES: &str = "\
-The library is preloaded into the ranks, not into the launcher: hydra (MPICH, Intel MPI), Open MPI, srun, flux, jsrun and
-aprun are known; behind any other command it is in the environment. What LD_PRELOAD has already, such as Darshan, stays
-in front. The command ends as the program does: with its exit code, or by its signal.
+The library is preloaded into the ranks, not into the launcher: hydra (MPICH, Intel MPI), Open MPI, srun, flux, jsrun and aprun are \
+known; behind any other command it is in the environment. What LD_PRELOAD has already, such as Darshan, stays in front. The command ends \
+as the program does: with its exit code, or by its signal.
 
 Examples:
   trib run -- mpiexec -n 16 ./program

@@ -75,6 +75,14 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     }
 }
 
+/// The program of a command, if neither it nor a library that it is linked with is MPI's, and it is no Python.
+pub fn without_mpi(command: &[String]) -> Option<String> {
+    let is_launcher = usize::from(launcher::is_named(&command[0]));
+    let word = &command[words::place(command, is_launcher)?];
+    let program = Program::of(word).ok()?;
+    mpi::is_without(&program).then(|| word.clone())
+}
+
 impl Findings {
     fn of(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();

@@ -72,6 +72,11 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
     }
 }
 
+/// Whether a program is linked with no MPI library, and is nothing that loads one later: a script, or an interpreter.
+pub fn is_without(program: &Program) -> bool {
+    program.script.is_none() && !python::is_python(&program.path) && matches!(listed(program), Ok(None))
+}
+
 /// The file of the MPI library among all that the program needs, as its own dynamic linker finds them.
 fn listed(program: &Program) -> Result<Option<PathBuf>, Failure> {
     let Some(linker) = &program.linker else { return Ok(None) };

@@ -56,7 +56,7 @@ pub fn library(program: &Program) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Whether a program is called python, python3, python3.11 or pypy.
-fn is_python(path: &Path) -> bool {
+pub fn is_python(path: &Path) -> bool {
     let name = file_name(path.to_str().unwrap_or_default());
     name.starts_with("python") || name.starts_with("pypy")
 }

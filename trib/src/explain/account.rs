@@ -47,6 +47,8 @@ pub struct Account {
     pub aggregators: Vec<Rank>,
     /// Calls on the file, also those that are not in the capture.
     pub calls_made: u64,
+    /// The answer in a line.
+    pub verdict: String,
     /// What the figures mean, a sentence each.
     pub summary: Vec<String>,
     /// What would have to be otherwise for calls to be faster.
@@ -203,6 +205,7 @@ impl Account {
             factor: header.factor,
             aggregators: header.aggregators.clone(),
             calls_made: capture.calls_made(),
+            verdict: String::new(),
             summary: Vec::new(),
             advice: Vec::new(),
             directions: ways(&all, &calls),
@@ -220,7 +223,14 @@ impl Account {
         };
         account.summary = sentences::of(&account);
         account.advice = advice::of(&account);
+        account.verdict = sentences::verdict(&account);
         Ok(account)
+    }
+
+    /// The plans of calls that exchanged messages.
+    pub fn exchanged(&self) -> impl Iterator<Item = &Planned> {
+        let is_one = |call: usize| self.calls.get(call).is_some_and(|call| call.path() == "exchange");
+        self.planned.iter().filter(move |plan| is_one(plan.call))
     }
 
     /// Seconds that a rank was in calls, on average.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::account::Account;
 use super::kinds::Kind;
 use super::sentences::{NOTABLE, late};
-use crate::numbers::{counted, grouped, percent, time};
+use crate::numbers::{brief as time, counted, grouped, percent};
 
 /// Requests of fewer bytes are small: a disk, or a lock of a file system, takes longer than their bytes.
 const SMALL: u64 = 64 << 10;
@@ -30,7 +30,6 @@ type Rule = fn(&Account) -> Option<String>;
 /// What each rule is about, and the rule.
 const RULES: &[(&str, Rule)] = &[
     ("failed", failed),
-    ("small_requests", small_requests),
     ("small_direct", small_direct),
     ("small_calls", small_calls),
     ("memory", memory),
@@ -38,8 +37,6 @@ const RULES: &[(&str, Rule)] = &[
     ("written_twice", written_twice),
     ("plans", plans),
     ("rounds", rounds),
-    ("io", io),
-    ("without_data", without_data),
 ];
 
 /// What there is to say.
@@ -74,20 +71,6 @@ fn totals<'a>(account: &'a Account, fits: impl Fn(&Kind) -> bool + 'a) -> (u64, 
             (requests + kind.requests * count, bytes + kind.bytes * count, calls + count)
         },
     )
-}
-
-fn small_requests(account: &Account) -> Option<String> {
-    let collected = |kind: &Kind| matches!(kind.path.as_str(), "exchange" | "shared" | "root");
-    let (requests, bytes, calls) = totals(account, collected);
-    let mean = bytes.checked_div(requests)?;
-    (mean < SMALL && requests > 8 * calls).then(|| {
-        format!(
-            "Pieces of {} bytes on average in {} requests: collective buffering pays, keep it on; without it each of them would \
-             be a call to the file system of its own.",
-            grouped(mean),
-            grouped(requests)
-        )
-    })
 }
 
 fn small_direct(account: &Account) -> Option<String> {
@@ -185,35 +168,6 @@ fn rounds(account: &Account) -> Option<String> {
             kind.first,
             grouped(kind.rounds),
             counted(kind.aggregators as u64, "aggregator")
-        )
-    })
-}
-
-fn io(account: &Account) -> Option<String> {
-    let phases = account.phases();
-    let bytes: u64 = account.directions.iter().map(|way| way.bytes).sum();
-    let others = [phases.flatten, phases.metadata, phases.data, phases.placement, phases.agreement];
-    let is_most = phases.io > others.iter().sum() && phases.io > 0.5 * account.in_calls();
-    (is_most && phases.io > NOTABLE).then(|| {
-        format!(
-            "The file system takes {} of the time in calls, {} for {} bytes ({:.2} GB/s): a faster exchange would gain \
-             little.",
-            percent(phases.io, account.in_calls()),
-            time(phases.io),
-            grouped(bytes),
-            bytes as f64 / phases.io / 1e9
-        )
-    })
-}
-
-fn without_data(account: &Account) -> Option<String> {
-    let without = account.by_rank.iter().filter(|rank| rank.bytes == 0).count();
-    let has_data = without < account.ranks;
-    (without > 0 && has_data).then(|| {
-        format!(
-            "{} of {} ranks have no data in any call: they only agree and wait.",
-            grouped(without as u64),
-            grouped(account.ranks as u64)
         )
     })
 }

@@ -1,19 +1,21 @@
 //! The drawings of the page: SVG whose colours are the page's, so that they follow it into the dark and onto paper.
 
-use maud::{Markup, PreEscaped};
+use maud::{Markup, PreEscaped, html};
 use svg::Node;
 use svg::node::element::{Element, Line, Rectangle, Text, Title};
 use tributary::Rank;
 
 use super::account::Account;
 use super::planned::Planned;
-use crate::numbers::{grouped, time};
+use crate::numbers::{brief as time, grouped};
 use crate::picture::axis::Axis;
 use crate::picture::ink::at;
 
 const WIDTH: f64 = 960.0;
 /// Where bars begin; names are before it.
 const LEFT: f64 = 190.0;
+/// Columns that a character takes, at most on average.
+const CHARACTER: f64 = 6.6;
 /// Most lanes of a timeline.
 const LANES: usize = 32;
 /// Most aggregators and rounds of a drawing of fan-in.
@@ -70,7 +72,8 @@ impl Sheet {
         whole.assign("aria-label", self.label);
         whole.assign("viewBox", format!("0 0 {WIDTH} {}", at(height)));
         self.nodes.into_iter().for_each(|node| whole.append(node));
-        PreEscaped(whole.to_string())
+        // In a box that scrolls: on a narrow screen the drawing keeps a width at which its words can be read.
+        html! { div.chart tabindex="0" role="region" aria-label=(self.label) { (PreEscaped(whole.to_string())) } }
     }
 }
 
@@ -83,7 +86,9 @@ fn block(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), says: &st
 /// Bars under one another.
 pub fn bars(title: &'static str, bars: &[Bar]) -> Markup {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
-    let axis = Axis::linear((0.0, most), (0.0, WIDTH - LEFT - 330.0));
+    // Words stand behind the bars, and have place there.
+    let words = bars.iter().map(|bar| bar.says.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 16.0;
+    let axis = Axis::linear((0.0, most), (0.0, (WIDTH - LEFT - words).max(60.0)));
     let mut sheet = Sheet::new(title);
     for (row, bar) in bars.iter().enumerate() {
         let y = 22.0 * row as f64;

@@ -4,9 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::account::{Account, DirectionAccount};
 use super::chart::{self, Bar};
-use super::sentences::{meaning, phases, reason};
+use super::sentences::{is_one_step, meaning, phases, reason};
 use super::tables;
-use crate::numbers::{counted, grouped, percent, time};
+use crate::numbers::{brief as time, counted, grouped};
 
 /// How all pages look.
 pub const STYLE: &str = include_str!("page.css");
@@ -53,6 +53,7 @@ fn page(account: &Account, sections: &[Section]) -> Markup {
                     @for (id, title, _) in sections { li { a href={ "#" (id) } { (title) } } }
                 } }
                 main {
+                    p.verdict { (account.verdict) }
                     h2 id="says" { "In words" }
                     ul { @for sentence in &account.summary { li { (sentence) } } }
                     h2 id="faster" { "What would be faster" }
@@ -68,7 +69,7 @@ fn page(account: &Account, sections: &[Section]) -> Markup {
 
 fn faster(account: &Account) -> Markup {
     html! {
-        @if account.advice.is_empty() { p { "Nothing here stands out." } }
+        @if account.advice.is_empty() { p { "Nothing." } }
         @else { ul.advice { @for advice in &account.advice { li { (advice.says) } } } }
     }
 }
@@ -103,6 +104,8 @@ fn timeline(account: &Account) -> Option<Markup> {
     let from = account.calls.iter().map(|call| call.start).reduce(f64::min)?;
     let to = account.calls.iter().map(|call| call.end).fold(from, f64::max);
     let slowest = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
+    // A part of which a drawing shows a pixel.
+    let has_waiting = account.calls.iter().map(|call| call.waited).fold(0.0, f64::max) > 1e-3 * (to - from);
     let has = |direction: &str| account.directions.iter().any(|way| way.direction == direction);
     Some(html! {
         figure {
@@ -112,7 +115,8 @@ fn timeline(account: &Account) -> Option<Markup> {
                 @for direction in ["write", "read"] {
                     @if has(direction) { span class={ "key " (direction) } {} (direction) }
                 }
-                span.key.wait {} "waiting for the last rank to come."
+                @if has_waiting { span.key.wait {} "waiting for the last rank to come" }
+                "."
                 @if account.ranks > 32 { " Of many ranks, those that kept others waiting and some between them." }
             }
         }
@@ -130,16 +134,16 @@ fn times(account: &Account) -> Option<Markup> {
     let bar = |(phase, seconds): (&str, f64)| Bar {
         name: phase.to_string(),
         value: seconds,
-        says: format!("{}, {} of the total: {}", time(seconds), percent(seconds, all.total), meaning(phase)),
+        says: format!("{}: {}", time(seconds), meaning(phase, is_one_step(account))),
     };
-    let bars: Vec<Bar> = phases(&all).into_iter().map(bar).collect();
+    let bars: Vec<Bar> = phases(&all).into_iter().filter(|(_, seconds)| *seconds > 0.0).map(bar).collect();
     (all.total > 0.0).then(|| {
         html! {
             figure {
                 (chart::bars("Time by phase", &bars))
                 figcaption {
-                    "All calls, " (time(all.total)) " in total. Of each call and phase the rank with the most, and the file system \
-                     works while ranks exchange, so that the parts may be more than the total."
+                    "All calls, which took " (time(all.total)) ". Of each call and phase it is the rank with the most; phases of \
+                     different ranks, and exchange and file system, run at the same time."
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! What the figures mean, in sentences.
 
+use std::collections::BTreeMap;
+
 use tributary::engine::Seconds;
 
 use super::account::{Account, DirectionAccount, Owner, RankAccount};
 use super::calls::CallAccount;
-use crate::numbers::{counted, grouped, percent, time};
+use crate::numbers::{brief as time, counted, grouped, percent, sized, speed};
 
 /// Waiting below this is not worth a word, in seconds.
 pub const NOTABLE: f64 = 1e-3;
@@ -24,9 +26,11 @@ pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
     ]
 }
 
-/// What a phase is, in words.
-pub fn meaning(phase: &str) -> &'static str {
+/// What a phase is, in words. `is_one_step` where ranks copy in the step in which they agree, as they do in memory that they share and
+/// with little data.
+pub fn meaning(phase: &str, is_one_step: bool) -> &'static str {
     match phase {
+        "agreement" if is_one_step => "agreeing and copying in one step, and waiting for ranks that come late",
         "flatten" => "cutting lists by aggregator",
         "metadata" => "telling aggregators the lists",
         "data" => "exchanging data",
@@ -34,6 +38,45 @@ pub fn meaning(phase: &str) -> &'static str {
         "io" => "in the file system",
         _ => "agreeing, and waiting for ranks that come late",
     }
+}
+
+/// Whether ranks copied in the step in which they agreed, in any call.
+pub fn is_one_step(account: &Account) -> bool {
+    account.kinds.iter().any(|kind| matches!(kind.path.as_str(), "shared" | "root"))
+}
+
+/// `52,428,800 bytes (50.00 MiB)`.
+fn in_bytes(bytes: u64) -> String {
+    match sized(bytes).split_once(" (") {
+        Some((count, unit)) => format!("{count} bytes ({unit}"),
+        None => counted(bytes, "byte"),
+    }
+}
+
+/// The answer in a line: bytes, seconds, speed, path, and whether there is anything to do.
+pub fn verdict(account: &Account) -> String {
+    let seconds = account.phases().total;
+    if account.calls.is_empty() || seconds <= 0.0 {
+        return "No collective call took any time: nothing to do.".to_string();
+    }
+    let moved = account.directions.iter().map(|way| {
+        let verb = if way.direction == "read" { "read" } else { "written" };
+        format!("{} {verb}", in_bytes(way.bytes))
+    });
+    let moved = moved.collect::<Vec<_>>().join(" and ");
+    let bytes = account.directions.iter().map(|way| way.bytes).sum();
+    let mut paths = BTreeMap::<&str, usize>::new();
+    account.kinds.iter().for_each(|kind| *paths.entry(went(&kind.path)).or_default() += kind.count);
+    let mut paths: Vec<_> = paths.into_iter().collect();
+    paths.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let all = account.calls.len();
+    let paths: Vec<String> =
+        paths.into_iter().map(|(went, count)| format!("{} {went}", calls_of(count, all))).collect();
+    let next = match account.advice.first() {
+        None => "Nothing to do.".to_string(),
+        Some(first) => format!("To do: {}", first.says),
+    };
+    format!("{moved} in {}: {}. {}. {next}", time(seconds), speed(bytes, seconds), paths.join(", "))
 }
 
 /// The sentences of an account.
@@ -52,6 +95,9 @@ pub fn of(account: &Account) -> Vec<String> {
     sentences.extend(slowest_rank(account));
     sentences.extend(slowest_aggregator(account));
     sentences.extend(fan_in(account));
+    sentences.extend(file_system(account));
+    sentences.extend(joined(account));
+    sentences.extend(without_data(account));
     sentences
 }
 
@@ -91,7 +137,7 @@ fn where_time_went(account: &Account) -> String {
         .iter()
         .take(2)
         .filter(|(_, seconds)| *seconds > 0.0)
-        .map(|(phase, seconds)| format!("{} ({phase}) {}", meaning(phase), time(*seconds)))
+        .map(|(phase, seconds)| format!("{} ({phase}) {}", meaning(phase, is_one_step(account)), time(*seconds)))
         .collect();
     let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     let most = match largest.join(", then ") {
@@ -206,7 +252,7 @@ fn slowest_rank(account: &Account) -> Option<String> {
         busiest.rank,
         time(busiest.worked()),
         busiest.worked() / mean,
-        meaning(phase),
+        meaning(phase, false),
         time(*spent),
     ))
 }
@@ -239,7 +285,7 @@ fn slowest_aggregator(account: &Account) -> Option<String> {
         slowest.rank,
         time(worked(slowest)),
         counted(slowest.windows, "window"),
-        meaning(longest.0),
+        meaning(longest.0, false),
         time(longest.1),
     ))
 }
@@ -263,6 +309,19 @@ pub fn reason(call: &CallAccount) -> String {
     format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
 }
 
+/// The same in a few words, for a table of many calls.
+pub fn reason_in_short(call: &CallAccount) -> String {
+    if call.is_of_waiting() {
+        return format!("waiting for rank {}, {}", call.last_rank, time(call.waited));
+    }
+    let seconds = call.report.as_ref().map(|report| report.seconds).unwrap_or_default();
+    let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    match largest.filter(|(_, seconds)| *seconds > 0.0) {
+        None => "not measured".to_string(),
+        Some((phase, seconds)) => format!("{phase}, {}", time(seconds)),
+    }
+}
+
 /// Why its last rank came late.
 pub fn late(call: &CallAccount) -> String {
     let CallAccount { last_rank, late, late_alone, left_late, .. } = *call;
@@ -278,14 +337,60 @@ pub fn late(call: &CallAccount) -> String {
     }
 }
 
+/// What collective buffering has joined.
+fn joined(account: &Account) -> Option<String> {
+    /// A disk, or a lock of a file system, takes longer than the bytes of a request with fewer.
+    const SMALL: u64 = 64 << 10;
+    let is_joined = |path: &str| matches!(path, "exchange" | "shared" | "root");
+    let joined = || account.kinds.iter().filter(|kind| is_joined(&kind.path));
+    let [requests, bytes, calls] = joined().fold([0, 0, 0], |[requests, bytes, calls], kind| {
+        let count = kind.count as u64;
+        [requests + kind.requests * count, bytes + kind.bytes * count, calls + count]
+    });
+    let mean = bytes.checked_div(requests)?;
+    (mean < SMALL && requests > 8 * calls).then(|| {
+        format!(
+            "Collective buffering pays here: without it each of {} requests, {} bytes on average, would be a call to the file \
+             system of its own.",
+            grouped(requests),
+            grouped(mean)
+        )
+    })
+}
+
+/// Where the file system takes most of the time.
+fn file_system(account: &Account) -> Option<String> {
+    let phases = account.phases();
+    let bytes: u64 = account.directions.iter().map(|way| way.bytes).sum();
+    let others = [phases.flatten, phases.metadata, phases.data, phases.placement, phases.agreement];
+    let is_most = phases.io > others.iter().sum() && phases.io > 0.5 * account.in_calls();
+    (is_most && phases.io > NOTABLE).then(|| {
+        format!(
+            "The file system takes most of it, {} for {} ({}): a faster exchange would gain little.",
+            time(phases.io),
+            in_bytes(bytes),
+            speed(bytes, phases.io)
+        )
+    })
+}
+
+fn without_data(account: &Account) -> Option<String> {
+    let without = account.by_rank.iter().filter(|rank| rank.bytes == 0).count();
+    (without > 0 && without < account.ranks).then(|| {
+        format!(
+            "{} of {} ranks have no data in any call: they only agree and wait.",
+            grouped(without as u64),
+            grouped(account.ranks as u64)
+        )
+    })
+}
+
 fn fan_in(account: &Account) -> Option<String> {
-    let most = account.planned.iter().max_by_key(|plan| plan.fan_in.max)?;
+    let most = account.exchanged().max_by_key(|plan| plan.fan_in.max)?;
     let (least, largest) = most
         .windows
         .iter()
         .fold((u64::MAX, 0), |(least, largest), window| (least.min(window.least), largest.max(window.most)));
-    let path = account.calls.get(most.call).map_or(String::new(), CallAccount::path);
-    let how = if path == "exchange" { String::new() } else { format!(" (it went another way, {path})") };
     let bytes = match (least.min(largest), largest) {
         (least, largest) if least == largest => grouped(largest),
         (least, largest) => format!("{} to {}", grouped(least), grouped(largest)),
@@ -295,7 +400,7 @@ fn fan_in(account: &Account) -> Option<String> {
         fan_in => format!("{} to {} ranks", fan_in.min, fan_in.max),
     };
     Some(format!(
-        "Call {} planned as messages of flat kernels{how}: {}, {}; an aggregator has data from {ranks} in a round, {bytes} bytes \
+        "Call {} as messages of flat kernels: {}, {}; an aggregator has data from {ranks} in a round, {bytes} bytes \
          from each.",
         most.call,
         counted(most.aggregators.len() as u64, "aggregator"),

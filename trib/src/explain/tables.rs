@@ -8,8 +8,8 @@ use super::account::{Account, Changed, Owner, RankAccount};
 use super::calls::CallAccount;
 use super::chart;
 use super::kinds::Kind;
-use super::sentences::{phases, reason};
-use crate::numbers::{counted, grouped, time};
+use super::sentences::{phases, reason_in_short};
+use crate::numbers::{brief as time, counted, grouped};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 200;
@@ -90,11 +90,11 @@ pub fn calls(account: &Account) -> Option<Markup> {
             time(call.late),
             time(call.waited),
             format!("{} ({})", call.slowest.0, time(call.slowest.1)),
-            reason(call),
+            reason_in_short(call),
         ]
     };
     let header =
-        ["call", "started", "took", "last to come", "late by", "others waited", "last to leave", "why it took so long"];
+        ["call", "started", "took", "last to come", "late by", "others waited", "last to leave", "longest part"];
     let rows: Vec<Vec<String>> = calls.iter().take(ROWS + 1).map(row).collect();
     (!rows.is_empty()).then(|| {
         html! {
@@ -111,10 +111,8 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
     if let Some(why) = &account.not_planned {
         return Some(html! { p { "It is not known: " (why) } });
     }
-    let way = |call: usize| account.calls.get(call).map_or(String::new(), CallAccount::path);
     let rows: Vec<Vec<String>> = account
-        .planned
-        .iter()
+        .exchanged()
         .map(|plan| {
             let (least, most) = plan
                 .windows
@@ -122,7 +120,6 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
                 .fold((u64::MAX, 0), |(least, most), window| (least.min(window.least), most.max(window.most)));
             vec![
                 plan.call.to_string(),
-                way(plan.call),
                 plan.aggregators.len().to_string(),
                 grouped(plan.rounds),
                 format!("{} / {} / {}", plan.fan_in.min, plan.fan_in.median, plan.fan_in.max),
@@ -135,7 +132,6 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
         .collect();
     let header = [
         "call",
-        "path",
         "aggregators",
         "rounds",
         "fan-in: min / median / max",
@@ -146,10 +142,9 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
     ];
     (!rows.is_empty()).then(|| {
         html! {
-            p { "By the engine's own planning over the captured extents, as messages of flat kernels. A call that went another way \
-                 (shared, root, direct) sent no such messages." }
-            (table("Fan-in", &header, 2..9, &rows))
-            @for plan in account.planned.iter().take(DRAWN) {
+            p { "By the engine's own planning over the captured extents, as messages of flat kernels, of calls that exchanged." }
+            (table("Fan-in", &header, 1..8, &rows))
+            @for plan in account.exchanged().take(DRAWN) {
                 figure {
                     (chart::fan_in(plan))
                     figcaption { "Call " (plan.call) ": ranks that an aggregator has data from, round by round. "
@@ -231,10 +226,8 @@ pub fn hints_unused(account: &Account) -> Option<Markup> {
     };
     let row = |all: &Unused| vec![all.key.clone(), all.value.clone(), all.source.to_string(), all.why.clone()];
     let rows: Vec<Vec<String>> = unused.iter().map(row).collect();
-    Some(html! {
-        @if rows.is_empty() { p { "None: every hint that was given is used." } }
-        @else { (table("Hints ignored", &["hint", "value", "given by", "why it is not used"], 0..0, &rows)) }
-    })
+    (!rows.is_empty())
+        .then(|| table("Hints ignored", &["hint", "value", "given by", "why it is not used"], 0..0, &rows))
 }
 
 /// Aggregators, those first that took longest, and the rounds of the call in which they took longest.

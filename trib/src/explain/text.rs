@@ -5,9 +5,9 @@ use std::fmt::Write;
 use comfy_table::Table;
 
 use super::account::{Account, Owner};
-use super::sentences::{meaning, phases, reason};
+use super::sentences::{is_one_step, meaning, phases, reason_in_short};
 use crate::listing::table;
-use crate::numbers::{counted, grouped, percent, time};
+use crate::numbers::{brief as time, counted, grouped};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 24;
@@ -16,10 +16,9 @@ const BAR: u64 = 40;
 
 /// The whole text.
 pub fn of(account: &Account) -> String {
-    let mut text = account.summary.join("\n");
-    text.push_str("\n\nWhat would be faster\n");
+    let mut text = format!("{}\n\n{}\n\nWhat would be faster\n", account.verdict, account.summary.join("\n"));
     match account.advice.len() {
-        0 => text.push_str("- Nothing here stands out.\n"),
+        0 => text.push_str("Nothing.\n"),
         _ => account.advice.iter().for_each(|advice| text.extend(["- ", &advice.says, "\n"])),
     }
     let sections = [
@@ -57,12 +56,12 @@ fn histogram(account: &Account) -> Option<String> {
 
 fn times(account: &Account) -> Option<String> {
     let all = account.phases();
-    let mut table = table(["phase", "time", "of the total", "what it is"]);
-    for (phase, seconds) in phases(&all) {
-        table.add_row([phase.to_string(), time(seconds), percent(seconds, all.total), meaning(phase).to_string()]);
+    let mut table = table(["phase", "time", "what it is"]);
+    for (phase, seconds) in phases(&all).into_iter().filter(|(_, seconds)| *seconds > 0.0) {
+        table.add_row([phase.to_string(), time(seconds), meaning(phase, is_one_step(account)).to_string()]);
     }
-    table.add_row(["total".to_string(), time(all.total), percent(all.total, all.total), String::new()]);
-    let title = "Time by phase, all calls: of each the rank with the most, so that parts may be more than the total";
+    table.add_row(["from start to end".to_string(), time(all.total), String::new()]);
+    let title = "Time by phase, all calls: of each phase the rank with the most. Phases of different ranks run at the same time";
     (!account.calls.is_empty()).then(|| section(title, &table, 0))
 }
 
@@ -73,8 +72,7 @@ fn slow(account: &Account) -> Option<String> {
     let hidden = calls.len().saturating_sub(ROWS / 3);
     calls.truncate(ROWS / 3);
     calls.sort_by_key(|call| call.call);
-    let mut table =
-        table(["call", "started", "took", "last rank", "came late by", "others waited", "why it took so long"]);
+    let mut table = table(["call", "started", "took", "last rank", "came late by", "others waited", "longest part"]);
     for call in &calls {
         table.add_row([
             call.call.to_string(),
@@ -83,7 +81,7 @@ fn slow(account: &Account) -> Option<String> {
             call.last_rank.to_string(),
             time(call.late),
             time(call.waited),
-            reason(call),
+            reason_in_short(call),
         ]);
     }
     let title = "The slowest calls, from the first rank's start to the last one's end";
@@ -117,7 +115,7 @@ fn planned(account: &Account) -> Option<String> {
     }
     let mut table =
         table(["call", "aggregator", "round", "from ranks", "bytes", "smallest message", "largest message"]);
-    let windows = || account.planned.iter().flat_map(|plan| plan.windows.iter().map(move |window| (plan.call, window)));
+    let windows = || account.exchanged().flat_map(|plan| plan.windows.iter().map(move |window| (plan.call, window)));
     for (call, window) in windows().take(ROWS) {
         table.add_row([
             call.to_string(),
@@ -130,7 +128,7 @@ fn planned(account: &Account) -> Option<String> {
         ]);
     }
     let count = windows().count();
-    let title = "Fan-in by aggregator and round, planned as messages from the extents";
+    let title = "Fan-in by aggregator and round, as messages of flat kernels";
     (count > 0).then(|| section(title, &table, count.saturating_sub(ROWS)))
 }
 
@@ -182,11 +180,11 @@ fn hints(account: &Account) -> Option<String> {
     for (key, value) in &account.hints_unknown {
         let _ = writeln!(text, "{key}={value}: this version does not know it");
     }
-    text += "\nHints ignored, and why\n";
     match account.hints_unused.as_deref() {
         None => text += "The capture does not say which hints were given.\n",
-        Some([]) => text += "None: every hint that was given is used.\n",
+        Some([]) => {}
         Some(unused) => {
+            text += "\nHints ignored, and why\n";
             let mut table = table(["hint", "value", "given by", "why it is not used"]);
             for all in unused {
                 table.add_row([all.key.as_str(), &all.value, &all.source, &all.why]);

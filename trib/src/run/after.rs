@@ -22,7 +22,13 @@ pub fn say(options: &RunOptions, directory: &Path, before: &BTreeSet<PathBuf>) -
     let fresh: Vec<PathBuf> = captures(directory).difference(before).cloned().collect();
     if fresh.is_empty() {
         let place = directory.display();
-        eprintln!("trib: run: no capture in {place}: the library ran no collective read or write; --report says why");
+        let why = match options.report {
+            Some(ReportForm::Table | ReportForm::Json) => {
+                "the report above says why; without one, there was no MPI file"
+            }
+            Some(ReportForm::Html) | None => "trib run --report -- COMMAND says why",
+        };
+        eprintln!("trib: run: no capture in {place}: the library ran no collective read or write; {why}");
     }
     let mut all_said = true;
     if options.report == Some(ReportForm::Html) && fresh.len() > 1 {

@@ -18,7 +18,7 @@ use crate::cli::run::RunOptions;
 use crate::launcher::command::Ready;
 use crate::launcher::sanitizer::Sanitizer;
 use crate::launcher::{self, Launcher, child, library, preload, program};
-use crate::{Failure, compare, say};
+use crate::{Failure, compare, doctor, say};
 
 /// Exit codes as those of `env` and `timeout`: the command was not found, or could not be run.
 const NOT_FOUND: i32 = 127;
@@ -38,6 +38,13 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         return gain::run(options);
     }
     eprintln!("trib: {}", plan.line);
+    if options.report.is_some()
+        && let Some(program) = doctor::without_mpi(&options.command)
+    {
+        eprintln!(
+            "trib: {program} is linked with no MPI library: there is a report only if it opens a file by MPI_File_open"
+        );
+    }
     let mut command = plan.ready.command();
     let Some(directory) = variables::captures(options)? else {
         // In this process's place: it ends as the command does.

@@ -244,3 +244,16 @@ fn a_variable_that_looks_like_one_of_ours_is_said() {
     );
     assert_eq!(output.status.code(), Some(0));
 }
+
+/// What is linked with no MPI library may open no MPI file: a line says so where a report was asked for.
+#[test]
+fn a_report_of_a_program_without_mpi_is_not_to_be_expected() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = "trib: true is linked with no MPI library: there is a report only if it opens a file by MPI_File_open";
+    for (options, due) in [(&["--report", "--", "true"][..], 1), (&["--", "true"], 0)] {
+        let output = run(folder.path(), options, &[]);
+        assert_eq!((output.status.code(), text(&output.stderr).matches(says).count()), (Some(0), due), "{output:?}");
+    }
+    let said = text(&run(folder.path(), &["--report", "--explain", "--", "true"], &[]).stderr);
+    assert!(said.contains("the report above says why; without one, there was no MPI file"), "{said}");
+}

@@ -21,18 +21,26 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     if let Some(shared) = files::find(handle) {
         pending::settle(&shared);
     }
-    let Some((mut file, counts)) = files::remove(handle) else { return Answer::Pass };
+    let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
     let (waiting, mut backend) = (file.backend.waiting(), file.backend);
+    let is_reported = backend.is_reported;
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
-        checked.and(closed)
+        let mut closed = checked.and(closed)?;
+        // Calls of one rank alone are told of all ranks. Without a report that all ranks know of, nothing is sent.
+        let mut independent = counts.independent();
+        if is_reported && closed.sum(&mut independent).await.is_ok() {
+            counts.set_independent(independent);
+        }
+        Ok(closed)
     });
-    if let Some(report) = report {
+    if let Some(mut report) = report {
+        report.passed_through = counts.all_left_to_mpi();
         report.print();
     }
     match closed {

@@ -1,10 +1,13 @@
-//! MPI_Finalize: the line about the job, where the site wants one. Otherwise it costs one load and one branch.
+//! MPI_Finalize: the line about the job, where the site wants one, and one where a report is wanted and there was no file. Otherwise it
+//! costs two loads and two branches.
 
 use crate::abi::word::Word;
 use crate::entry::{Answer, enter};
+use crate::files;
 use crate::job;
 use crate::next::Function;
 use crate::report;
+use crate::supported::is_first_rank;
 
 /// A tool that is preloaded behind this library, as Darshan may be, has an end of its own under this name.
 static PLAIN: Function = Function::new("MPI_Finalize\0");
@@ -21,15 +24,26 @@ extern "C-unwind" fn profiling() -> Word {
 }
 
 fn end(function: &'static Function) -> Word {
-    if job::is_to_be_told() { enter(function, &[], told) } else { function.call(&[]) }
+    if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
+}
+
+/// Whether a report is wanted, and this rank has opened no file for one.
+fn is_without_files() -> bool {
+    !files::is_any_seen() && report::is_wanted()
 }
 
 /// Tells the job, then finalises MPI. Collective, as MPI_Finalize is.
 fn told(_function: &'static Function, _arguments: &[Word]) -> Answer {
-    for complaint in job::tell() {
+    let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
+    for complaint in complaints {
         if report::is_wanted() {
             tributary::say(complaint);
         }
+    }
+    if is_without_files() && is_first_rank() {
+        tributary::say(
+            "no report: this program opened no file by MPI_File_open; the library takes collective reads and writes of MPI files only",
+        );
     }
     Answer::Pass
 }

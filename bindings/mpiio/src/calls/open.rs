@@ -17,7 +17,7 @@ use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
-use crate::channel;
+use crate::channel::{self, Taken};
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
@@ -62,18 +62,19 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let opened = name.to_owned();
     named(name, 1, function, arguments, move |code| {
         if code as c_int != SUCCESS {
-            if let Some(Ok(Ok((endpoint, seat)))) = taken {
+            if let Some(Ok(Ok(Taken { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
             }
             return Answer::Return(code);
         }
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
+        let is_reported = matches!(&taken, Some(Ok(Ok(taken))) if taken.is_reported);
         let (runner, seat) = match (taken, left_always.or(ambiguous)) {
-            (Some(Ok(Ok((endpoint, seat)))), None) => {
+            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), None) => {
                 let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
                 (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
             }
-            (Some(Ok(Ok((endpoint, seat)))), Some(why)) => {
+            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), Some(why)) => {
                 seat.keep(endpoint);
                 (Runner::Mpi(why), None)
             }
@@ -90,7 +91,9 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         };
         // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
         let handle = unsafe { *(handle as *const Word) };
-        let file = OpenFile::new(Backend::new(path.into(), amode, is_first, runner, seat), asked.unwrap_or_default());
+        let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
+        backend.is_reported = is_reported;
+        let file = OpenFile::new(backend, asked.unwrap_or_default());
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
         files::add(handle, file, pointer);

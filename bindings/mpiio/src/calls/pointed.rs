@@ -17,6 +17,7 @@ use crate::abi::status::bytes;
 use crate::abi::types::size;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files::{self, Shared};
@@ -24,7 +25,7 @@ use crate::next::Function;
 
 /// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
 pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
-    let passed = note(function, arguments, "independent");
+    let passed = note(function, arguments, ALONE);
     let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
         return passed;

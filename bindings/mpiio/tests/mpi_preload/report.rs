@@ -18,3 +18,25 @@ fn a_page_is_asked_of_trib() {
         assert_eq!(outcome.stdout.matches("SUCCESS").count(), 2 * RANKS, "{value}: {}", outcome.stdout);
     }
 }
+
+/// Rank 0 prints the report and writes nothing; ranks 1 and 2 write once and twice. One of them alone may want the report.
+#[test]
+fn calls_of_single_ranks_are_counted_over_all_ranks() {
+    let outcome = Launch::new(RANKS, &compile("alone.c")).arg("alone").with_library().run();
+    let [report] = &outcome.reports[..] else { panic!("{}", outcome.stderr) };
+    let passed: Vec<_> =
+        report.passed_through.iter().map(|left| (left.call.as_str(), left.why.as_str(), left.calls)).collect();
+    assert_eq!(passed, [("write_at", "independent", 3)], "{report:?}");
+}
+
+#[test]
+fn a_program_without_files_gets_a_line() {
+    let outcome = Launch::new(RANKS, &compile("alone.c")).with_library().run();
+    assert_eq!(
+        outcome.stderr.matches("no report: this program opened no file by MPI_File_open").count(),
+        1,
+        "{}",
+        outcome.stderr
+    );
+    assert!(outcome.reports.is_empty());
+}

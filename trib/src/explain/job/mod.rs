@@ -15,7 +15,7 @@ use tributary::engine::Capture;
 use super::account::Account;
 use super::sentences::{meaning, phases, reason};
 use crate::Failure;
-use crate::numbers::{counted, percent, time};
+use crate::numbers::{brief as time, counted, percent};
 
 pub use page::html;
 pub use text::of as words;
@@ -242,7 +242,11 @@ impl Job {
             ));
         }
         if let Some(OfFile { name, longest: (phase, seconds), .. }) = self.files.first().filter(|file| file.calls > 0) {
-            said.push(format!("The longest phase of {name} is {} ({phase}), {}.", meaning(phase), time(*seconds)));
+            said.push(format!(
+                "The longest phase of {name} is {} ({phase}), {}.",
+                meaning(phase, true),
+                time(*seconds)
+            ));
         }
         if let Some(OfCall { file, call, took, why, .. }) = self.calls.first() {
             said.push(format!("The slowest call is {call} of {file}, {}: {why}.", time(*took)));

@@ -6,7 +6,7 @@ use super::{Job, OfCall, OfFile};
 use crate::explain::chart::{self, Bar};
 use crate::explain::page::STYLE;
 use crate::explain::tables::table;
-use crate::numbers::{counted, grouped, percent, time};
+use crate::numbers::{brief as time, counted, grouped, percent};
 
 /// Most files in the drawing and in the table, and most calls: as many as two sheets of paper have place for. `--json` has more.
 const DRAWN: usize = 12;

@@ -2,7 +2,7 @@
 
 use super::{Job, OfCall, OfFile};
 use crate::listing::table;
-use crate::numbers::{grouped, percent, time};
+use crate::numbers::{brief as time, grouped, percent};
 
 /// Most files and calls; `--json` has more.
 const ROWS: usize = 24;
