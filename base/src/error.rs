@@ -197,6 +197,8 @@ wire::fields!(enum Error {
     5 Refused { rank, reason, why },
     6 Fabric(what),
     7 Internal { rank, what },
+    8 UnknownHint { rank, key, advice },
+    9 State { rank, about, what },
 });
 
 impl Error {
