@@ -2,11 +2,10 @@
 //!
 //! Ranks hand their bytes to *aggregators*, which own parts of the file, gather large windows and write them (the
 //! two-phase method of MPI-IO). Who talks to whom, in which order and how many at a time is an exchange *kernel*: a pure
-//! function whose result, a [`schedule::Schedule`], is data. A fabric runs it, validators check it; a read runs it backwards.
+//! function whose result, a schedule, is data. A fabric runs it, validators check it; a read runs it backwards.
 //!
 //! ```
-//! use tributary::fabric::threads;
-//! use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+//! use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode, threads};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("shared.out");
@@ -35,40 +34,65 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On MPI the same program takes its [`Endpoint`] from [`fabric::mpi::initialise`] and the world it returns.
+//! On MPI the same program takes its [`Endpoint`] from [`mpi::initialise`] and the world it returns.
 //!
-//! | module | holds |
+//! | you need | items |
 //! |---|---|
-//! | [`engine`] | [`File`]: open, write, read, close; plan, metadata, rounds, agreement |
-//! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: what a rank touches, in little memory and on the wire |
-//! | `device` | memory of GPUs: which addresses are, and how their bytes get to the host |
-//! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
-//! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
-//! | [`drivers`] | file systems: layout, aggregators, file domains, storage (the crate `tributary-drivers`) |
-//! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
-//! | [`schedule`] | a communication pattern as data: operations, builder, validators |
-//! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
-//! | [`machine`] | what messages cost on a machine, from a file that a hint names |
-//! | [`topology`] | ranks and nodes |
-//! | [`wire`] | values as bytes, between ranks |
-//! | [`error`] | [`Error`]: by cause, the same on every rank |
+//! | a shared file | [`File`], [`Mode`], [`Operation`] (a call that goes on); its reports [`CallReport`], [`ReadReport`] |
+//! | what a rank writes or reads | [`Extents`], [`FileView`]; its memory: [`BufferLayout`], [`Source`], [`Sink`] |
+//! | ranks | [`Endpoint`] on [`mpi`] or on [`threads`]; a fabric of your own implements [`Transport`] |
+//! | settings | [`Hints`], from code; [`Environment`], from variables and files too |
+//! | file systems | [`drivers`]; storage of your own implements [`storage::Storage`] and opens by [`File::open_on`] |
+//! | errors | [`Error`]: by cause, the same on every rank |
+//! | a recorded program | [`Capture`] |
 //!
-//! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints.
+//! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints. The
+//! feature `internals` opens the modules of the library to this project's own crates: nothing in them is a promise.
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "this project's own crates use the rest")
+)]
 
+#[cfg(not(feature = "internals"))]
+mod access;
+#[cfg(feature = "internals")]
 pub mod access;
+#[cfg(not(feature = "internals"))]
+mod collectives;
+#[cfg(feature = "internals")]
 pub mod collectives;
 mod device;
+#[cfg(not(feature = "internals"))]
+mod engine;
+#[cfg(feature = "internals")]
 pub mod engine;
+#[cfg(not(feature = "internals"))]
+mod exchange;
+#[cfg(feature = "internals")]
 pub mod exchange;
+#[cfg(not(feature = "internals"))]
+mod fabric;
+#[cfg(feature = "internals")]
 pub mod fabric;
+#[cfg(not(feature = "internals"))]
+mod hints;
+#[cfg(feature = "internals")]
 pub mod hints;
+#[cfg(not(feature = "internals"))]
+mod machine;
+#[cfg(feature = "internals")]
 pub mod machine;
+#[cfg(not(feature = "internals"))]
+mod schedule;
+#[cfg(feature = "internals")]
 pub mod schedule;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
-pub use engine::{CallReport, File, Mode, ReadReport};
-pub use fabric::Endpoint;
-pub use hints::Hints;
+pub use engine::{CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, storage};
+pub use fabric::{Completion, Endpoint, Idle, Message, Ticket, Traffic, Transport, mpi, threads};
+pub use hints::{
+    DriverName, Environment, Hints, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch,
+};
 pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable, wire};
 pub use tributary_drivers as drivers;
 

@@ -123,7 +123,7 @@ impl File {
         }
     }
 
-    /// Sets the name of the next collective calls, in a line that says that a rank waits ([`Patience`]) and in the error of ranks that
+    /// Sets the name of the next collective calls, in a line that says that a rank waits (`Patience`) and in the error of ranks that
     /// are in different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);

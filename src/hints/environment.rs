@@ -24,8 +24,8 @@ const SYSTEM_FILE: &str = "/etc/romio-hints";
 
 /// The hints from the environment: for every file, and for files by name.
 ///
-/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`FileHints::program`]); TRIB_HINTS;
-/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the [site's](Site). A program with more rights than its user reads no variable, only the files of the system and of the site.
+/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own (`FileHints::program`); TRIB_HINTS;
+/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the site's file. A program with more rights than its user reads no variable, only the files of the system and of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Hints for every file, which the program overrides.

@@ -256,7 +256,7 @@ pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The kernel's own ([`Kernel::default_throttle`]).
+    /// The kernel's own (`Kernel::default_throttle`).
     Default,
     /// No limit.
     None,

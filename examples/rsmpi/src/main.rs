@@ -6,7 +6,7 @@ use std::error::Error;
 
 use mpi::collective::SystemOperation;
 use mpi::traits::{Communicator, CommunicatorCollectives};
-use tributary::fabric::mpi::MpiEndpoint;
+use tributary::mpi::MpiEndpoint;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 
 /// The ranks write blocks of so many bytes in turn, each so many of them.

@@ -12,8 +12,8 @@ use std::path::Path;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::Communicator;
 use mpiexec::{directory, start, under_mpiexec};
-use tributary::fabric::Transport;
-use tributary::fabric::mpi::MpiEndpoint;
+use tributary::Transport;
+use tributary::mpi::MpiEndpoint;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
 const RANKS: usize = 4;

@@ -4,8 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-use tributary::fabric::{mpi, threads};
-use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode, Result};
+use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode, Result, mpi, threads};
 
 const RECORD: u64 = 64; // bytes
 const RECORDS: u64 = 100_000; // of each rank

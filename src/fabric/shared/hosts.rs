@@ -295,7 +295,7 @@ impl Endpoint {
         Ok(words.as_chunks().0.iter().map(|words| Whereabouts::of_words(*words)).collect())
     }
 
-    /// On a rank that is not a leader: contributes `body`, at most [`MAX_CONTRIBUTION`] bytes, and waits for the answer. Every
+    /// On a rank that is not a leader: contributes `body`, at most `MAX_CONTRIBUTION` bytes, and waits for the answer. Every
     /// other rank of the host must contribute, and the leader answer.
     ///
     /// # Errors
