@@ -89,10 +89,11 @@ pub mod schedule;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, storage};
-pub use fabric::{Completion, Endpoint, Idle, Message, Ticket, Traffic, Transport, mpi, threads};
+pub use fabric::{Completion, Endpoint, Idle, Message, Stop, Ticket, Traffic, Transport, mpi, threads};
 pub use hints::{
     DriverName, Environment, Hints, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch,
 };
+pub use schedule::SendMode;
 pub use tributary_base::{Error, Rank, Result, Topology, error, fingerprint, say, topology, variable, wire};
 pub use tributary_drivers as drivers;
 

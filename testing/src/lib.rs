@@ -1,7 +1,9 @@
-//! What the tests of several programs share, compiled once.
+//! The conformance suite of Tributary, for fabrics and storage of others: [`conformance`]. The other modules are what the tests of this
+//! project share; nothing in them is a promise.
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`conformance`] | the suite as others call it |
 //! | [`mpiexec`], [`launcher`] | tests that start themselves again as the ranks of an MPI program; the wait for its end |
 //! | [`suite`], [`reading`] | the conformance suite, which runs on every fabric: what is written; what is read |
 //! | [`settings`] | the settings with which every fault and every real pattern is tested |
@@ -22,6 +24,7 @@
 #![allow(clippy::new_without_default, reason = "nobody asks for one")]
 
 pub mod around;
+pub mod conformance;
 pub mod damage;
 pub mod f_case_matrix;
 pub mod foreign_hints;

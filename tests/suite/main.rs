@@ -8,6 +8,7 @@ mod conformance;
 mod counted;
 mod direct_writes;
 mod f_case;
+mod foreign;
 mod golden;
 mod independent;
 mod islands;

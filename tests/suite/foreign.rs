@@ -1,0 +1,114 @@
+//! The conformance suite as others call it, on a storage in memory that knows nothing but the interface.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tributary::Mode;
+use tributary::storage::{OpenStorage, Storage};
+use tributary_testing::conformance;
+
+type Bytes = Arc<Mutex<Vec<u8>>>;
+
+/// Files in memory.
+#[derive(Default)]
+struct InMemory(Mutex<HashMap<PathBuf, Bytes>>);
+
+impl OpenStorage for InMemory {
+    fn open(&self, path: &Path, _: Mode) -> io::Result<Box<dyn Storage>> {
+        let found = self.0.lock().unwrap().get(path).cloned();
+        Ok(Box::new(FileInMemory(found.ok_or(io::ErrorKind::NotFound)?)))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(FileInMemory(self.0.lock().unwrap().entry(path.to_path_buf()).or_default().clone())))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.lock().unwrap().remove(path).map(drop).ok_or(io::ErrorKind::NotFound.into())
+    }
+}
+
+struct FileInMemory(Bytes);
+
+impl Storage for FileInMemory {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let (mut all, offset) = (self.0.lock().unwrap(), offset as usize);
+        let end = offset + bytes.len();
+        if all.len() < end {
+            all.resize(end, 0);
+        }
+        all[offset..end].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let all = self.0.lock().unwrap();
+        let rest = all.get(offset as usize..).unwrap_or_default();
+        // Fewer than were asked for, as a storage may.
+        let len = rest.len().min(bytes.len()).min(1000);
+        bytes[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.lock().unwrap().resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_storage_of_another_project_passes() {
+    conformance::storage(Arc::new(InMemory::default()), Path::new("/nowhere"));
+}
+
+/// A storage that loses the last byte of a write is found.
+#[test]
+fn a_storage_that_loses_a_byte_does_not_pass() {
+    struct Loses(InMemory);
+    struct LosingFile(Box<dyn Storage>);
+    impl OpenStorage for Loses {
+        fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
+            Ok(Box::new(LosingFile(self.0.open(path, mode)?)))
+        }
+        fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+            Ok(Box::new(LosingFile(self.0.create(path)?)))
+        }
+    }
+    impl Storage for LosingFile {
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+            self.0.write_at(&bytes[..bytes.len() - 1], offset).map(|written| written + 1)
+        }
+        fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.0.read_at(bytes, offset)
+        }
+        fn size(&self) -> io::Result<u64> {
+            self.0.size()
+        }
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.0.set_len(len)
+        }
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn settle(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let outcome =
+        std::panic::catch_unwind(|| conformance::storage(Arc::new(Loses(InMemory::default())), Path::new("/nowhere")));
+    assert!(outcome.is_err());
+}
