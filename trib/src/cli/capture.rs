@@ -9,11 +9,11 @@ use super::values::amount;
 /// Commands on captures (`TRIB_CAPTURE=DIR` makes them).
 #[derive(Subcommand)]
 pub enum CaptureCommand {
-    /// Say what a capture has: the program, the ranks, the calls and what came of them.
+    /// Print what a capture contains: the program, the ranks, the calls and their results.
     Info(InfoOptions),
     /// Write one call as a list of offset and length for each rank, in the text form of `trib replay list`.
     Export(ExportOptions),
-    /// Make one capture of several of the same program: their calls, in the order of time.
+    /// Merge several captures of one program into one, with all calls in the order of time.
     Merge(MergeOptions),
     /// Make a capture of a file that Darshan's extended tracing (DXT) recorded.
     Import(ImportOptions),
@@ -36,13 +36,13 @@ pub struct ExportOptions {
     /// The capture.
     #[arg(value_name = "FILE")]
     pub capture: PathBuf,
-    /// The call, from 0 on.
+    /// Number of the call, from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub call: usize,
-    /// Write where the bytes are in memory, instead of in the file.
+    /// Write the offsets in memory instead of the offsets in the file.
     #[arg(long)]
     pub memory: bool,
-    /// The file to write; standard output by default.
+    /// The file to write. Default: standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -61,17 +61,17 @@ pub struct MergeOptions {
 /// Options of `trib capture import`.
 #[derive(Args)]
 pub struct ImportOptions {
-    /// What `darshan-dxt-parser LOG` prints, or PyDarshan's records as JSON (docs/reference/capture.md).
+    /// Output of `darshan-dxt-parser LOG`, or records of PyDarshan as JSON (docs/reference/capture.md).
     #[arg(value_name = "FILE")]
     pub log: PathBuf,
-    /// The file whose calls are imported, as the log names it; must be given if the log has several.
+    /// Import the calls on this file, named as in the log; required if the log has several files.
     #[arg(long, value_name = "NAME")]
     pub file: Option<String>,
-    /// What was recorded: calls of MPI-IO (what ranks asked for), or of the file system (what ranks or aggregators did). By
-    /// default those of MPI-IO, if the log has them for the file.
+    /// Import calls of MPI-IO (the requests of ranks), or of the file system (the accesses of ranks or aggregators). Default:
+    /// calls of MPI-IO, if the log has them for the file.
     #[arg(long, value_enum, value_name = "MODULE")]
     pub module: Option<TraceModule>,
-    /// A pause of up to so many seconds, in which no rank writes, does not end a call.
+    /// Maximum pause inside a call, in seconds: a longer time without a write of any rank ends the call.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = amount)]
     pub gap: f64,
     /// The capture to write.
@@ -91,20 +91,20 @@ pub enum TraceModule {
 /// Options of `trib explain`.
 #[derive(Args)]
 pub struct ExplainOptions {
-    /// The capture, or a folder: all of its captures are explained as one job.
+    /// The capture, or a directory: explains all captures in it as one job.
     #[arg(value_name = "FILE|DIRECTORY")]
     pub capture: PathBuf,
-    /// Simulate the largest write on this machine (one of `trib-lab sim machines`, or a machine file): predicted against measured
-    /// time, and the one hint that should help most.
+    /// Simulate the largest write on this machine (a name of `trib-lab sim machines`, or a machine file): compare predicted and
+    /// measured time, and name the one hint that should help most.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
-    /// Ranks of a node of the machine; by default those of the capture.
+    /// Number of ranks per node of the machine. Default: as in the capture.
     #[arg(long, value_name = "N", requires = "machine")]
     pub ranks_per_node: Option<usize>,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Write one HTML page that needs nothing else.
+    /// Write one HTML page that needs no other files.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
 }
