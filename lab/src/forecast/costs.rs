@@ -52,7 +52,7 @@ pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
     let walk = seconds(known.walk);
     Machine {
         name: name.to_string(),
-        about: "what `trib tune machine` measured".to_string(),
+        about: "what `trib-lab tune machine` measured".to_string(),
         ranks_per_node,
         host: Host {
             send: rest,

@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 /// Commands on captures (`TRIB_CAPTURE=DIR` makes them).
 #[derive(Subcommand)]
 pub enum CaptureCommand {
-    /// Say what a capture has: the program, the ranks, the calls and what came of them.
+    /// Print what a capture contains: the program, the ranks, the calls and their results.
     Info(InfoOptions),
     /// Write one call as a list of offset and length for each rank, in the text form of `trib replay list`.
     Export(ExportOptions),
-    /// Make one capture of several of the same program: their calls, in the order of time.
+    /// Merge several captures of one program into one, with all calls in the order of time.
     Merge(MergeOptions),
 }
 
@@ -32,13 +32,13 @@ pub struct ExportOptions {
     /// The capture.
     #[arg(value_name = "FILE")]
     pub capture: PathBuf,
-    /// The call, from 0 on.
+    /// Number of the call, from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub call: usize,
-    /// Write where the bytes are in memory, instead of in the file.
+    /// Write the offsets in memory instead of the offsets in the file.
     #[arg(long)]
     pub memory: bool,
-    /// The file to write; standard output by default.
+    /// The file to write. Default: standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -57,13 +57,13 @@ pub struct MergeOptions {
 /// Options of `trib explain`.
 #[derive(Args)]
 pub struct ExplainOptions {
-    /// The capture, or a folder: all of its captures are explained as one job.
+    /// The capture, or a directory: explains all captures in it as one job.
     #[arg(value_name = "FILE|DIRECTORY")]
     pub capture: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Write one HTML page that needs nothing else.
+    /// Write one HTML page that needs no other files.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
 }

@@ -8,13 +8,13 @@ use clap::Args;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DoctorOptions {
-    /// A file, or a directory for files, whose file system and stripes are looked at.
+    /// A file or a directory: check its file system and stripes.
     #[arg(long, value_name = "PATH", default_value = ".")]
     pub path: PathBuf,
-    /// Look at the effect of these hints too, over those of the environment: key=value, separated by ;; may be repeated.
+    /// Check these hints too: key=value, separated by semicolons. They override the environment; may be repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
-    /// The library to preload; by default the one beside this program.
+    /// The library to preload. Default: the library installed with this program.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// Print one JSON object.
@@ -23,7 +23,7 @@ pub struct DoctorOptions {
     /// What `trib doctor` starts itself with, to load an MPI library in a process of its own.
     #[arg(long, hide = true)]
     pub load_mpi: bool,
-    /// The launcher with its options, the program and its arguments. The program is not run.
+    /// The launcher with its options, the program and its arguments. The command does not run them.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -31,6 +31,6 @@ pub struct DoctorOptions {
 const EXAMPLES: &str = "\
 Examples:
   trib doctor -- mpiexec -n 16 ./program
-      whether the library can be preloaded into this program, and which MPI library it has
+      shows whether the library can be preloaded into this program, and which MPI library the program uses
   trib doctor --path /scratch/output
-      the file system and the stripes of a directory";
+      shows the file system and the stripes of a directory";

@@ -1,4 +1,4 @@
-//! The commands in groups: clap has one list, in which those that a user needs first are lost.
+//! The help of all commands, in groups. Clap would print one long list.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each group's title and its commands.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Commands for a program of yours", &["run", "doctor", "compare"]),
+    ("Commands for your program", &["run", "doctor", "compare"]),
     ("Commands for what it did", &["capture", "explain"]),
     ("Commands for settings", &["hints"]),
     ("Commands for patterns of real codes", &["replay"]),
@@ -67,6 +67,6 @@ mod tests {
         let help = super::grouped(command).render_help().to_string();
         let groups = &help[help.find("Commands").unwrap()..help.find("Options:").unwrap()];
         assert!(groups.lines().all(|line| line.len() <= WIDTH), "{groups}");
-        assert!(groups.contains("\n  doctor    Look at a program"), "{groups}");
+        assert!(groups.contains("\n  doctor    Check a program"), "{groups}");
     }
 }

@@ -34,8 +34,8 @@ use doctor::DoctorOptions;
 use replay::ReplayOptions;
 use run::RunOptions;
 
-/// Collective I/O, from a laptop to a supercomputer: run an MPI program on the library, see where its time goes, replay the writes of
-/// real codes, verify them byte for byte, plan them for any number of ranks.
+/// Runs MPI programs with the Tributary library, shows where their collective I/O takes time, and replays and verifies the writes of
+/// real programs.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -52,17 +52,17 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   trib run --report -- mpiexec -n 16 ./program
-      runs a program of yours on the library, with a table for each file
+      runs your program with the library, and prints a table for each file
   trib replay e3sm-f --verify
-      writes as the climate model does, with 16 ranks as threads
+      writes the requests of the climate model, with 16 threads as ranks
   trib replay flash --ranks 16 --part checkpoint --read
-      writes FLASH's checkpoint, reads it back and compares
+      writes the checkpoint of FLASH, reads it back and compares
   trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4
-      uses a real map, Lustre's stripes, and local aggregators on pretended nodes
+      uses a real map, the stripes of Lustre, and local aggregators on nodes of 4 ranks
   mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify
       does the same on MPI
   trib replay e3sm-f --ranks 21600 --plan-only
-      counts what a production run would exchange
+      counts the messages of a production run
   trib replay --help
       lists all patterns";
 
@@ -88,18 +88,18 @@ pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Co
 pub enum Command {
     /// Run an MPI program with the preload library in its ranks.
     Run(RunOptions),
-    /// Look at a program, its MPI library, a file system and hints: what stands in the way, and what to do next.
+    /// Check a program, its MPI library, a file system and hints, and print problems and what to do about them.
     Doctor(DoctorOptions),
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
-    /// List all hints, or show one: value, default, unit, meaning, and when to set it.
+    /// List all hints, or show one: value, default, unit, meaning, and when to set the hint.
     Hints(HintsOptions),
-    /// Compare a program of yours with and without the preload library, in turns.
+    /// Compare your program with and without the preload library, in alternation.
     Compare(Box<CompareOptions>),
-    /// Describe a capture of a real program, write its list files, or merge several captures.
+    /// Describe a capture of a program, write its calls as lists, or merge several captures.
     #[command(subcommand)]
     Capture(CaptureCommand),
-    /// Explain a capture: what the program did, where the time went, who waited for whom, and what would be faster.
+    /// Explain a capture: what the program did, what took time, which ranks waited for which, and what would be faster.
     Explain(ExplainOptions),
     /// Write manual pages and completions of shells, as `bindings/install` installs them.
     #[command(hide = true)]
@@ -109,10 +109,10 @@ pub enum Command {
 /// Options of `trib hints`.
 #[derive(Args)]
 pub struct HintsOptions {
-    /// Show this hint only.
+    /// Show only this hint.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Show the effect of this hint, which overrides the environment; may be repeated.
+    /// Set this hint, which overrides the environment, and show the effect; may be repeated.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
     /// Print a JSON array.

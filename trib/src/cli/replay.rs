@@ -40,21 +40,21 @@ pub struct ReplayOptions {
     /// The pattern and its parameters.
     #[command(subcommand)]
     pub pattern: Chosen,
-    /// How it is run.
+    /// How the pattern runs.
     #[command(flatten)]
     pub how: How,
-    /// What comes of it.
+    /// Results.
     #[command(flatten)]
     pub wanted: Wanted,
 }
 
-/// How a pattern is run.
+/// How a pattern runs.
 #[derive(Args)]
 pub struct How {
-    /// Number of ranks; by default that of the pattern's own data, else 16. Under MPI, mpiexec sets it.
+    /// Number of ranks. Default: the number in the pattern's own data, or 16. With --fabric mpi, mpiexec sets it.
     #[arg(long, global = true, value_name = "P", value_parser = values::ranks, help_heading = "How")]
     pub ranks: Option<usize>,
-    /// How ranks run: as threads of this process, or as processes that mpiexec started.
+    /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, global = true, value_enum, default_value = "threads", help_heading = "How")]
     pub fabric: Fabric,
     #[arg(long, global = true, value_name = "NAME", help_heading = "How", help = values::kernels("Kernel of both phases"))]
@@ -66,23 +66,23 @@ pub struct How {
     /// Kernel of the data phase.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub kernel_data: Option<String>,
-    /// Throttle of both phases: the most sends, and the most receives, that a rank has outstanding.
+    /// Throttle of both phases: maximum number of outstanding sends of a rank, and of outstanding receives.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
     /// File-system driver: auto, posix, lustre, gpfs.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
-    /// Pretend that every node has this number of ranks.
+    /// Treat every N consecutive ranks as one node.
     #[arg(long, global = true, value_name = "N", help_heading = "How")]
     pub ranks_per_node: Option<String>,
     /// Any hint of `trib hints`; may be repeated. It overrides TRIB_HINTS, TRIB_HINTS_FILE and other sources of hints.
     #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
     pub hints: Vec<String>,
-    /// Layout of each rank's memory; by default the pattern's. noncontiguous: with gaps of 16 bytes before, between and
-    /// after the extents, which must not change.
+    /// Layout of each rank's memory. Default: the pattern's. noncontiguous: with gaps of 16 bytes before, between and after
+    /// the extents; the replay checks that the gaps do not change.
     #[arg(long, global = true, value_enum, value_name = "LAYOUT", help_heading = "How")]
     pub buffer: Option<Buffer>,
-    /// Format of the file: only the pattern's bytes, or NetCDF classic (e3sm-*, flash, btio).
+    /// Format of the file: only the bytes of the pattern, or NetCDF classic (e3sm-*, flash, btio).
     #[arg(long, global = true, value_enum, default_value = "raw", help_heading = "How")]
     pub format: Format,
 }
@@ -90,22 +90,22 @@ pub struct How {
 /// Results of a replay.
 #[derive(Args)]
 pub struct Wanted {
-    /// Compare the file byte for byte with one that is written serially, without the engine.
+    /// Compare the file byte for byte with a file that one process writes without the library.
     #[arg(long, global = true, help_heading = "Result")]
     pub verify: bool,
-    /// Read the file back collectively and compare each rank's buffer, gaps included, with what it wrote.
+    /// Read the file back collectively and compare each rank's buffer, with its gaps, with the buffer that it wrote.
     #[arg(long, global = true, conflicts_with_all = ["plan_only", "read_only"], help_heading = "Result")]
     pub read: bool,
-    /// Write nothing, but read this file collectively. With --verify, compare each rank's buffer with the pattern.
+    /// Write nothing; read this file collectively. With --verify, compare each rank's buffer with the pattern.
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["plan_only", "output"], help_heading = "Result")]
     pub read_only: Option<PathBuf>,
-    /// Write nothing, but count requests, bytes, rounds, messages and metadata for any number of ranks.
+    /// Write nothing; count requests, bytes, rounds, messages and metadata, for any number of ranks.
     #[arg(long, global = true, conflicts_with_all = ["verify", "output"], help_heading = "Result")]
     pub plan_only: bool,
-    /// Write this file and keep it. By default the file is in $TMPDIR and removed at the end.
+    /// Write this file and keep it. Default: a file in $TMPDIR, removed at the end.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Result")]
     pub output: Option<PathBuf>,
-    /// Do not compute the file's SHA-256, for which one rank reads the whole file.
+    /// Do not compute the SHA-256 of the file, because one rank reads the whole file for it.
     #[arg(long, global = true, help_heading = "Result")]
     pub no_digest: bool,
     /// Print one JSON object on standard output, and nothing else.

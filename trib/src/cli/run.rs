@@ -8,27 +8,27 @@ use clap::{Args, ValueEnum};
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct RunOptions {
-    /// Report on each file when it is closed: as a table or a line of JSON on standard error; or, when the program has ended, as a
-    /// page of HTML beside a capture of its calls.
+    /// Print a report when a file is closed, as a table or as a line of JSON on standard error. With html: capture the calls, and
+    /// write a page for each capture when the program has ended.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "table")]
     pub report: Option<ReportForm>,
-    /// Hints for all files, over those of the environment: key=value, separated by ; (`trib hints` lists them); may be repeated.
+    /// Hints for all files: key=value, separated by ; (`trib hints` lists them). They override the environment; may be repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
     /// Record the collective calls in this directory.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = CAPTURES)]
     pub capture: Option<PathBuf>,
-    /// Say in words, when the program has ended, where the time of its collective calls went; from a capture.
+    /// Capture the calls, and print what took time in the collective calls when the program has ended.
     #[arg(long)]
     pub explain: bool,
-    /// Run the program without the library and with it, and say in a line what the library gains. A short program runs again, in turns
-    /// and without its output, until the ratio stands: for 20 s at most.
+    /// Run the program without the library and with it, and print in one line what the library gains. A short program runs several
+    /// times, in alternation and without its output, until the ratio is stable: for a maximum of 20 s.
     #[arg(long, conflicts_with_all = ["report", "capture", "explain"])]
     pub compare: bool,
-    /// Print the command that would be run, and run nothing.
+    /// Print the command, and run nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// The library to preload; by default the one beside this program.
+    /// The library to preload. Default: the library installed with this program.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// The launcher with its options, the program and its arguments.
@@ -46,21 +46,21 @@ pub enum ReportForm {
     Table,
     /// TRIB_REPORT=json
     Json,
-    /// `trib explain --html` of every capture and, where there are several, of the job
+    /// `trib explain --html` of every capture and, if there are several, of the job
     Html,
 }
 
 const EXAMPLES: &str = "\
-The library is preloaded into the ranks, not into the launcher: hydra (MPICH, Intel MPI), Open MPI, srun, flux, jsrun and aprun are \
-known; behind any other command it is in the environment. What LD_PRELOAD has already, such as Darshan, stays in front. The command ends \
-as the program does: with its exit code, or by its signal.
+trib run preloads the library into the ranks, not into the launcher, if it knows the launcher: hydra (MPICH, Intel MPI), \
+Open MPI, srun, flux, jsrun, aprun. With any other command it sets LD_PRELOAD for the command itself. Libraries that are in \
+LD_PRELOAD already, such as Darshan, stay in front. trib run ends with the exit code or the signal of the program.
 
 Examples:
   trib run -- mpiexec -n 16 ./program
-      runs a program on the library
+      runs a program with the library
   trib run --report --hints 'cb_nodes=4' -- srun -n 64 ./program
-      with a table for each file, and a hint
+      prints a table for each file, and sets a hint
   trib run --report html -- mpiexec -n 16 ./program
-      and a page for each file: captures/NAME.html; of several files also captures/job.html
+      writes a page for each file, captures/NAME.html; for several files also captures/job.html
   trib run --dry-run -- srun -n 64 ./program
-      prints the command, for a script of yours";
+      prints the command, to use it in a script";

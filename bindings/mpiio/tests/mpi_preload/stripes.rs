@@ -37,9 +37,9 @@ refused: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
     assert!(reports.iter().all(|report| report.driver.as_deref() == Some("lustre")), "{reports:?}");
     let twice = |what: &str| vec![what.to_string(); 2];
     assert_eq!(not_used(reports, "new", "striping_unit"), twice("262144: the file has stripes of 131072 bytes"));
-    assert_eq!(not_used(reports, "new", "striping_factor"), twice("2: the file has 3 of them"));
-    assert_eq!(not_used(reports, "exclusive", "striping_factor"), ["3: the file has 1 of them"]);
-    assert_eq!(not_used(reports, "wide", "striping_factor"), ["100: the file has 4 of them"]);
+    assert_eq!(not_used(reports, "new", "striping_factor"), twice("2: the file has 3 stripes"));
+    assert_eq!(not_used(reports, "exclusive", "striping_factor"), ["3: the file has 1 stripes"]);
+    assert_eq!(not_used(reports, "wide", "striping_factor"), ["100: the file has 4 stripes"]);
     assert_eq!(not_used(reports, "wide", "striping_unit"), [""; 0]);
     for (said, times) in [
         ("hint striping_unit: `1000` is not allowed; allowed: multiples of 65536 bytes", 1),

@@ -10,10 +10,10 @@ use trib::cli::values::{amount, threads, times};
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct CompareOptions {
-    /// A pattern to run; may be repeated. `--list` shows them all.
+    /// A pattern to run; may be repeated. `--list` shows all patterns.
     #[arg(long = "pattern", value_name = "NAME", conflicts_with = "all")]
     pub patterns: Vec<String>,
-    /// All patterns.
+    /// Run all patterns.
     #[arg(long)]
     pub all: bool,
     /// List the patterns and measure nothing.
@@ -25,7 +25,7 @@ pub struct CompareOptions {
     /// What is measured.
     #[command(flatten)]
     pub measure: MeasureOptions,
-    /// Skip measurements that this file of JSON lines has already, and append the new ones.
+    /// Skip the measurements that are already in this file of JSON lines, and append the new ones.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// Replace the tables between their two marker comments in this file; may be repeated.
@@ -39,16 +39,16 @@ pub struct CompareOptions {
 /// The MPI library and ours.
 #[derive(Args)]
 pub struct Tools {
-    /// The MPI library: its tools have the names that Debian gives them, such as mpicc.mpich.
+    /// The MPI library, by the names that Debian gives its tools, such as mpicc.mpich.
     #[arg(long, value_enum, value_name = "MPI", conflicts_with_all = ["mpicc", "mpiexec"])]
     pub mpi: Option<MpiName>,
-    /// The MPI library's C compiler wrapper; by default $MPICC or mpicc.
+    /// The C compiler wrapper of the MPI library. Default: $MPICC, or mpicc.
     #[arg(long, value_name = "PROGRAM")]
     pub mpicc: Option<String>,
-    /// The MPI library's launcher; by default $MPIEXEC or mpiexec.
+    /// The launcher of the MPI library. Default: $MPIEXEC, or mpiexec.
     #[arg(long, value_name = "PROGRAM")]
     pub mpiexec: Option<String>,
-    /// The library to preload; by default the one beside this program.
+    /// The library to preload. Default: the library installed with this program.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// Another library to compare with: a shell command in which {ranks}, {lists}, {file}, {parts}, {repeats} and {budget}
@@ -63,45 +63,46 @@ pub struct MeasureOptions {
     /// Numbers of ranks.
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = threads)]
     pub ranks: Vec<u64>,
-    /// Pretend that every N consecutive ranks are on a host of their own, by giving them a host name. Linux only, for users
-    /// who may create a UTS namespace (root).
+    /// Give every N consecutive ranks a host name of their own, as on separate hosts. Linux only, for users who may create a
+    /// UTS namespace (root).
     #[arg(long, value_name = "N", value_parser = threads)]
     pub ranks_per_host: Option<u64>,
-    /// Run everything on N emulated hosts: namespaces of this machine with a network, a host name and a /dev/shm of their own, which
-    /// exist as long as the command runs. Linux only. Only root can make them; for others host names are pretended.
+    /// Run everything on N emulated hosts: namespaces of this machine, each with a network, a host name and a /dev/shm of its own,
+    /// which exist while the command runs. Linux only. Only root can make them; other users get host names only.
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "ranks_per_host")]
     pub hosts: Option<u64>,
-    /// Limit every host's link to this rate in both directions, as tc writes it: 1gbit.
+    /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE", requires = "hosts")]
     pub shape: Option<String>,
-    /// Directory for the files; may be repeated. With --hosts by default a tmpfs that the hosts share, otherwise /dev/shm (memory), or else $TMPDIR.
+    /// Directory for the files; may be repeated. Default: with --hosts a tmpfs that the hosts share, otherwise /dev/shm (memory), or
+    /// $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// Number of measurements of each, in alternation.
+    /// Number of measurements of each library, in alternation.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = times)]
     pub pairs: u64,
-    /// Repetitions inside a run at most; their median is taken.
+    /// Maximum number of repetitions inside a run; the result is their median.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = times)]
     pub repeats: u64,
-    /// Seconds after which a run does not repeat any more.
+    /// A run starts no repetition after this number of seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.4, value_parser = amount)]
     pub budget: f64,
-    /// Factor on the sizes of the patterns (except the E3SM cases).
+    /// Factor for the sizes of the patterns (except the E3SM cases).
     #[arg(long, value_name = "0..1", default_value_t = 1.0, value_parser = amount)]
     pub scale: f64,
-    /// Decomposition map of E3SM's F case; by default the small one that is built in.
+    /// Decomposition map of E3SM's F case. Default: the small built-in map.
     #[arg(long, value_name = "FILE")]
     pub map_f: Option<PathBuf>,
-    /// Decomposition map of E3SM's G case; by default a generated one.
+    /// Decomposition map of E3SM's G case. Default: a generated map.
     #[arg(long, value_name = "FILE")]
     pub map_g: Option<PathBuf>,
-    /// Decomposition map of E3SM's I case; by default a generated one.
+    /// Decomposition map of E3SM's I case. Default: a generated map.
     #[arg(long, value_name = "FILE")]
     pub map_i: Option<PathBuf>,
-    /// Minutes after which nothing more is begun; `--resume` goes on.
+    /// Start no measurement after this number of minutes; `--resume` continues.
     #[arg(long, value_name = "MINUTES", default_value_t = 25.0, value_parser = amount)]
     pub minutes: f64,
-    /// Do not count system calls, which takes additional runs.
+    /// Do not count system calls, which needs additional runs.
     #[arg(long)]
     pub no_system_calls: bool,
 }

@@ -13,7 +13,7 @@ pub struct ExplainOptions {
     /// The machine: one of `trib-lab sim machines`, or a machine file.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: String,
-    /// Ranks of a node of the machine; by default those of the capture.
+    /// Number of ranks per node of the machine. Default: as in the capture.
     #[arg(long, value_name = "N")]
     pub ranks_per_node: Option<usize>,
     /// Print one JSON object.

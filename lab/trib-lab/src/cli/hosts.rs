@@ -11,14 +11,14 @@ pub struct HostsOptions {
     /// Number of hosts.
     #[arg(value_name = "HOSTS", value_parser = threads)]
     pub hosts: u64,
-    /// Ranks that a launcher puts on a host before it goes on to the next; from the last it goes on to the first. By default what
-    /// the command's own -n needs, or 1.
+    /// Number of ranks that a launcher puts on a host before it continues on the next host, and after the last on the first.
+    /// Default: what the option -n of the command needs, or 1.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub ranks_per_host: Option<u64>,
-    /// Limit every host's link to this rate in both directions, as tc writes it: 1gbit.
+    /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE")]
     pub shape: Option<String>,
-    /// The command.
+    /// The command to run.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

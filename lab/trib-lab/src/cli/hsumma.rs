@@ -34,7 +34,7 @@ pub struct HsummaOptions {
     /// Bytes of a segment, for broadcasts that split messages: a multiple of 8.
     #[arg(long, value_name = "SIZE", default_value = "8k", value_parser = segment)]
     pub segment: u64,
-    /// How ranks run: as threads of this process, or as processes that mpiexec started.
+    /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
     /// Print one JSON object on standard output, and nothing else.

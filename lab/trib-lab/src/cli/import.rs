@@ -8,17 +8,17 @@ use trib::cli::values::amount;
 /// Options of `trib-lab import`.
 #[derive(Args)]
 pub struct ImportOptions {
-    /// What `darshan-dxt-parser LOG` prints, or PyDarshan's records as JSON (docs/reference/capture.md).
+    /// Output of `darshan-dxt-parser LOG`, or records of PyDarshan as JSON (docs/reference/capture.md).
     #[arg(value_name = "FILE")]
     pub log: PathBuf,
-    /// The file whose calls are imported, as the log names it; must be given if the log has several.
+    /// Import the calls on this file, named as in the log; required if the log has several files.
     #[arg(long, value_name = "NAME")]
     pub file: Option<String>,
-    /// What was recorded: calls of MPI-IO (what ranks asked for), or of the file system (what ranks or aggregators did). By
-    /// default those of MPI-IO, if the log has them for the file.
+    /// Import calls of MPI-IO (the requests of ranks), or of the file system (the accesses of ranks or aggregators). Default:
+    /// calls of MPI-IO, if the log has them for the file.
     #[arg(long, value_enum, value_name = "MODULE")]
     pub module: Option<TraceModule>,
-    /// A pause of up to so many seconds, in which no rank writes, does not end a call.
+    /// Maximum pause inside a call, in seconds: a longer time without a write of any rank ends the call.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = amount)]
     pub gap: f64,
     /// The capture to write.

@@ -42,7 +42,7 @@ pub struct Cli {
     // As in `trib`: one page per command.
     #[arg(short, long, action = ArgAction::HelpShort, global = true)]
     help: Option<bool>,
-    /// The command.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }

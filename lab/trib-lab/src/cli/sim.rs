@@ -207,7 +207,7 @@ pub struct FitOptions {
 /// Options of `trib-lab sim validate`.
 #[derive(Args)]
 pub struct ValidateOptions {
-    /// How ranks run: as threads of this process, or as processes that mpiexec started.
+    /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
     /// Number of measurements of each exchange.

@@ -37,7 +37,7 @@ pub struct MachineOptions {
     /// Number of ranks; 8 by default. Under MPI, mpiexec sets it.
     #[arg(long, value_name = "P", value_parser = values::threads)]
     pub ranks: Option<u64>,
-    /// How ranks run: as threads of this process, or as processes that mpiexec started.
+    /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
     /// Pretend that nodes hold so many consecutive ranks; 0: what the machine says.

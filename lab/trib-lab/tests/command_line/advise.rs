@@ -1,4 +1,4 @@
-//! `trib advise`: hints for the write of a capture.
+//! `trib-lab advise`: hints for the write of a capture.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +37,7 @@ fn the_file_of_hints_can_be_used() {
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
 }
 
-/// What `trib tune machine` has measured is a machine: without a file system, until one is named.
+/// What `trib-lab tune machine` has measured is a machine: without a file system, until one is named.
 #[test]
 fn the_file_of_tune_machine_is_a_machine() {
     let directory = tempfile::tempdir().unwrap();

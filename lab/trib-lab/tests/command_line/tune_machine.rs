@@ -1,4 +1,4 @@
-//! `trib tune machine` as its users call it, and the file that it writes.
+//! `trib-lab tune machine` as its users call it, and the file that it writes.
 
 use std::process::Command;
 
@@ -38,7 +38,7 @@ fn a_machine_file_is_written_and_used() {
     let line = String::from_utf8(warned.stderr).unwrap();
     assert!(warned.status.success() && line.lines().count() == 1, "{line}");
     assert!(line.starts_with(&format!(
-        "tributary: hint trib_machine not used: machine file {path}, figure eager_limit_bytes: -8"
+        "tributary: the hint trib_machine is not used: machine file {path}, figure eager_limit_bytes: -8"
     )));
     assert!(line.contains("; allowed: a finite number, 0 or more; auto uses the built-in costs"), "{line}");
 }
