@@ -10,7 +10,7 @@
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("shared.out");
-//! let hints = Hints::parse("cb_nodes=2; trib_kernel_data=balanced; trib_throttle_data=2")?;
+//! let hints = Hints::parse("cb_nodes=2; trib_kernel=balanced; trib_throttle=2")?;
 //!
 //! // Four ranks, each a thread of this process. Rank r writes records r, r + 4, r + 8, ... of 100 bytes.
 //! let reports = threads::run(4, |transport| {

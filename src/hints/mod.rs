@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use tributary::Hints;
-//! let hints = Hints::parse("cb_nodes=4; cb_buffer_size=4MiB  # small machine\n trib_kernel_data=pairwise")?;
+//! let hints = Hints::parse("cb_nodes=4; cb_buffer_size=4MiB  # small machine\n trib_kernel=pairwise")?;
 //! assert_eq!(hints.cb_buffer_size, Some(4 << 20));
 //! # Ok::<(), tributary::Error>(())
 //! ```
@@ -195,14 +195,34 @@ impl Hints {
         }
     }
 
+    /// The kernel of the metadata phase.
+    pub fn metadata_kernel(&self) -> KernelHint {
+        self.kernel_meta.unwrap_or(self.kernel)
+    }
+
+    /// The kernel of the data phase.
+    pub fn data_kernel(&self) -> KernelHint {
+        self.kernel_data.unwrap_or(self.kernel)
+    }
+
+    /// The limit of the metadata phase.
+    pub fn metadata_limit(&self) -> Limit {
+        self.limit_meta.unwrap_or(self.limit)
+    }
+
+    /// The limit of the data phase.
+    pub fn data_limit(&self) -> Limit {
+        self.limit_data.unwrap_or(self.limit)
+    }
+
     /// The throttle of the metadata phase; where the kernel is `auto`, that of the flat one.
     pub fn throttle_meta(&self) -> Throttle {
-        self.throttle(self.kernel_meta, self.limit_meta)
+        self.throttle(self.metadata_kernel(), self.metadata_limit())
     }
 
     /// The throttle of the data phase; where the kernel is `auto`, that of the flat one.
     pub fn throttle_data(&self) -> Throttle {
-        self.throttle(self.kernel_data, self.limit_data)
+        self.throttle(self.data_kernel(), self.data_limit())
     }
 
     /// The throttle of `kernel` under the hint `limit`.
@@ -240,12 +260,13 @@ impl Hints {
                 return Err(Error::hint(row.key, value, (row.allowed)()));
             }
         }
-        for (key, kernel, limit) in [
-            ("trib_throttle_meta", self.kernel_meta, self.limit_meta),
-            ("trib_throttle_data", self.kernel_data, self.limit_data),
+        for (key, kernel, own) in [
+            ("trib_throttle_meta", self.metadata_kernel(), self.limit_meta),
+            ("trib_throttle_data", self.data_kernel(), self.limit_data),
         ] {
-            let kernel = self.outermost(kernel);
+            let (kernel, limit) = (self.outermost(kernel), own.unwrap_or(self.limit));
             if kernel.coupled && !matches!(limit, Limit::Default | Limit::At(1)) {
+                let key = if own.is_some() { key } else { "trib_throttle" };
                 let value = (Limit::CODEC.print)(&limit);
                 let why =
                     format!("default|1, because {kernel} finishes a step's send and receive before the next step");

@@ -110,7 +110,7 @@ impl KernelHint {
         KERNELS.iter().map(|kernel| Self::Flat(kernel)).chain([Self::TwoLayer])
     }
 
-    /// What the hints `trib_kernel_meta` and `trib_kernel_data` take, separated by `|`.
+    /// What the hint `trib_kernel` takes, separated by `|`.
     pub fn allowed() -> &'static str {
         static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{AUTO}|{}|{}", Kernel::names(), two_layer::NAME));
         &ALLOWED
@@ -118,6 +118,34 @@ impl KernelHint {
 
     pub(super) const CODEC: Codec<Self> =
         Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: Self::allowed };
+}
+
+/// The value of a phase's hint that leaves the phase to the hint for both.
+const COMMON: &str = "common";
+
+/// The kernel of a phase, or the common one.
+pub(super) const KERNEL_OR_COMMON: Codec<Option<KernelHint>> = Codec {
+    parse: |text| common_or(text, &KernelHint::CODEC),
+    print: |value| print_common(value, &KernelHint::CODEC),
+    allowed: || {
+        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{COMMON}|{}", KernelHint::allowed()));
+        &ALLOWED
+    },
+};
+
+/// The limit of a phase, or the common one.
+pub(super) const LIMIT_OR_COMMON: Codec<Option<Limit>> = Codec {
+    parse: |text| common_or(text, &Limit::CODEC),
+    print: |value| print_common(value, &Limit::CODEC),
+    allowed: || "common|default|none|0 (as none)|1 to 4294967295",
+};
+
+fn common_or<T>(text: &str, codec: &Codec<T>) -> Option<Option<T>> {
+    if text.eq_ignore_ascii_case(COMMON) { Some(None) } else { (codec.parse)(text).map(Some) }
+}
+
+fn print_common<T>(value: &Option<T>, codec: &Codec<T>) -> String {
+    value.as_ref().map_or_else(|| COMMON.into(), codec.print)
 }
 
 impl fmt::Display for KernelHint {

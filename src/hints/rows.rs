@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DRIVER, DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PLACEMENT, PlacementHint, RankListHint, Switch,
-    THROTTLE_MODE,
+    DRIVER, DriverName, KERNEL, KERNEL_OR_COMMON, KernelHint, LIMIT_OR_COMMON, Limit, OnFailure, Overlap, PLACEMENT,
+    PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
@@ -130,21 +130,27 @@ hints! {
     /// nodes; otherwise 512 in all, dealt to the nodes, as in the paper: up to 512 ranks every rank is its own.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.", ONLY_EXCHANGED;
-    /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
-    /// formula predicts for each call, otherwise `balanced`.
-    "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the metadata phase takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
-    /// The kernel that exchanges data. `auto`: as for metadata.
-    "trib_kernel_data" kernel_data: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the exchange of data takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
-    /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: the kernel's own,
-    /// see the table of kernels; for `two_layer`, that of its outer kernel. A kernel that finishes each step's send and receive
-    /// before the next step takes no other than 1.
-    "trib_throttle_meta" limit_meta: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Aggregators are flooded by lists of many ranks (lower), or wait for them (higher).", ONLY_EXCHANGED;
-    /// The same in the data phase.
-    "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests",
+    /// The kernel that exchanges metadata and data. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as
+    /// a formula predicts for each call, otherwise `balanced`.
+    "trib_kernel" kernel: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
+        "The report says that the exchange takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
+    /// The kernel that exchanges metadata. `common`: the kernel of `trib_kernel`.
+    "trib_kernel_meta" kernel_meta: Option<KernelHint> = None, KERNEL_OR_COMMON, "",
+        "The metadata phase takes long, and the exchange of data does not.", ONLY_EXCHANGED;
+    /// The kernel that exchanges data. `common`: the kernel of `trib_kernel`.
+    "trib_kernel_data" kernel_data: Option<KernelHint> = None, KERNEL_OR_COMMON, "",
+        "The exchange of data takes long, and the metadata phase does not.", ONLY_EXCHANGED;
+    /// The maximum number of sends, and of receives, that a rank has outstanding. `default`: the kernel's own, see the table of
+    /// kernels; for `two_layer`, that of its outer kernel. A kernel that finishes each step's send and receive before the next
+    /// step takes no other than 1.
+    "trib_throttle" limit: Limit = Limit::Default, Limit::CODEC, "requests",
         "Aggregators are flooded by messages (lower), or their network is idle (higher).", ONLY_EXCHANGED;
+    /// The same for the metadata phase. `common`: the value of `trib_throttle`.
+    "trib_throttle_meta" limit_meta: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
+        "Aggregators are flooded by lists of many ranks (lower), or wait for them (higher).", ONLY_EXCHANGED;
+    /// The same for the data phase. `common`: the value of `trib_throttle`.
+    "trib_throttle_data" limit_data: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
+        "The data phase needs another limit than the metadata phase.", ONLY_EXCHANGED;
     /// How the limit is kept: `batch` posts so many and waits for all of them, as in the paper; `window` posts the next as any
     /// one finishes. `auto`: `window` for a limit that is `default`, `batch` for a limit that is given.
     "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",

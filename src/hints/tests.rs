@@ -20,9 +20,11 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_announce_writes", &["true"], &["enable", "1"]),
     ("romio_no_indep_rw", &["true"], &["enable", "1"]),
     ("nc_num_aggrs_per_node", &["1", "4"], &["-1", "x"]),
-    ("trib_kernel_meta", &["ascending_isend", "spread_out", "two_layer"], &["two-layer", "bruck", ""]),
+    ("trib_kernel", &["balanced", "two_layer"], &["common", ""]),
+    ("trib_kernel_meta", &["auto", "ascending_isend", "spread_out", "two_layer"], &["two-layer", "bruck", ""]),
     ("trib_kernel_data", &["ascending_issend", "pairwise"], &["automatic"]),
-    ("trib_throttle_meta", &["none", "1", "4294967295"], &["-1", "4294967296", "all"]),
+    ("trib_throttle", &["none", "8"], &["common", ""]),
+    ("trib_throttle_meta", &["default", "none", "1", "4294967295"], &["-1", "4294967296", "all"]),
     ("trib_throttle_data", &["none", "16"], &["1.5"]),
     ("trib_throttle_mode", &["batch", "window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
@@ -122,7 +124,7 @@ fn a_text_with_an_error_changes_nothing() {
         ("cb_nodes=3;cb_nodes", "hints: cb_nodes; allowed: key=value"),
         ("cb_nodes=3;cb_nodes=0", "hint cb_nodes: `0` is not allowed; allowed: auto|1 or more"),
         ("cb_nodes=3;trib_kernel_mta=pairwise", "did you mean trib_kernel_meta?"),
-        ("cb_nodes=3;trib_frobnicate=1", "known keys: trib_announce_writes, trib_kernel_meta,"),
+        ("cb_nodes=3;trib_frobnicate=1", "known keys: trib_announce_writes, trib_kernel, trib_kernel_meta,"),
     ] {
         let mut hints = Hints::default();
         let error = hints.apply(text).unwrap_err().to_string();
@@ -168,6 +170,9 @@ fn throttles() {
     assert_eq!(throttle("trib_throttle_data=0").1, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_data=two_layer").1, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_data=two_layer;trib_two_layer_outer=balanced").1, Throttle::sliding(50));
+    assert_eq!(throttle("trib_kernel=ascending_isend"), (Throttle::NONE, Throttle::NONE));
+    assert_eq!(throttle("trib_throttle=4;trib_throttle_data=none"), (Throttle::batch(4), Throttle::NONE));
+    assert_eq!(throttle("trib_throttle=4;trib_throttle_meta=common").0, Throttle::batch(4));
     assert_eq!(throttle("trib_throttle_meta=4"), (Throttle::batch(4), Throttle::sliding(50)));
     assert_eq!(throttle("trib_throttle_data=4;trib_throttle_mode=window").1, Throttle::sliding(4));
 }

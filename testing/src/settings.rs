@@ -7,20 +7,14 @@ use tributary::hints::DriverName;
 
 /// Every kernel of the registry, and two layers in several ways: a name, and hints.
 pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
-    let both = |name: &'static str| (name, &*format!("trib_kernel_meta={name};trib_kernel_data={name}").leak());
+    let both = |name: &'static str| (name, &*format!("trib_kernel={name}").leak());
     let mut all: Vec<_> = tributary::exchange::KERNELS.iter().map(|kernel| both(kernel.name)).collect();
     all.extend([
-        (
-            "two_layer, outer ascending_issend",
-            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=ascending_issend",
-        ),
-        (
-            "two_layer, outer balanced",
-            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
-        ),
+        ("two_layer, outer ascending_issend", "trib_kernel=two_layer;trib_two_layer_outer=ascending_issend"),
+        ("two_layer, outer balanced", "trib_kernel=two_layer;trib_two_layer_outer=balanced"),
         (
             "two_layer, in memory",
-            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
+            "trib_kernel=two_layer;trib_two_layer_outer=balanced;\
              trib_shared_memory=enable;nc_num_aggrs_per_node=1",
         ),
         ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
@@ -42,16 +36,16 @@ pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
 /// Whether a kernel of these hints couples its steps, so that the only allowed throttle is 1.
 pub fn is_coupled(kernels: &str) -> bool {
     let hints = Hints::parse(kernels).unwrap();
-    [hints.kernel_meta, hints.kernel_data].into_iter().any(|hint| hints.outermost(hint).coupled)
+    [hints.metadata_kernel(), hints.data_kernel()].into_iter().any(|hint| hints.outermost(hint).coupled)
 }
 
 /// Two throttles in both modes; for a coupled kernel only its own.
 pub fn throttles(kernels: &str) -> &'static [&'static str] {
     const ALL: [&str; 4] = [
-        "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=batch",
-        "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=window",
-        "trib_throttle_meta=5;trib_throttle_data=5;trib_throttle_mode=batch",
-        "trib_throttle_meta=5;trib_throttle_data=5;trib_throttle_mode=window",
+        "trib_throttle=2;trib_throttle_mode=batch",
+        "trib_throttle=2;trib_throttle_mode=window",
+        "trib_throttle=5;trib_throttle_mode=batch",
+        "trib_throttle=5;trib_throttle_mode=window",
     ];
     const ONE: [&str; 2] = ["trib_throttle_mode=batch", "trib_throttle_mode=window"];
     if is_coupled(kernels) { &ONE } else { &ALL }

@@ -183,7 +183,7 @@ fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallR
         assert_eq!((first.in_memory, again.in_memory), (0, 0), "{} under {hints:?}", case.name);
     }
     if in_nodes && again.bytes > 0 && first.path == tributary::engine::Path::Exchange {
-        let data = if hints.kernel_data == layer { again.bytes } else { 0 };
+        let data = if hints.data_kernel() == layer { again.bytes } else { 0 };
         // Of its own bytes that overlap, a rank has each once. A rank alone in its node shares with nobody.
         let alone = if ranks % hints.ranks_per_node == 1 { case.file[ranks - 1].bytes() } else { 0 };
         let overlaps = case.name.contains("overlapping") || case.name.contains("zero");
@@ -219,10 +219,9 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
 
 /// All combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's hybrid.
 pub fn kernel_hints() -> Vec<String> {
-    let mut all: Vec<String> =
-        KERNELS.iter().map(|k| format!("trib_kernel_meta={0};trib_kernel_data={0}", k.name)).collect();
+    let mut all: Vec<String> = KERNELS.iter().map(|k| format!("trib_kernel={}", k.name)).collect();
     for outer in KERNELS {
-        all.push(format!("trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer={outer}"));
+        all.push(format!("trib_kernel=two_layer;trib_two_layer_outer={outer}"));
     }
     all.push("trib_kernel_meta=ascending_issend;trib_kernel_data=balanced".to_string());
     all.push("trib_kernel_meta=two_layer;trib_kernel_data=balanced".to_string());
@@ -260,7 +259,7 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     vec![
         "trib_throttle_meta=2;trib_throttle_data=3;trib_throttle_mode=batch",
         "trib_throttle_meta=3;trib_throttle_data=1;trib_throttle_mode=window",
-        "trib_throttle_meta=none;trib_throttle_data=none",
+        "trib_throttle=none",
     ]
 }
 
@@ -362,9 +361,9 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
 
 /// Kernels whose inner layer is memory that the ranks of a node share: both phases, one, and several groups in a node.
 const IN_NODES: [&str; 5] = [
-    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1",
-    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
-    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=pairwise",
+    "trib_kernel=two_layer;nc_num_aggrs_per_node=1",
+    "trib_kernel=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
+    "trib_kernel=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=pairwise",
     "trib_kernel_meta=balanced;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=spread_out",
     "trib_kernel_meta=two_layer;trib_kernel_data=balanced;nc_num_aggrs_per_node=1",
 ];

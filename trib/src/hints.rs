@@ -37,12 +37,10 @@ pub fn check(options: &[String]) -> Result<(), Failure> {
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut asked = with_options(&options.hints)?;
     let named = [
-        ("trib_kernel_meta", &options.kernel),
-        ("trib_kernel_data", &options.kernel),
+        ("trib_kernel", &options.kernel),
         ("trib_kernel_meta", &options.kernel_meta),
         ("trib_kernel_data", &options.kernel_data),
-        ("trib_throttle_meta", &options.throttle),
-        ("trib_throttle_data", &options.throttle),
+        ("trib_throttle", &options.throttle),
         ("trib_driver", &options.driver),
         ("trib_ranks_per_node", &options.ranks_per_node),
     ];

@@ -102,7 +102,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
 
 /// A kernel with its outer kernel, where it has one.
 pub fn kernel(hints: &Hints, metadata: bool) -> String {
-    match if metadata { hints.kernel_meta } else { hints.kernel_data } {
+    match if metadata { hints.metadata_kernel() } else { hints.data_kernel() } {
         tributary::hints::KernelHint::TwoLayer => format!("two_layer ({})", hints.two_layer_outer),
         flat => flat.to_string(),
     }

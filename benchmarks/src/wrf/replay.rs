@@ -53,9 +53,9 @@ impl Settings {
     /// Hints that do not fit each other or the number of ranks.
     pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
-        let kernel = hints.outermost(hints.kernel_data);
+        let kernel = hints.outermost(hints.data_kernel());
         let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));
-        let local = (hints.kernel_data == KernelHint::TwoLayer).then(local);
+        let local = (hints.data_kernel() == KernelHint::TwoLayer).then(local);
         let rank_list = hints.rank_list.list(topology)?;
         Ok(Self { kernel, throttle: hints.throttle_data(), rank_list, local })
     }

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
 
     trib_file *file;
     check(rank, "open",
-          trib_open(MPI_COMM_WORLD, argc > 1 ? argv[1] : "checkerboard.bin", TRIB_CREATE, "trib_kernel_data=balanced",
+          trib_open(MPI_COMM_WORLD, argc > 1 ? argv[1] : "checkerboard.bin", TRIB_CREATE, "trib_kernel=balanced",
                     &file));
 
     /* Element (row, column) is row * COLUMNS + column + 1. */

@@ -172,9 +172,9 @@ impl Engine {
             aggregators: file.aggregators().len(),
             components: file.layout().components,
             no_shared_memory: file.without_shared_memory().map(String::from),
-            kernel_meta: hints.kernel_meta.to_string(),
+            kernel_meta: hints.metadata_kernel().to_string(),
             throttle_meta: hints.throttle_meta().to_string(),
-            kernel_data: hints.kernel_data.to_string(),
+            kernel_data: hints.data_kernel().to_string(),
             throttle_data: hints.throttle_data().to_string(),
             hints: effective(file).into_iter().collect(),
         }

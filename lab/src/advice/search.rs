@@ -91,7 +91,7 @@ mod tests {
         let machine = named("summit").unwrap();
         let cost = |hints: &Hints| {
             let aggregators = hints.cb_nodes.map_or(9.0, |count| (count as f64 - 32.0).abs());
-            let kernel = if hints.kernel_data == KernelHint::TwoLayer { 0.0 } else { 5.0 };
+            let kernel = if hints.data_kernel() == KernelHint::TwoLayer { 0.0 } else { 5.0 };
             let window = (hints.for_driver().cb_buffer_size as f64 / f64::from(4 << 20)).log2().abs();
             Some(100.0 + aggregators + kernel + window)
         };

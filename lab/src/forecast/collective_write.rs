@@ -105,8 +105,8 @@ impl CollectiveWrite {
         options.hints = chosen(machine, &options.topology, domains, &options.hints, &counts);
         let hints = &options.hints;
         let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
-        let metadata = PhaseKernel::of(hints.kernel_meta, hints.throttle_meta(), &options);
-        let data = PhaseKernel::of(hints.kernel_data, hints.throttle_data(), &options);
+        let metadata = PhaseKernel::of(hints.metadata_kernel(), hints.throttle_meta(), &options);
+        let data = PhaseKernel::of(hints.data_kernel(), hints.throttle_data(), &options);
         let lists = match counts.division.lists {
             MetadataForm::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
             MetadataForm::Packed => heads_and_tails(&counts.lists, domains)

@@ -84,8 +84,8 @@ pub fn chosen(
     let chooser = chooser(machine, topology, aggregators, hints);
     let is_open = |kernel| kernel == KernelHint::Auto;
     let is_layered = |kernel| kernel == KernelHint::TwoLayer;
-    let open = Layered { metadata: is_open(hints.kernel_meta), data: is_open(hints.kernel_data) };
-    let given = Layered { metadata: is_layered(hints.kernel_meta), data: is_layered(hints.kernel_data) };
+    let open = Layered { metadata: is_open(hints.metadata_kernel()), data: is_open(hints.data_kernel()) };
+    let given = Layered { metadata: is_layered(hints.metadata_kernel()), data: is_layered(hints.data_kernel()) };
     let way = chooser.choose(&all(counts), &counts.division.domains, open, given);
     let kernel = |given, layered| match given {
         KernelHint::Auto if layered => KernelHint::TwoLayer,
@@ -93,8 +93,8 @@ pub fn chosen(
         given => given,
     };
     let mut hints = hints.clone();
-    hints.kernel_meta = kernel(hints.kernel_meta, way.layered.metadata);
-    hints.kernel_data = kernel(hints.kernel_data, way.layered.data);
+    hints.kernel_meta = Some(kernel(hints.metadata_kernel(), way.layered.metadata));
+    hints.kernel_data = Some(kernel(hints.data_kernel(), way.layered.data));
     if hints.num_aggrs_per_node == 0 && open.any() {
         hints.num_aggrs_per_node = way.local;
     }

@@ -136,10 +136,10 @@ pub fn sends_what_is_simulated(mut transport: Box<dyn Transport>, directory: &Pa
         let sent = by_engine(transport.duplicate().unwrap(), directory, write.clone());
         let mut simulated = by_simulator(write.clone());
         simulated.retain(|(_, sender, _), _| *sender == rank);
-        let what = format!("rank {rank}, {}", write.0.kernel_data);
+        let what = format!("rank {rank}, {}", write.0.data_kernel());
         assert!(simulated.keys().eq(sent.keys()), "{what}: {sent:?} to {simulated:?}");
         for (key, bytes) in &sent {
-            let merged = write.0.kernel_data == KernelHint::TwoLayer && key.0 == What::Lists;
+            let merged = write.0.data_kernel() == KernelHint::TwoLayer && key.0 == What::Lists;
             let pairs = || bytes.iter().zip(&simulated[key]);
             let alike = pairs().all(|(sent, simulated)| if merged { sent <= simulated } else { sent == simulated });
             let alike = alike && bytes.len() == simulated[key].len();

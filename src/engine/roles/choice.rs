@@ -63,11 +63,11 @@ pub struct Chooser {
 impl Chooser {
     /// The choices that the hints leave. O(log of a node's ranks).
     pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
-        let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data);
+        let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.data_limit());
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
         let (batch, pauses) = (throttle.limit.map_or(f64::INFINITY, f64::from), throttle.mode == ThrottleMode::Batch);
         let ranks = Ranks { ranks, nodes, aggregators, batch, pauses };
-        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let kernels = [hints.metadata_kernel(), hints.data_kernel()];
         let mut chooser = Self::new(costs, ranks);
         let total = (ranks.ranks / ranks.nodes).min(LocalAggregators::IN_TOTAL as f64 / ranks.nodes).max(1.0) as usize;
         chooser.local = match hints.num_aggrs_per_node {

@@ -73,7 +73,7 @@ impl Roles {
         if fewest.is_some_and(|local| !local.has_members()) {
             chooser.local.clear();
         }
-        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let kernels = [hints.metadata_kernel(), hints.data_kernel()];
         let [open, given] = [KernelHint::Auto, KernelHint::TwoLayer].map(|kernel| {
             let [metadata, data] = kernels.map(|hint| hint == kernel);
             Layered { metadata, data }
@@ -107,7 +107,7 @@ impl Roles {
                 None => {
                     let rank = self.flat[0].route.rank;
                     let maker = Maker { rank, topology, aggregators: &self.aggregators, hints };
-                    let kernels = [hints.kernel_meta, hints.kernel_data].map(|kernel| match kernel {
+                    let kernels = [hints.metadata_kernel(), hints.data_kernel()].map(|kernel| match kernel {
                         KernelHint::Auto => KernelHint::TwoLayer,
                         given => given,
                     });
@@ -167,7 +167,7 @@ impl Maker<'_> {
     /// So many local aggregators on each node, or as many as the hints say.
     fn local_aggregators(&self, local: usize) -> LocalAggregators {
         let Self { topology, hints, .. } = self;
-        let is_given = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::TwoLayer);
+        let is_given = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::TwoLayer);
         let local = match is_given {
             true => LocalAggregators::from_hint(topology, hints.num_aggrs_per_node),
             false => LocalAggregators::per_node(topology, local),
@@ -182,7 +182,7 @@ impl Maker<'_> {
         let local = local.map(Arc::new);
         let phase =
             |kernel, limit| self.phase(kernel, self.hints.throttle(kernel, limit), local.as_ref()).map(Arc::new);
-        Ok([phase(metadata, self.hints.limit_meta)?, phase(data, self.hints.limit_data)?])
+        Ok([phase(metadata, self.hints.metadata_limit())?, phase(data, self.hints.data_limit())?])
     }
 
     fn phase(&self, name: KernelHint, throttle: Throttle, local: Option<&Arc<LocalAggregators>>) -> Result<Phase> {

@@ -22,7 +22,7 @@ const KNOWN: [(&str, &str); 15] = [
     ("ind_wr_buffer_size", "independent writes are the MPI library's"),
     ("direct_io", "large writes past the system's cache are direct_write"),
     ("direct_read", "files are read through the system's cache"),
-    ("romio_cb_alltoall", "how data is exchanged is trib_kernel_data"),
+    ("romio_cb_alltoall", "how data is exchanged is trib_kernel"),
     ("romio_cb_pfr", "file domains are the driver's"),
     ("romio_cb_*", "ROMIO's own way to exchange"),
     ("romio_lustre_*", "a choice of ROMIO's driver for Lustre, to which new files are left then"),
@@ -72,7 +72,7 @@ mod tests {
         for (key, why) in KNOWN {
             assert!(find(key).is_none() && !why.is_empty(), "{key}");
         }
-        assert_eq!(why_not("romio_cb_alltoall"), "how data is exchanged is trib_kernel_data");
+        assert_eq!(why_not("romio_cb_alltoall"), "how data is exchanged is trib_kernel");
         assert_eq!(why_not("romio_visibility_immediate"), "a choice inside of ROMIO");
         assert_eq!(why_not("colour"), "unknown key");
     }

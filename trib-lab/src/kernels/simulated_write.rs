@@ -212,9 +212,9 @@ impl SimulatedWrite {
         let outcome = sim::run(&self.machine, &self.topology, &workload, 0, |_| {})?;
         let hints = workload.hints();
         let local = match hints.num_aggrs_per_node {
-            local if hints.kernel_data.to_string() == "two_layer" => format!(", {local} per node"),
+            local if hints.data_kernel().to_string() == "two_layer" => format!(", {local} per node"),
             _ => String::new(),
         };
-        Ok((format!("{}{local}", hints.kernel_data), workload.outcome(&outcome.phases).last.total))
+        Ok((format!("{}{local}", hints.data_kernel()), workload.outcome(&outcome.phases).last.total))
     }
 }
