@@ -322,7 +322,9 @@ fn pair(part: &str) -> Pair<'_> {
 fn read_text(what: &str, path: &Path) -> Result<String> {
     let mut text = String::new();
     let shown = path.display();
-    let fail = |cause: std::io::Error| Error::argument(what, format!("{shown}: {cause}"), "a file of text that is there and can be read");
+    let fail = |cause: std::io::Error| {
+        Error::argument(what, format!("{shown}: {cause}"), "a file of text that is there and can be read")
+    };
     let file = std::fs::File::open(path).map_err(fail)?;
     let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(fail)?;
     if length as u64 > LONGEST_FILE {
