@@ -60,10 +60,9 @@ impl Decomposed {
         };
         let content = Content { case, history, element, records: self.records };
         let opened = E3sm::open(&Options { content, map: self.map.as_deref(), ranks, fold: self.fold });
-        let opened = opened.map_err(|error| match &self.map {
-            Some(map) if error.to_string().contains("NetCDF") => {
-                let shown = map.display();
-                Failure::new(format!("map {shown}: {error}; name a decomposition map of E3SM-IO, or leave --map out"))
+        let opened = opened.map_err(|error| match error.to_string() {
+            said if said.contains("NetCDF") => {
+                Failure::new(format!("{said}; name a decomposition map of E3SM-IO, or leave --map out"))
             }
             _ => error.into(),
         });
