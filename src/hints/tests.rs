@@ -7,7 +7,7 @@ use crate::schedule::ThrottleMode;
 /// For every key: values other than its default that are allowed, and values that are not.
 const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("cb_nodes", &["1", "64"], &["0", "-1", "", "many"]),
-    ("cb_buffer_size", &["1", "4194304"], &["0", "4MB", "-4", "1e6"]),
+    ("cb_buffer_size", &["1", "4194304"], &["0", "4Mbit", "-4", "1e6"]),
     ("cb_config_list", &["*:1", "*:17"], &["*:0", "node3:1", "node1,node2", "*:1,*:2"]),
     ("striping_unit", &["1048576"], &["0", "-1", "wide"]),
     ("striping_factor", &["1", "65532"], &["0", "-1", "65533"]),

@@ -142,8 +142,8 @@ fn times(account: &Account) -> Option<Markup> {
             figure {
                 (chart::bars("Time by phase", &bars))
                 figcaption {
-                    "All calls, which took " (time(all.total)) ". Of each call and phase it is the rank with the most; phases of \
-                     different ranks, and exchange and file system, run at the same time."
+                    "All calls, which took " (time(all.total)) ". A bar is the time of the rank with the most, call by call. \
+                     Phases of different ranks, and exchange and file system, run at the same time."
                 }
             }
         }

@@ -61,7 +61,8 @@ fn times(account: &Account) -> Option<String> {
         table.add_row([phase.to_string(), time(seconds), meaning(phase, is_one_step(account)).to_string()]);
     }
     table.add_row(["from start to end".to_string(), time(all.total), String::new()]);
-    let title = "Time by phase, all calls: of each phase the rank with the most. Phases of different ranks run at the same time";
+    let title =
+        "Time by phase, all calls: the rank with the most in each. Phases of different ranks run at the same time";
     (!account.calls.is_empty()).then(|| section(title, &table, 0))
 }
 

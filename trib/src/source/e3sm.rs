@@ -59,7 +59,14 @@ impl Decomposed {
             HistoryFile::H1 => History::H1,
         };
         let content = Content { case, history, element, records: self.records };
-        Ok(Subject::file(E3sm::open(&Options { content, map: self.map.as_deref(), ranks, fold: self.fold })?))
+        let opened = E3sm::open(&Options { content, map: self.map.as_deref(), ranks, fold: self.fold });
+        let opened = opened.map_err(|error| match error.to_string() {
+            said if said.contains("NetCDF") => {
+                Failure::new(format!("{said}; name a decomposition map of E3SM-IO, or leave --map out"))
+            }
+            _ => error.into(),
+        });
+        Ok(Subject::file(opened?))
     }
 }
 
