@@ -20,7 +20,6 @@ use tributary::{Endpoint, Error};
 use tributary_abi::{self as ffi, handles};
 
 use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
-use crate::report;
 
 /// Maximum number of open files of the same ranks that the engine takes: a bit each in the agreement.
 const MAX_PLACES: usize = 64;
@@ -126,6 +125,15 @@ impl Offer {
     }
 }
 
+/// What a rank wants of the file that it opens.
+#[derive(Clone, Copy)]
+pub struct Wants {
+    /// Its ranks share memory, if they can.
+    pub shares: bool,
+    /// There is a report of the file.
+    pub report: bool,
+}
+
 /// What the engine takes a file with.
 pub struct Taken {
     /// The endpoint of this rank.
@@ -136,7 +144,8 @@ pub struct Taken {
     pub is_reported: bool,
 }
 
-/// What the engine takes a file on `comm` with, which has so many ranks; this rank `shares` memory if its hints let it. Or the reason why
+/// What the engine takes a file on `comm` with, which has so many ranks; `wants` says whether this rank may share memory, and whether it
+/// wants a report. Or the reason why
 /// the engine cannot take the file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
 /// duplicate; in a place that no file had before, the ranks find out which of them share a host.
 ///
@@ -145,10 +154,10 @@ pub struct Taken {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, shares: bool) -> Result<Result<Taken, String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<Taken, String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
-    let (agreed, is_world) = unsafe { (offer(found, shares).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
+    let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
     let is_reported = !agreed.has(Offer::QUIET);
     if !agreed.has(Offer::ONE_THREAD) {
         if !agreed.has(Offer::HAS_ROOM) {
@@ -201,7 +210,7 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
 }
 
 /// What this rank has for a file of a group, or of ranks that have none. Local.
-fn offer(group: Option<u64>, shares: bool) -> Offer {
+fn offer(group: Option<u64>, wants: Wants) -> Offer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
@@ -215,8 +224,8 @@ fn offer(group: Option<u64>, shares: bool) -> Offer {
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
-    let is_quiet = !report::is_wanted();
-    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (is_quiet, Offer::QUIET)];
+    let Wants { shares, report } = wants;
+    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (!report, Offer::QUIET)];
     all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }

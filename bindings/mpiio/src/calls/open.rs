@@ -17,12 +17,13 @@ use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
-use crate::channel::{self, Taken};
+use crate::channel::{self, Taken, Wants};
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
 use crate::next::Function;
 use crate::open_file::OpenFile;
+use crate::report;
 use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
 
@@ -50,10 +51,11 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
+    let wants = Wants { shares, report: report::is_wanted() };
     // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
     // environment says otherwise.
     // SAFETY: an intracommunicator.
-    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, shares) }));
+    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
