@@ -1,8 +1,8 @@
-//! Collective I/O for supercomputers: many ranks write and read one shared file together, through few of them.
+//! Collective I/O for MPI programs: many ranks write and read one shared file together.
 //!
-//! Ranks hand their bytes to *aggregators*, which own parts of the file, gather large windows and write them (the
-//! two-phase method of MPI-IO). Who talks to whom, in which order and how many at a time is an exchange *kernel*: a pure
-//! function whose result, a [`schedule::Schedule`], is data. A fabric runs it, validators check it; a read runs it backwards.
+//! Ranks send their bytes to *aggregators*. An aggregator owns a part of the file, collects large windows and writes them (the
+//! two-phase method of MPI-IO). An exchange *kernel* determines the order of the messages. It is a pure function that returns a
+//! [`schedule::Schedule`], which is data: a fabric runs it, validators check it, and a read runs it in reverse.
 //!
 //! ```
 //! use tributary::fabric::threads;
@@ -21,7 +21,7 @@
 //!     let mut file = File::open(endpoint, &path, Mode::Create, hints.clone())?;
 //!     let report = file.write_all(&extents, &BufferLayout::Contiguous, &buffer)?;
 //!     let mut back = vec![0; buffer.len()];
-//!     file.read_all(&extents, &BufferLayout::Contiguous, &mut back)?; // the same plan, the kernel backwards
+//!     file.read_all(&extents, &BufferLayout::Contiguous, &mut back)?; // the same plan, in reverse
 //!     assert_eq!(back, buffer);
 //!     file.close()?;
 //!     Ok::<_, Error>(report)
@@ -35,25 +35,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On MPI the same program takes its [`Endpoint`] from [`fabric::mpi::initialise`] and the world it returns.
+//! With MPI, the same program gets its [`Endpoint`] from the world that [`fabric::mpi::initialise`] returns.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`engine`] | [`File`]: open, write, read, close; plan, metadata, rounds, agreement |
-//! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: what a rank touches, in little memory and on the wire |
-//! | `device` | memory of GPUs: which addresses are, and how their bytes get to the host |
-//! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
+//! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: the bytes that a rank accesses, and their encoding in messages |
+//! | `device` | memory of GPUs: detection, and copies to and from the host |
+//! | [`hints`] | [`Hints`]: all settings, from code, environment and files |
 //! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
 //! | [`drivers`] | file systems: layout, aggregators, file domains, storage (the crate `tributary-drivers`) |
-//! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
+//! | [`fabric`] | [`Endpoint`]: sends messages between threads or MPI processes; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
-//! | [`machine`] | what messages cost on a machine, from a file that a hint names |
-//! | [`sample`] | repeated measurements: their mean, and how well it is known |
+//! | [`machine`] | the costs of messages on a machine, from the file of a hint |
+//! | [`sample`] | repeated measurements: the mean and its confidence interval |
 //! | [`topology`] | ranks and nodes |
-//! | [`error`] | [`Error`]: by cause, the same on every rank |
+//! | [`error`] | [`Error`]: the causes of errors, the same on every rank |
 //!
-//! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints.
+//! `docs/how-it-works/overview.md` in the repository explains how the modules work together; `docs/reference/hints.md` lists the hints.
 
 pub mod access;
 pub mod collectives;
