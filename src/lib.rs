@@ -1,8 +1,8 @@
-//! Collective I/O for supercomputers: many ranks write and read one shared file together, through few of them.
+//! Collective I/O for MPI programs: many ranks write and read one shared file together.
 //!
-//! Ranks hand their bytes to *aggregators*, which own parts of the file, gather large windows and write them (the
-//! two-phase method of MPI-IO). Who talks to whom, in which order and how many at a time is an exchange *kernel*: a pure
-//! function whose result, a schedule, is data. A fabric runs it, validators check it; a read runs it backwards.
+//! Ranks send their bytes to *aggregators*. An aggregator owns a part of the file, collects large windows and writes them (the
+//! two-phase method of MPI-IO). An exchange *kernel* determines the order of the messages. It is a pure function that returns a
+//! schedule, which is data: a fabric runs it, validators check it, and a read runs it in reverse.
 //!
 //! ```
 //! use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode, threads};
@@ -20,7 +20,7 @@
 //!     let mut file = File::open(endpoint, &path, Mode::Create, hints.clone())?;
 //!     let report = file.write_all(&extents, &BufferLayout::Contiguous, &buffer)?;
 //!     let mut back = vec![0; buffer.len()];
-//!     file.read_all(&extents, &BufferLayout::Contiguous, &mut back)?; // the same plan, the kernel backwards
+//!     file.read_all(&extents, &BufferLayout::Contiguous, &mut back)?; // the same plan, in reverse
 //!     assert_eq!(back, buffer);
 //!     file.close()?;
 //!     Ok::<_, Error>(report)
@@ -34,7 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On MPI the same program takes its [`Endpoint`] from [`mpi::initialise`] and the world it returns.
+//! With MPI, the same program gets its [`Endpoint`] from the world that [`mpi::initialise`] returns.
 //!
 //! | you need | items |
 //! |---|---|

@@ -1,7 +1,6 @@
-//! A number that stands for bytes, by a definition of this project: processes of different builds find the same one. (The
-//! standard library promises that of none of its hashes.)
+//! A hash of bytes that is the same in every build. (The hashes of the standard library may differ between versions.)
 
-/// Mixes the bits of a number: each bit of it changes half of the result (the mixer of SplitMix64).
+/// Mixes the bits of a number, so that each bit changes half of the result (the mixer of SplitMix64).
 #[inline]
 pub fn mixed(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -9,7 +8,7 @@ pub fn mixed(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Returns a number that differs, with near certainty, where the parts do, or their division into parts. O(bytes).
+/// Returns a number that almost certainly differs if the parts differ, or their division into parts. O(bytes).
 pub fn fingerprint<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> u64 {
     parts.into_iter().fold(0, |all, part| {
         let bytes = part.as_ref();
@@ -47,7 +46,7 @@ mod tests {
         assert_eq!(different.len(), all.len());
     }
 
-    /// Ranks of different builds compare these numbers: the definition stays.
+    /// Ranks of different builds compare these numbers, so the definition must not change.
     #[test]
     fn the_definition_stays() {
         assert_eq!(fingerprint(["Tributary", "a file"]), 11_523_180_051_927_311_267);

@@ -1,14 +1,14 @@
-//! What the crates of Tributary share: ranks and nodes, extents of a file, errors.
+//! Types that all crates of Tributary use: ranks and nodes, extents of a file, errors.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`error`] | [`Error`]: by cause, the same on every rank |
-//! | [`topology`] | [`Topology`]: which rank is on which node |
-//! | [`extent`] | [`Extent`]: so many bytes at an offset |
-//! | [`fingerprint()`] | a number that stands for bytes, the same in every build |
-//! | [`say`] | a line on standard error |
-//! | [`wire`] | values as bytes, between ranks |
-//! | [`variable`] | a variable of the environment, unless the program has more rights than its user |
+//! | [`error`] | [`Error`]: the causes of errors, the same on every rank |
+//! | [`topology`] | [`Topology`]: the node of each rank |
+//! | [`extent`] | [`Extent`]: a range of bytes of a file |
+//! | [`fingerprint()`] | a hash of bytes, the same in every build |
+//! | [`say`] | prints a line on standard error |
+//! | [`wire`] | encodes values for messages between ranks |
+//! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
 
 pub mod error;
 pub mod extent;

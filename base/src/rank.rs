@@ -1,6 +1,6 @@
-//! The numbers of ranks and nodes: all that an error needs to know of them.
+//! The numbers of ranks and nodes.
 
-/// A process (or embedded thread) of the program, `0..ranks`.
+/// The number of a process (or of a thread in its place), `0..ranks`.
 pub type Rank = usize;
-/// A shared-memory node, `0..nodes`, numbered by the lowest rank on it.
+/// The number of a shared-memory node, `0..nodes`, in the order of the lowest rank on each.
 pub type Node = usize;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Writes `tributary: ` and the text to standard error as one line, in one write(2), so that lines of several ranks are not torn.
-/// Where standard error is gone, nothing happens. Local.
+/// Prints `tributary: ` and the text as one line on standard error, with one write(2), so that lines of several ranks do not mix.
+/// Ignores errors of standard error. Local.
 pub fn say(text: impl Display) {
     let line = format!("tributary: {text}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

@@ -1,24 +1,24 @@
-//! Ranks, nodes and who shares one.
+//! The nodes of ranks.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub use crate::rank::{Node, Rank};
 
-/// Which rank sits on which node. Cheap to clone; O(1) memory for blocks, O(ranks) shared for any other placement.
+/// The node of each rank. Cheap to clone. O(1) memory for blocks; O(ranks), shared between clones, for other placements.
 #[derive(Debug, Clone)]
 pub struct Topology(Arc<Placement>);
 
 #[derive(Debug)]
 enum Placement {
-    /// Ranks fill one node after the other.
+    /// Nodes of consecutive ranks with equal size.
     Blocks { ranks: usize, ranks_per_node: usize },
-    /// Anything else: the node of every rank, and the ranks of every node in ascending order.
+    /// Other placements: the node of every rank, and the ranks of every node in ascending order.
     Listed { node_of: Vec<Node>, ranks_of: Vec<Vec<Rank>> },
 }
 
 impl Topology {
-    /// `ranks` ranks filling nodes of `ranks_per_node` one after the other; the last node may hold fewer.
+    /// Makes nodes of `ranks_per_node` consecutive ranks; the last node may have fewer.
     ///
     /// # Errors
     /// Zero ranks, or zero ranks per node.
@@ -32,8 +32,8 @@ impl Topology {
         Ok(Self(Arc::new(Placement::Blocks { ranks, ranks_per_node })))
     }
 
-    /// A placement given rank by rank: `node_of[r]` is any label of rank `r`'s node. Nodes are renumbered
-    /// by the lowest rank on each.
+    /// Makes nodes from labels: `node_of[r]` is any label of the node of rank `r`. Nodes are numbered in the order of the lowest
+    /// rank on each.
     ///
     /// # Errors
     /// An empty list.
@@ -58,7 +58,7 @@ impl Topology {
         Ok(Self(Arc::new(Placement::Listed { node_of, ranks_of })))
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         match &*self.0 {
             Placement::Blocks { ranks, .. } => *ranks,
@@ -66,7 +66,7 @@ impl Topology {
         }
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         match &*self.0 {
             Placement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),
@@ -74,7 +74,7 @@ impl Topology {
         }
     }
 
-    /// The node of `rank`.
+    /// Returns the node of `rank`.
     pub fn node_of(&self, rank: Rank) -> Node {
         match &*self.0 {
             Placement::Blocks { ranks_per_node, .. } => rank / ranks_per_node,
@@ -82,7 +82,7 @@ impl Topology {
         }
     }
 
-    /// How many ranks sit on `node`.
+    /// Returns the number of ranks on `node`.
     pub fn ranks_on(&self, node: Node) -> usize {
         match &*self.0 {
             Placement::Blocks { ranks, ranks_per_node } => (*ranks_per_node).min(ranks - node * ranks_per_node),
@@ -90,7 +90,7 @@ impl Topology {
         }
     }
 
-    /// The `index`-th lowest rank on `node`.
+    /// Returns the `index`-th lowest rank on `node`.
     pub fn rank_at(&self, node: Node, index: usize) -> Rank {
         match &*self.0 {
             Placement::Blocks { ranks_per_node, .. } => node * ranks_per_node + index,
@@ -98,14 +98,13 @@ impl Topology {
         }
     }
 
-    /// The largest number of ranks on any node.
+    /// Returns the maximum number of ranks on a node.
     pub fn ranks_per_node(&self) -> usize {
         (0..self.nodes()).map(|node| self.ranks_on(node)).max().unwrap_or(1)
     }
 
-    /// All ranks, dealt from the nodes in turn: the first rank of every node, then the second of every node, ...
-    /// A window of consecutive entries then touches as many nodes as there are (main paper, section III.A,
-    /// the round-robin rank list).
+    /// Returns all ranks: the first rank of every node, then the second of every node, and so on. So consecutive entries are on
+    /// different nodes (main paper, section III.A, the round-robin rank list).
     pub fn round_robin(&self) -> Vec<Rank> {
         let deepest = self.ranks_per_node();
         (0..deepest)

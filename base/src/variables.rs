@@ -1,21 +1,21 @@
-//! The variables of the environment, which a program with more rights than its user does not read.
+//! Variables of the environment. A program with more rights than its user does not read them.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The value of a variable, as secure_getenv(3) has it: nothing where the program [has more rights than its
-/// user](has_more_rights), who could otherwise have it write, read or load a file of their choice. Local.
+/// Returns the value of a variable, like secure_getenv(3): `None` if the program [has more rights than its user](has_more_rights),
+/// because the user could make it write, read or load any file. Local.
 pub fn variable(name: &str) -> Option<OsString> {
     if has_more_rights() { None } else { std::env::var_os(name) }
 }
 
-/// All variables with their values; none where [`variable`] has none. Local.
+/// Returns all variables with their values, or nothing if the program has more rights than its user. Local.
 pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (!has_more_rights()).then(std::env::vars_os).into_iter().flatten()
 }
 
-/// Whether the program has more rights than the user who started it: it is setuid, setgid, or has capabilities (AT_SECURE). Asked
-/// once. Local.
+/// Returns whether the program has more rights than the user who started it: it is setuid, setgid, or has capabilities (AT_SECURE).
+/// Local.
 pub fn has_more_rights() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
     // SAFETY: callable at any time; it reads what the kernel has told the process.

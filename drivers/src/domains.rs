@@ -1,8 +1,8 @@
-//! File domains: which aggregator owns which byte, and what it holds in one round.
+//! File domains: the part of the file that each aggregator owns, and its windows.
 
 use tributary_base::Extent;
 
-/// How the file is divided among aggregators `0..aggregators`. All arithmetic, O(1) (cyclic) or O(log aggregators).
+/// The division of the file among aggregators `0..aggregators`. Computed in O(1) (cyclic) or O(log aggregators).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Domains {
     /// Stripe `s` belongs to aggregator `s mod aggregators`; a window is `stripes` of them (main paper, figure 2 (a)).
@@ -25,21 +25,21 @@ pub enum Domains {
     },
 }
 
-/// What one aggregator holds in one round: equal segments of the file, `pitch` apart, one after the other in memory.
+/// The part of the file that an aggregator holds in one round: segments of equal size, `pitch` apart, contiguous in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Number of the round; equal for the windows of all aggregators in the same round.
+    /// Number of the round; the same for the windows of all aggregators in a round.
     pub index: u64,
-    /// First byte in the file.
+    /// Offset of the first byte in the file.
     pub start: u64,
-    /// One past the last byte in the file.
+    /// Offset after the last byte in the file.
     pub end: u64,
     segment: u64,
     pitch: u64,
 }
 
 impl Window {
-    /// Bytes of memory it takes.
+    /// Returns the size of its memory in bytes.
     pub fn len(&self) -> u64 {
         match self.is_empty() {
             true => 0,
@@ -47,7 +47,7 @@ impl Window {
         }
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether the window is empty.
     pub fn is_empty(&self) -> bool {
         self.end == self.start
     }
@@ -64,13 +64,13 @@ impl Window {
         Self { start: self.start + skipped * self.pitch, end, ..self }
     }
 
-    /// The window `by` bytes further on in the file.
+    /// Returns the window moved by `by` bytes in the file.
     pub fn moved(self, by: i64) -> Self {
         let moved = |offset: u64| offset.wrapping_add(by as u64);
         Self { start: moved(self.start), end: moved(self.end), ..self }
     }
 
-    /// Where the byte at `offset` of the file stands in the window's memory.
+    /// Returns the position in the window's memory of the byte at `offset` of the file.
     #[inline]
     pub fn position(&self, offset: u64) -> u64 {
         let from_start = offset - self.start;
@@ -80,7 +80,7 @@ impl Window {
         from_start / self.pitch * self.segment + from_start % self.pitch
     }
 
-    /// The parts of the file it stands for, in memory order; adjoining segments are one.
+    /// Returns the parts of the file in the window, in the order of memory; adjacent segments are one part.
     pub fn segments(&self) -> impl Iterator<Item = Extent> + use<> {
         let Self { start, end, segment, pitch, .. } = *self;
         let (segment, pitch) = if segment == pitch { (end - start, end - start) } else { (segment, pitch) };
@@ -124,7 +124,7 @@ impl Domains {
         Self::Ranges { bounds, window }
     }
 
-    /// How many aggregators there are.
+    /// Returns the number of aggregators.
     pub fn aggregators(&self) -> usize {
         match self {
             Self::Cyclic { aggregators, .. } => *aggregators as usize,
@@ -132,7 +132,7 @@ impl Domains {
         }
     }
 
-    /// The largest range of the file that one aggregator owns in one window, in bytes.
+    /// Returns the maximum range of the file of a window, in bytes.
     pub fn part(&self) -> u64 {
         match self {
             Self::Cyclic { stripe, .. } => *stripe,
@@ -140,7 +140,7 @@ impl Domains {
         }
     }
 
-    /// The most bytes of a window.
+    /// Returns the maximum number of bytes of a window.
     pub fn window_bytes(&self) -> u64 {
         match self {
             Self::Cyclic { stripe, stripes, .. } => stripe * stripes,
@@ -148,7 +148,7 @@ impl Domains {
         }
     }
 
-    /// A range that has all bytes of `start..end` that an aggregator owns.
+    /// Returns a range that contains all bytes of `start..end` that an aggregator owns.
     pub fn range(&self, aggregator: usize, start: u64, end: u64) -> Extent {
         let (from, to) = match self {
             Self::Cyclic { .. } => (start, end),
@@ -160,7 +160,7 @@ impl Domains {
         Extent { offset: from, len: to.saturating_sub(from) }
     }
 
-    /// The aggregator that owns the byte at `offset`, and where its ownership ends.
+    /// Returns the aggregator that owns the byte at `offset`, and the offset where its domain ends.
     pub fn owner(&self, offset: u64) -> (usize, u64) {
         match self {
             Self::Cyclic { aggregators: 1, .. } => (0, u64::MAX),
@@ -176,7 +176,7 @@ impl Domains {
         }
     }
 
-    /// The window of `aggregator` that holds the byte at `offset`, which it must own.
+    /// Returns the window of `aggregator` that contains the byte at `offset`, which it must own.
     pub fn window(&self, aggregator: usize, offset: u64) -> Window {
         match self {
             Self::Cyclic { stripe, aggregators, stripes } => {

@@ -1,14 +1,14 @@
-//! What a caller asks of a driver: the few hints of MPI-IO, and of ours, that say where a file lies and who aggregates.
+//! The hints for a driver: layout of a file and choice of aggregators.
 
 use serde::{Deserialize, Serialize};
 use tributary_base::Rank;
 
 use crate::direct::DIRECT_FROM;
 
-/// What an aggregator usually holds of the file in one round, in bytes.
+/// Default size of a window in bytes.
 pub const USUAL_WINDOW: u64 = 16 << 20;
 
-/// What a driver wants to know. A field has the name of its hint; `None` leaves the choice to the driver.
+/// The hints for a driver. Each field has the name of its hint; `None` leaves the choice to the driver.
 ///
 /// ```
 /// use tributary_drivers::DriverHints;
@@ -23,22 +23,22 @@ pub struct DriverHints {
     pub striping_factor: Option<u32>,
     /// The server of a new file's first stripe on Lustre, 0 to 65534.
     pub start_iodevice: Option<u16>,
-    /// How many aggregators, above 0; cut down to the ranks that there are and that `cb_config_list` permits.
+    /// Number of aggregators, above 0; reduced to the number of ranks, and to what `cb_config_list` permits.
     pub cb_nodes: Option<usize>,
-    /// The most aggregators of any one node, above 0; `None`: no limit.
+    /// Maximum number of aggregators on a node, above 0; `None`: no limit.
     pub cb_config_list: Option<usize>,
-    /// What an aggregator holds of the file in one round, in bytes, above 0.
+    /// Size of a window in bytes, above 0.
     pub cb_buffer_size: u64,
-    /// Whether large writes go past the cache of the file system's client; `None`: where the driver knows that they gain by it.
+    /// Whether large writes bypass the page cache; `None`: the driver chooses.
     pub direct_write: Option<bool>,
-    /// Whether aggregators tell the file system what they are about to write ([`Driver::will_write`](crate::Driver::will_write)).
+    /// Whether aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
     pub announces_writes: bool,
-    /// Which ranks aggregate: hint `trib_placement`.
+    /// Which ranks are aggregators: hint `trib_placement`.
     pub placement: Placement,
 }
 
 impl Default for DriverHints {
-    /// Windows of 16 MiB; all else is left to the driver.
+    /// Windows of 16 MiB; the driver chooses everything else.
     fn default() -> Self {
         Self {
             striping_unit: None,
@@ -69,10 +69,10 @@ pub enum Placement {
     Default,
     /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
     Stride(usize),
-    /// As far apart as there are nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
+    /// As far apart as the number of nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
     Spread,
     /// The lowest rank of every node (with `cb_config_list=*:1` the GPFS default).
     LowestPerNode,
-    /// These ranks, whatever the driver would like.
+    /// Exactly these ranks.
     List(Vec<Rank>),
 }

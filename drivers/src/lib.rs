@@ -1,8 +1,7 @@
-//! File-system drivers of collective I/O: how a file is laid out, who aggregates, which aggregator owns a byte, what it holds
-//! in a round.
+//! File-system drivers for collective I/O: layout of a file, choice of aggregators, file domains and windows.
 //!
-//! The library `tributary` writes and reads through them. A program that has its own way to exchange bytes, and wants file
-//! domains only, needs nothing else:
+//! The library `tributary` uses these drivers. A program with its own exchange, which needs only file domains, can use this crate
+//! alone:
 //!
 //! ```
 //! use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, create, driver};
@@ -12,12 +11,12 @@
 //! // Blocks of 1 MiB, and one aggregator on a node.
 //! let hints = DriverHints { striping_unit: Some(1 << 20), cb_config_list: Some(1), ..DriverHints::default() };
 //!
-//! // On one rank, which tells the others name and layout. (`Auto` takes the driver of the file system.)
+//! // On one rank, which sends name and layout to the others. (`Auto` selects the driver of the file system.)
 //! let driver = driver(DriverName::Gpfs, &path);
 //! let file = create(&SystemFiles, &path, &hints)?;
 //! let layout = driver.layout(&SystemFiles, &path, &*file, &hints)?;
 //!
-//! // On every rank alike: 16 ranks on 4 nodes are to write the first 10 MiB.
+//! // On every rank: 16 ranks on 4 nodes write the first 10 MiB.
 //! let topology = Topology::blocks(16, 4)?;
 //! let aggregators = driver.aggregators(&topology, &layout, &hints)?;
 //! assert_eq!(aggregators, [0, 4, 8, 12]);
@@ -29,17 +28,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `driver` | [`Driver`]: the questions, and what they are about |
-//! | `registry` | [`DriverName`], [`driver()`]: the drivers that there are; **a new driver goes there** |
-//! | `posix`, `lustre`, `gpfs` | a driver each |
-//! | `lov` | the bytes of Lustre's layouts |
-//! | [`domains`] | [`Domains`], [`Window`]: which aggregator owns which byte, and what it holds in a round |
-//! | [`placement`] | which ranks aggregate |
-//! | `hints` | [`DriverHints`]: what a caller may ask for |
-//! | `storage` | [`Storage`], [`OpenStorage`]: a file, and what makes and opens it |
-//! | `system` | [`SystemFiles`]: those of the operating system |
-//! | `direct` | [`DirectWrites`]: large writes past the client's cache |
-//! | [`size_limit`] | the signal of a limit of file size, kept away |
+//! | `driver` | [`Driver`]: the trait, and its types |
+//! | `registry` | [`DriverName`], [`driver()`]: all drivers; **a new driver goes there** |
+//! | `posix`, `lustre`, `gpfs` | one driver each |
+//! | `lov` | the encoding of Lustre's layouts |
+//! | [`domains`] | [`Domains`], [`Window`]: the parts of the file that each aggregator owns, and its windows |
+//! | [`placement`] | which ranks are aggregators |
+//! | `hints` | [`DriverHints`]: the hints for a driver |
+//! | `storage` | [`Storage`], [`OpenStorage`]: a file; creates and opens files |
+//! | `system` | [`SystemFiles`]: files of the operating system |
+//! | `direct` | [`DirectWrites`]: large writes that bypass the page cache |
+//! | [`size_limit`] | prevents the signal of a file-size limit |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
 
 mod direct;

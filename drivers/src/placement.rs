@@ -1,11 +1,11 @@
-//! Which ranks aggregate: pure functions of the topology, the count wanted and the placement hinted.
+//! Which ranks are aggregators: pure functions of the topology, the number of aggregators, and the hints.
 //!
 //! | placement | aggregator i of A on n nodes |
 //! |---|---|
 //! | `default` | on node i mod n, the lowest rank not yet taken there (ROMIO's order; main paper, section V: ranks 64 i) |
 //! | `stride:K` | rank K i |
 //! | `spread` | A <= n: lowest rank of node floor(n i / A); else every p/A-th rank, counted node by node |
-//! | `lowest_per_node` | lowest rank of node i; one on every node unless `cb_nodes` says fewer |
+//! | `lowest_per_node` | lowest rank of node i; one on every node unless `cb_nodes` is less |
 //! | `list:...` | as given |
 //!
 //! The paper writes floor(n / A) i for the spread placement, which is the same where A divides n (as in all its runs) and
@@ -17,11 +17,11 @@ use crate::hints::{DriverHints, Placement};
 
 const KEY: &str = "trib_placement";
 
-/// The aggregators in ascending order: `wanted` of them unless `cb_nodes` says otherwise, no more than there are ranks or
+/// Returns the aggregators in ascending order. Their number is `cb_nodes`, or `wanted`, reduced to the number of ranks and to what
 /// `cb_config_list` permits.
 ///
 /// # Errors
-/// [`Error::Hint`] when the placement names a rank that is not there, or more on a node than `cb_config_list` permits.
+/// [`Error::Hint`] if the placement names a rank that does not exist, or more ranks on a node than `cb_config_list` permits.
 pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result<Vec<Rank>> {
     let most = hints.cb_config_list.unwrap_or(usize::MAX);
     let room = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
@@ -40,15 +40,15 @@ pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result
     Ok(ranks)
 }
 
-/// What the drivers want that have no servers to count: `usual` aggregators per node, or as many as `cb_config_list` says.
+/// Returns the number of aggregators for drivers without a number of servers: `usual` per node, or the number of `cb_config_list`.
 pub fn per_node(topology: &Topology, hints: &DriverHints, usual: usize) -> usize {
     topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(usual))
 }
 
-/// Whether all ranks of a list are there and none twice.
+/// Checks that all ranks of a list exist and none is there twice.
 ///
 /// # Errors
-/// [`Error::Hint`] that names the key and the first rank that is not there, or is twice.
+/// [`Error::Hint`] with the key and the first rank that does not exist or is there twice.
 pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     let mut seen = vec![false; ranks];
     for &rank in list {

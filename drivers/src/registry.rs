@@ -1,9 +1,8 @@
-//! The drivers that there are, by name and by file system.
+//! All drivers, by name and by file system.
 //!
-//! A new driver is one file beside this one, which implements [`Driver`], and its row in the table `drivers!` below. The `mod` of
-//! the file in `lib.rs` is what Rust wants, and its place in the order of modules (`tests/suite/layers.rs` of the library) what
-//! the library's tests ask for. The hint `trib_driver` and its help, recognition of the file system, and the tests that take every
-//! driver through every kernel and fabric come from the row.
+//! To add a driver, write a file that implements [`Driver`], add a row to the table `drivers!` below, a `mod` to `lib.rs`, and its place
+//! in the order of modules (`tests/suite/layers.rs` of the library). The hint `trib_driver` and its help, the recognition of the file
+//! system, and the tests of every driver with every kernel and fabric use the row.
 
 use std::fmt;
 use std::path::Path;
@@ -21,23 +20,23 @@ use crate::{gpfs, lustre, posix};
 
 macro_rules! drivers {
     ($($(#[$doc:meta])* $name:ident = $word:literal: $driver:expr,)+) => {
-        /// A file-system driver, by the word that stands for it in the hint `trib_driver`.
+        /// The name of a file-system driver, as in the hint `trib_driver`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum DriverName {
-            /// By the file system that the file is on.
+            /// The driver for the file system of the file.
             #[serde(rename = "auto")]
             Auto,
             $($(#[$doc])* #[serde(rename = $word)] $name,)+
         }
 
         impl DriverName {
-            /// Every one, in the order of the documentation.
+            /// All names, in the order of the documentation.
             pub const ALL: &[Self] = &[Self::Auto, $(Self::$name,)+];
 
-            /// The words, separated by `|`.
+            /// All names, separated by `|`.
             pub const ALLOWED: &str = concat!("auto" $(, "|", $word)+);
 
-            /// The word.
+            /// Returns the name.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     Self::Auto => "auto",
@@ -81,12 +80,12 @@ drivers! {
 }
 
 impl DriverName {
-    /// The name of the driver that [`driver_on`] gives: itself, or for [`DriverName::Auto`] that of the file system.
+    /// Returns the name of the driver that [`driver_on`] returns: this name, or for [`DriverName::Auto`] the name for the file system.
     pub fn resolved(self, files: &dyn OpenStorage, path: &Path) -> Self {
         if self == Self::Auto { detect_on(files, path) } else { self }
     }
 
-    /// As [`DriverName::resolved`], where the file system is known already.
+    /// Resolves like [`DriverName::resolved`], for a known file system.
     pub fn resolved_on(self, found: Option<FileSystem>) -> Self {
         if self == Self::Auto { of_file_system(found) } else { self }
     }
@@ -117,13 +116,13 @@ impl Wire for DriverName {
     }
 }
 
-/// The driver of that name; for [`DriverName::Auto`], the one of the file system that `path` is (or will be) on.
+/// Returns the driver with this name; for [`DriverName::Auto`], the driver for the file system of `path`.
 pub fn driver(name: DriverName, path: &Path) -> Box<dyn Driver> {
     driver_on(&SystemFiles, name, path)
 }
 
-/// The driver of the file system that `path`, or else its directory, is on; never [`DriverName::Auto`]. Costs a system
-/// call or two on the calling rank.
+/// Returns the name of the driver for the file system of `path`, or else of its directory; never [`DriverName::Auto`]. Costs one or two
+/// system calls on the calling rank.
 pub fn detect(path: &Path) -> DriverName {
     detect_on(&SystemFiles, path)
 }
@@ -137,12 +136,12 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
     found.map_or(DriverName::Posix, |found| of_magic(found.magic))
 }
 
-/// Opens a file for writing; makes it if it is not there, with the hinted layout where the file system that it is to be on has
-/// layouts ([`Driver::lay_out`]), whatever driver is in use. Call it on one rank.
+/// Opens a file for writing. Creates a new file with the layout of the hints, if its file system has layouts ([`Driver::lay_out`]), with
+/// any driver. Call it on one rank.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be made or the file system refuses the layout; [`Error::Hint`] for a layout that cannot be.
-/// There is no new file then.
+/// [`Error::Io`] if the file cannot be created or the file system refuses the layout; [`Error::Hint`] for an impossible layout. There is
+/// no new file then.
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
         if matches!(&error, Error::Io { operation, .. } if operation == lustre::SET_STRIPES) {
@@ -154,11 +153,11 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
     files.create(path).map_err(|cause| Error::io(0, "open", path, None, &cause))
 }
 
-/// Makes a file with the hinted layout, if the file system that it is to be on has layouts, one is hinted, and no file is there;
-/// otherwise nothing happens. Call it on one rank, before anybody makes the file: no call gives a file another layout later.
+/// Creates a file with the layout of the hints, if its file system has layouts, a hint sets one, and the file does not exist; otherwise
+/// does nothing. Call it on one rank before the file is created, because the layout cannot be changed later.
 ///
 /// # Errors
-/// As [`create`]. Where the file system refuses the layout there is a new file without one, which others may have opened.
+/// As [`create`]. If the file system refuses the layout, there is a new file without this layout, which others may have opened.
 pub fn lay_out(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     driver_on(files, DriverName::Auto, path).lay_out(files, path, hints)
 }

@@ -1,27 +1,26 @@
-//! The shared file behind a narrow trait, so that tests can put a failing one in its place: no driver and no engine opens a
-//! file otherwise.
+//! The trait of a shared file. Drivers and engine open files only through it, so tests can replace it by one that fails.
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
-/// How a file is opened.
+/// The mode of an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// A new file, or an existing one emptied.
+    /// Creates the file, or truncates an existing one.
     Create,
-    /// An existing file as it is, or a new one.
+    /// Opens an existing file and keeps its contents, or creates it.
     Update,
-    /// An existing file, which is only read.
+    /// Opens an existing file for reading only.
     Read,
 }
 
-/// What a file system says of itself (statfs(2)).
+/// Properties of a file system (statfs(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystem {
     /// Its type, `f_type`: a magic number.
     pub magic: u32,
-    /// Its block size in bytes, `f_bsize`; 0 where it tells none.
+    /// Its block size in bytes, `f_bsize`; 0 if unknown.
     pub block: u64,
 }
 
@@ -35,12 +34,12 @@ impl FileSystem {
     const OF_ONE_MACHINE: [u32; 8] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
-    /// Whether no other machine has its files: there a path names another file.
+    /// Returns whether its files are on one machine only; on another machine the path names another file.
     pub fn is_of_one_machine(&self) -> bool {
         Self::OF_ONE_MACHINE.contains(&self.magic)
     }
 
-    /// Whether two hosts may write different bytes of one page at a time, and both stay.
+    /// Returns whether two hosts may write different bytes of one page at the same time without losing any.
     pub fn is_coherent(&self) -> bool {
         !Self::CACHED_APART.contains(&self.magic)
     }
@@ -58,60 +57,60 @@ pub type Identity = [u64; 3];
 /// The bytes that Lustre's call to set a file's stripes takes.
 pub type StripeRequest = [u8; 32];
 
-/// An open file. Calls may come from any thread.
+/// An open file. Any thread may call it.
 ///
-/// What only some file systems have is not there by default: a storage of one's own needs none of it.
+/// Functions that only some file systems have are unsupported by default, so another implementation need not provide them.
 pub trait Storage: Send + Sync {
-    /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
+    /// Writes some of `bytes` at `offset`, like pwrite(2), and returns their number.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, as pwritev(2) does; returns how many. By default
-    /// of the first part only.
+    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, like pwritev(2), and returns their number. Default:
+    /// writes only from the first part.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         parts.first().map_or(Ok(0), |first| self.write_at(first, offset))
     }
 
-    /// Reads some bytes at `offset`, as pread(2) does; 0 at the end of the file.
+    /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// The size of the file; `u64::MAX` of what has none (a device, a pipe).
+    /// Returns the size of the file; `u64::MAX` for a device or a pipe, which has none.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn size(&self) -> io::Result<u64>;
 
-    /// Makes the file `len` bytes long, as ftruncate(2) does: cut there, or zeros behind what there was.
+    /// Sets the size of the file to `len` bytes, like ftruncate(2): truncates it, or extends it with zeros.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Waits until what was written is stored.
+    /// Writes all bytes to stable storage, and returns when this is done (fdatasync).
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn sync(&self) -> io::Result<()>;
 
-    /// Reports what closing would: some file systems (NFS, quotas) find out only then that bytes have no place.
+    /// Returns errors that the file system reports only at close, such as a full disk or an exceeded quota (NFS, Lustre).
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn settle(&self) -> io::Result<()>;
 
     /// Has this handle go by what other hosts have written, where hosts cache by themselves and opening the file does not suffice: by
     /// the file's size, of which a host may keep an old one for a second, and by bytes that it kept. Nothing by default.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn see_other_hosts(&self) -> io::Result<()> {
         Ok(())
     }
@@ -120,23 +119,23 @@ pub trait Storage: Send + Sync {
     /// known.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn identity(&self) -> io::Result<Option<Identity>> {
         Ok(None)
     }
 
-    /// The size of requests that the file system prefers for this file, in bytes (`st_blksize`); 0 where it tells none.
+    /// Returns the preferred size of requests in bytes (`st_blksize`); 0 if unknown.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn preferred_size(&self) -> io::Result<u64> {
         Ok(0)
     }
 
-    /// The value of an extended attribute of the file.
+    /// Returns the value of an extended attribute of the file.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn attribute(&self, _name: &CStr) -> io::Result<Vec<u8>> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -145,12 +144,12 @@ pub trait Storage: Send + Sync {
     /// [`OpenStorage::create_without_stripes`] makes such a file.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn set_stripes(&self, _request: &StripeRequest) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The same file, opened for writes past the cache (`O_DIRECT`): of whole pages of the file, from whole pages of memory.
+    /// Opens the same file for writes that bypass the page cache (`O_DIRECT`): whole pages of the file, from whole pages of memory.
     ///
     /// # Errors
     /// The system's, which has no such writes on every file system; [`io::ErrorKind::Unsupported`] by default.
@@ -162,7 +161,7 @@ pub trait Storage: Send + Sync {
     /// read and write at the same time, and none of them asks for another lock; all other handles wait.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -176,24 +175,24 @@ pub trait Storage: Send + Sync {
     }
 }
 
-/// Makes and opens files. One rank makes a file; then each rank that does I/O opens it once.
+/// Creates and opens files. One rank creates a file; then each rank that does I/O opens it once.
 pub trait OpenStorage: Send + Sync {
-    /// Opens an existing file: for reading with [`Mode::Read`], or else for writing, and for reading as far as it permits.
+    /// Opens an existing file: with [`Mode::Read`] for reading, otherwise for writing, and for reading if permitted.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>>;
 
-    /// Opens a file for writing, and for reading as far as it permits; makes it if it is not there, and leaves what is in it.
+    /// Opens a file for writing, and for reading if permitted. Creates it if necessary, and keeps its contents.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>>;
 
-    /// Makes a file to which Lustre gives no stripes yet: [`Storage::set_stripes`] does.
+    /// Creates a file on Lustre without stripes; [`Storage::set_stripes`] sets them.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] where there is a file, and the system's; [`io::ErrorKind::Unsupported`] by default.
+    /// [`io::ErrorKind::AlreadyExists`] if the file exists; the system's error; [`io::ErrorKind::Unsupported`] by default.
     fn create_without_stripes(&self, _path: &Path) -> io::Result<Box<dyn Storage>> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -201,12 +200,12 @@ pub trait OpenStorage: Send + Sync {
     /// Removes a file.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn remove(&self, _path: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The file system that `path`, or else its directory, is on; `None` when neither is there, and by default.
+    /// Returns the file system of `path`, or else of its directory; `None` if neither exists, and by default.
     fn file_system(&self, _path: &Path) -> Option<FileSystem> {
         None
     }

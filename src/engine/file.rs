@@ -1,4 +1,4 @@
-//! A shared file that all ranks write and read together: what it holds, and what its calls have in common.
+//! An open shared file: its state, and what all calls on it have in common.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,15 +21,14 @@ use crate::fabric::Endpoint;
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 
-/// An open file. Methods that say so are collective: all ranks call them, in the same order, and all get the same error or
-/// none. Other methods are local.
+/// An open file. If a method is collective, all ranks must call it, in the same order, and all get the same error or none. Other methods are local.
 pub struct File {
     pub(in crate::engine) endpoint: Endpoint,
     pub(in crate::engine) setup: Setup,
     files: Arc<dyn OpenStorage>,
-    /// This rank's own handle, opened when it is first needed.
+    /// This rank's handle. The file opens it when it is first needed.
     storage: Option<Arc<dyn Storage>>,
-    /// What other hosts see of it, and it of theirs.
+    /// What this rank knows about bytes in the caches of hosts.
     pub(in crate::engine) handle: Handle,
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) plans: Plans,
@@ -37,53 +36,53 @@ pub struct File {
     pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
     /// Windows in the memory that all ranks share, or those of this host.
     arena: Option<Arc<Arena>>,
-    /// Whether in some call ranks may have written the same bytes.
+    /// True if ranks may have written the same bytes in some call.
     pub(in crate::engine) may_overlap: bool,
-    /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
+    /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub(in crate::engine) reads_disjoint: bool,
-    /// The calls so far, where they are captured.
+    /// The calls so far, if they are captured.
     pub(in crate::engine) recording: Option<Recording>,
-    /// The diary of this rank, where one is kept.
+    /// The timeline of this rank, if it is recorded.
     pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
-    /// Watches how long calls wait for ranks to come.
+    /// The stall watchdog.
     pub(in crate::engine) patience: Arc<Patience>,
-    /// What the caller says of others that may write the file meanwhile ([`File::set_sole_writer`]); none if it says nothing.
+    /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller has its own (for example the MPI function).
     pub(in crate::engine) called: Option<&'static str>,
-    /// Whether calls can be made on it.
+    /// The state, which determines the possible calls.
     pub(in crate::engine) state: FileState,
-    /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
+    /// True while a blocking call runs, which cannot be dropped before its end.
     pub(in crate::engine) returns_at_end: bool,
 }
 
-/// Whether calls can be made on a file. It can always be closed.
+/// The state of a file. A file can be closed in every state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileState {
-    /// They can.
+    /// All calls are possible.
     #[default]
     Ready,
-    /// An operation runs; or one was dropped in the middle.
+    /// An operation is running, or was dropped before its end.
     Running,
-    /// A call failed with an error that other ranks do not know.
+    /// A call failed with an error that the other ranks do not know.
     Failed,
-    /// This rank has closed the file while others were in other calls.
+    /// This rank closed the file while other ranks made other calls.
     ClosedBy(Rank),
 }
 
-/// What this rank knows of its handle, where hosts cache by themselves.
+/// What this rank knows about its handle on file systems whose clients cache independently (NFS).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Handle {
-    /// Whether this rank has written by itself what no other host sees yet.
+    /// True if this rank has written bytes that other hosts do not see yet.
     pub is_ahead: bool,
-    /// Whether other hosts may have written since the file was opened.
+    /// True if other hosts may have written since this rank opened the file.
     pub is_behind: bool,
-    /// Whether a handle was closed, of whose bytes nothing says that they are stored.
+    /// True if a handle was closed whose bytes may not be on stable storage.
     pub was_closed: bool,
 }
 
 impl File {
-    /// The file of a setup; its calls are recorded for a capture that goes to `target`.
+    /// Makes the file of a setup. With a `target`, it records its calls for a capture.
     pub(in crate::engine) fn of(
         endpoint: Endpoint,
         setup: Setup,
@@ -123,27 +122,27 @@ impl File {
         }
     }
 
-    /// Sets the name of the next collective calls, in a line that says that a rank waits (`Patience`) and in the error of ranks that
-    /// are in different calls. Local.
+    /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`Patience`), and the error of ranks in
+    /// different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);
     }
 
-    /// Says whether nobody but the file's ranks can write the file while they are in a blocking call on it: no other program, no other
-    /// rank of this one, no other thread, and no call in flight, through this handle or another. Where this holds on all ranks, a
-    /// blocking write may read what lies between its pieces and write it back with them (`romio_ds_write`); otherwise it writes its
-    /// pieces only. A file of which nothing is said counts as written by others, unless the hint `romio_ds_write` is `enable`. Local.
+    /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call in flight,
+    /// through this handle or another. If it is true on all ranks, a blocking write may read the gaps between its pieces and write them
+    /// back with the pieces (`romio_ds_write`); otherwise it writes its pieces only. Without this call, the value is true only if the
+    /// hint `romio_ds_write` is `enable`. Local.
     pub fn set_sole_writer(&mut self, is_sole: bool) {
         self.sole_writer = Some(is_sole);
     }
 
-    /// Whether nobody else can be writing the file in the call that runs, for all that this rank knows.
+    /// Returns whether no one else can write the file during the current call, as far as this rank knows.
     pub(in crate::engine) fn is_sole_writer(&self) -> bool {
         self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
 
-    /// Checks that calls can be made: no operation was dropped before its end, whose messages may still be in flight, and no rank
-    /// has closed the file.
+    /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight), and no rank has
+    /// closed the file.
     pub(in crate::engine) fn usable(&self) -> Result<()> {
         let why = match self.state {
             FileState::Ready => return Ok(()),
@@ -171,7 +170,7 @@ impl File {
         };
     }
 
-    /// Ends an exchange: waits for the worker and adds up the counts.
+    /// Ends an exchange: waits for the worker and sums up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
             self.patience.go_on(CallStage::Settling);
@@ -186,30 +185,30 @@ impl File {
         }
     }
 
-    /// Takes time of this rank in some phases of a call, if a diary is kept.
+    /// Adds this rank's time in phases of a call to the timeline, if it is recorded.
     pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
         if let Some(diary) = &mut self.diary {
             diary.own(seconds);
         }
     }
 
-    /// This rank's diary, for the capture of a file that closes.
+    /// Takes this rank's timeline, for the capture of a file that is closed.
     pub(in crate::engine) fn take_diary(&mut self) -> Option<Diary> {
         let diary = self.diary.take()?;
         Some(diary.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
     }
 
-    /// The number of hosts, where they are known.
+    /// Returns the number of hosts, if it is known.
     pub(in crate::engine) fn hosts(&self) -> usize {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
     }
 
-    /// Whether this rank shares memory with others of its host, or all.
+    /// Returns whether this rank shares memory with other ranks.
     pub(in crate::engine) fn has_arena(&self) -> bool {
         self.arena.is_some()
     }
 
-    /// The windows in shared memory.
+    /// Returns the windows in shared memory.
     pub(in crate::engine) fn arena(&self) -> Result<Arc<Arena>> {
         let rank = self.endpoint.rank();
         self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
@@ -238,17 +237,17 @@ impl File {
         Ok(storage)
     }
 
-    /// This rank's own handle, if it is open.
+    /// Returns this rank's handle, if it is open.
     pub(in crate::engine) fn open_storage(&self) -> Option<&Arc<dyn Storage>> {
         self.storage.as_ref()
     }
 
-    /// Takes this rank's own handle, if it is open: it is closed when it is dropped.
+    /// Takes this rank's handle, if it is open. Its drop closes it.
     pub(in crate::engine) fn take_storage(&mut self) -> Option<Arc<dyn Storage>> {
         self.storage.take()
     }
 
-    /// Closes this rank's own handle.
+    /// Closes this rank's handle.
     pub(in crate::engine) fn close_storage(&mut self) {
         (self.queue, self.storage) = (None, None);
     }
@@ -262,54 +261,54 @@ impl File {
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }
 
-    /// Why ranks of one host share no memory although the hints allow it, as far as this rank knows; none if they share, or are not
-    /// to.
+    /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None` if they share memory,
+    /// or the hints do not allow it.
     pub fn without_shared_memory(&self) -> Option<&str> {
         self.setup.hosts.as_ref().and_then(|hosts| hosts.refusal())
     }
 
-    /// The driver in use.
+    /// Returns the driver in use.
     pub fn driver(&self) -> DriverName {
         self.setup.driver_name
     }
 
-    /// The layout in use.
+    /// Returns the layout in use.
     pub fn layout(&self) -> Layout {
         self.setup.layout
     }
 
-    /// What an aggregator holds of the file in one round, in bytes, at most. (Not of a stripe that is larger.)
+    /// Returns the maximum size of a window in bytes: the part of the file that an aggregator holds in one round. A stripe may be larger.
     pub fn window(&self) -> u64 {
         self.setup.window_terms().0
     }
 
-    /// The aggregators, ascending.
+    /// Returns the aggregators in ascending order.
     pub fn aggregators(&self) -> &[Rank] {
         &self.setup.roles.aggregators
     }
 
-    /// Whether its collective calls go through memory that all ranks share, without messages.
+    /// Returns whether collective calls go through memory that all ranks share, without messages.
     pub fn shares_memory(&self) -> bool {
         self.setup.shares_memory
     }
 
-    /// Ranks and nodes.
+    /// Returns the ranks and their nodes.
     pub fn topology(&self) -> &Topology {
         &self.setup.topology
     }
 
-    /// The hints in use.
+    /// Returns the hints in use.
     pub fn hints(&self) -> &Hints {
         &self.setup.hints
     }
 
-    /// The file's endpoint, for collectives between calls on the file.
+    /// Returns the file's endpoint, for collectives between calls on the file.
     pub fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 }
 
-/// The seconds of the hint, if there is anybody to wait for.
+/// Returns the seconds of the hint `trib_patience`, or none if there is no other rank.
 pub(in crate::engine) fn patience_of(endpoint: &Endpoint, hints: &Hints) -> usize {
     if endpoint.ranks() > 1 { hints.patience } else { 0 }
 }

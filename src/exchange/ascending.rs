@@ -22,8 +22,7 @@ pub static ASCENDING_ISEND: Kernel = Kernel {
     about: "all at once, ascending ranks, Isend: ROMIO's default",
     source: Some("Main paper, section IV.A"),
     cost: COST,
-    when: "To compare with ROMIO. All ranks begin with the same aggregator, and nothing limits what is outstanding: drawn one \
-           message at a time, the others wait for their turn.",
+    when: "To compare with ROMIO. All ranks start with the same aggregator, without a limit of outstanding messages: in the drawing, with one message at a time, the other ranks wait.",
     mode: SendMode::Standard,
     default_limit: None,
     coupled: false,
@@ -36,7 +35,7 @@ pub static ASCENDING_ISSEND: Kernel = Kernel {
     about: "all at once, ascending ranks, Issend: the main paper's baseline",
     source: Some("Main paper, sections IV.A and V"),
     cost: COST,
-    when: "The main paper's baseline: as ascending_isend, but a sender does not leave before its receivers have entered.",
+    when: "To compare with the main paper. Like ascending_isend, but a sender cannot end before its receivers have entered.",
     mode: SendMode::Synchronous,
     default_limit: None,
     coupled: false,

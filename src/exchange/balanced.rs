@@ -18,8 +18,7 @@ pub static BALANCED: Kernel = Kernel {
     about: "receiver j starts at the j-th group of the rank list",
     source: Some("Main paper, Algorithm 2, section III.B, equation 5"),
     cost: "(p - 1) t_s + k t_w for k bytes at each receiver, without the wait for stragglers",
-    when: "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. What \
-           `auto` takes where it does not take two_layer.",
+    when: "Few aggregators among many ranks: each aggregator starts with a different group of ranks. `auto` uses it unless it uses two_layer.",
     mode: SendMode::Synchronous,
     default_limit: Some(32),
     coupled: false,

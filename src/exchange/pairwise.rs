@@ -17,7 +17,7 @@ pub static PAIRWISE: Kernel = Kernel {
     about: "in step i from rank + i and to rank - i, as MPI_Sendrecv",
     source: Some("Main paper, section II.B, figure 3 (c)"),
     cost: "(p - 1) t_s + k t_w for k bytes at each receiver, and what every step waits for its slowest",
-    when: "Where a rank must never have more than one message each way. A slow partner holds up all who come after.",
+    when: "A rank must never have more than one message in each direction. A slow partner delays all later steps.",
     mode: SendMode::Standard,
     default_limit: Some(1),
     coupled: true,

@@ -17,8 +17,7 @@ pub static SPREAD_OUT: Kernel = Kernel {
     about: "receiver r starts at rank r",
     source: Some("Main paper, Algorithm 1, section II.B, equation 4"),
     cost: "(p - 1) t_s + k t_w for k bytes at each receiver; stragglers: (p - 1) sigma sqrt(1 / (2 pi)) more",
-    when: "As many aggregators as ranks, or aggregators spread evenly over the ranks: no two of them then want the same rank \
-           at a time. Where they are neighbours, as drawn, ranks behind them wait.",
+    when: "All ranks are aggregators, or aggregators are spread evenly over the ranks: then no two of them receive from one rank at a time. If they are neighbours, as in the drawing, other ranks wait.",
     mode: SendMode::Synchronous,
     default_limit: Some(32),
     coupled: false,

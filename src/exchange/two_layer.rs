@@ -15,15 +15,14 @@ use crate::topology::Rank;
 /// The name of the two-layer exchange where a hint or an option takes a kernel.
 pub const NAME: &str = "two_layer";
 /// What the two-layer exchange does, in one line, as [`Kernel::about`].
-pub const ABOUT: &str = "members hand all they have to a local aggregator on their node, which sends merged messages";
+pub const ABOUT: &str = "members send all data to a local aggregator on their node, which sends merged messages";
 /// The source, as [`Kernel::source`].
 pub const SOURCE: &str = "Main paper, sections II.B and V, figure 3 (d)";
 /// The time, as [`Kernel::cost`].
 pub const COST: &str = "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
                         aggregators in place of p";
 /// When to use the two-layer exchange, as [`Kernel::when`].
-pub const WHEN: &str = "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes \
-                        through memory once more, so not for large requests.";
+pub const WHEN: &str = "Many ranks per node with little data each: the aggregators receive one message per local aggregator, not per rank. Every byte is copied once more, so not for large requests.";
 
 /// The bytes that a local aggregator received from its members.
 pub const GATHERED: Buffer = Buffer::Stage(0);

@@ -1,4 +1,4 @@
-//! The hints from the environment of a process, which are read once.
+//! The hints from the environment. A process reads them once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,9 +30,9 @@ const SYSTEM_FILE: &str = "/etc/romio-hints";
 pub struct Environment {
     /// Hints for every file, which the program overrides.
     below: FileHints,
-    /// Hints for files by name, which override the program's.
+    /// Hints for files by name, which override the hints of the program.
     above: Vec<Specification>,
-    /// Below all of these.
+    /// Hints of the site, which all of the above override.
     site: Site,
 }
 
@@ -40,7 +40,7 @@ pub struct Environment {
 type Variables = BTreeMap<String, OsString>;
 
 impl Environment {
-    /// The environment of this process. The first call reads variables and files. Local.
+    /// Returns the environment of this process. The first call reads variables and files. Local.
     ///
     /// # Errors
     /// [`Error::Hint`] and [`Error::Argument`] for damaged text in a variable, or in a file that a variable names, with name and
@@ -52,7 +52,7 @@ impl Environment {
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// The environment that a library at `library` has in a process with the variables of this one. Local; it reads everything anew.
+    /// Returns the environment for a library at `library`, with the variables of this process. Reads all files again. Local.
     ///
     /// # Errors
     /// As [`Environment::of_process`].
@@ -60,12 +60,12 @@ impl Environment {
         Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::beside(library))
     }
 
-    /// What the site has decided. Its hints are among [`Environment::file_hints`].
+    /// Returns the site's file. [`Environment::file_hints`] includes its hints.
     pub fn site(&self) -> &Site {
         &self.site
     }
 
-    /// What is file_hints of the file that the program calls `name`, before the program says anything itself. O(hints given).
+    /// Returns the hints for the file `name` (as the program names it), before hints of the program. O(number of hints).
     pub fn file_hints(&self, name: &str) -> FileHints {
         let mut file_hints = self.below.clone();
         self.site.take(&mut file_hints, name);
@@ -100,7 +100,7 @@ impl Environment {
     }
 }
 
-/// The variables that are read here and are not empty.
+/// Returns the variables that this module reads and that are not empty.
 fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE, site::VARIABLE].contains(&name)
@@ -112,7 +112,7 @@ fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     named.filter(|(name, _)| known(name)).collect()
 }
 
-/// Sets the hints of ROMIO's file; the first line of a key wins.
+/// Sets the hints of ROMIO's file. If a key occurs twice, the first line counts.
 fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: &Path) -> Result<()> {
     let (path, file) = match &named {
         Some(path) => (Path::new(path), format!("{ROMIO}={}", Path::new(path).display())),
@@ -267,9 +267,9 @@ mod tests {
                 told("cb_nodes", "OMPI_MCA_io_ompio_num_aggregators", &by(&own(1))),
                 told("cb_buffer_size", "OMPI_MCA_io_ompio_bytes_per_agg", &by(&own(3))),
                 told("cb_nodes", &own(1), &by("TRIB_HINTS")),
-                told("nc_thing", "TRIB_HINTS", "the library above reads it"),
+                told("nc_thing", "TRIB_HINTS", "the library above, such as PnetCDF, reads it"),
                 told("striping_unit", &romio(5), &by("MPICH_MPIIO_HINTS")),
-                told("direct_io", "MPICH_MPIIO_HINTS", "large writes past the system's cache are direct_write"),
+                told("direct_io", "MPICH_MPIIO_HINTS", "use direct_write for large writes that bypass the page cache"),
                 told("cb_nodes", "TRIB_HINTS", &by("MPI_Info")),
                 told("striping_unit", "MPI_Info", &by("MPICH_MPIIO_HINTS")),
                 told("colour", "MPI_Info", "unknown key"),

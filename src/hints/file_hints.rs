@@ -1,4 +1,4 @@
-//! The hints requested for one file: those in force with their sources, and those that are not used.
+//! The hints for one file: the hints in force with their sources, and the hints that are not used.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The source of a hint, for messages: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
 pub type Source = Cow<'static, str>;
 
-/// A hint that was given.
+/// A hint from some source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) key: String,
@@ -19,12 +19,12 @@ pub(super) struct Given {
     pub(super) source: Source,
 }
 
-/// A hint that was given and is not used.
+/// A hint that is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
     /// The key.
     pub key: String,
-    /// The value, as it was given.
+    /// The value, as in the source.
     pub value: String,
     /// The source.
     pub source: Source,
@@ -32,8 +32,8 @@ pub struct Unused {
     pub why: String,
 }
 
-/// The hints of one file. Made by [`super::Environment::file_hints`], or empty by [`Default`]. [`FileHints::program`] adds the program's
-/// own. All methods are local.
+/// The hints of one file. [`super::Environment::file_hints`] makes it; [`Default`] is empty. [`FileHints::program`] adds hints of the
+/// program. All methods are local.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileHints {
     hints: Hints,
@@ -70,16 +70,16 @@ impl std::fmt::Display for Unused {
 }
 
 impl FileHints {
-    /// The hints in force.
+    /// Returns the hints in force.
     pub fn hints(&self) -> &Hints {
         &self.hints
     }
 
-    /// Sets a hint of the program for this file; it overrides an earlier one. A key that [`super::Environment`] does not let
-    /// the program change stays as it is. A key of the library above is only kept: nobody expects this library to use it.
+    /// Sets a hint of the program for this file; it overrides an earlier one. A key that the program cannot change
+    /// ([`super::Environment`]) keeps its value. A key of the library above, such as PnetCDF, is only stored.
     ///
     /// # Errors
-    /// As [`Hints::set`]; the hint is then among those that are not used, and all others are unchanged.
+    /// As [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
     pub fn program(&mut self, key: &str, value: &str, source: impl Into<Source>) -> Result<()> {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
@@ -110,22 +110,22 @@ impl FileHints {
         Ok(())
     }
 
-    /// The latest value of each key that the program has set, used or not.
+    /// Returns the latest value of each key that the program has set, used or not.
     pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.program.iter().map(|given| (given.key.as_str(), given.value.as_str()))
     }
 
-    /// The keys of the given hints in force, with their sources.
+    /// Returns the keys of the hints in force that a source has set, with the sources.
     pub fn used(&self) -> impl Iterator<Item = (&str, &Source)> {
         self.used.iter().map(|given| (given.key.as_str(), &given.source))
     }
 
-    /// The hints that were given and are not used, in the order in which they were given.
+    /// Returns the hints that are not used, in the order in which they were set.
     pub fn unused(&self) -> &[Unused] {
         &self.unused
     }
 
-    /// The given hints in force that have no effect, for the reason that `why(key)` returns.
+    /// Returns the hints in force that have no effect, with the reason that `why(key)` returns.
     pub fn without_effect<'a>(
         &'a self,
         why: impl Fn(&str) -> Option<String> + 'a,
@@ -170,7 +170,7 @@ impl FileHints {
         Ok(())
     }
 
-    /// Takes the hints of the first line whose pattern is all of `name`, but not those whose keys are given already.
+    /// Sets the hints of the first line whose pattern matches the whole `name`, except keys that are already set.
     pub(super) fn take_first_below(&mut self, lines: &[(Specification, Source)], name: &str) {
         let first = lines.iter().find(|(specification, _)| specification.is_for(name));
         for (key, value, source) in first.iter().flat_map(|(specification, source)| {
@@ -180,7 +180,7 @@ impl FileHints {
         }
     }
 
-    /// Takes a hint unless its key is given already. One that is not allowed is left out.
+    /// Sets a hint unless its key is already set. Skips a hint that is not allowed.
     fn take_below(&mut self, given: Given) {
         if let Some(source) = self.source_of(&given.key) {
             let why = format!("overruled by {source}");
@@ -195,12 +195,12 @@ impl FileHints {
         let _ = self.take(given);
     }
 
-    /// Where a key that is in force was given.
+    /// Returns the source of a key in force.
     fn source_of(&self, key: &str) -> Option<&Source> {
         self.used.iter().find(|given| given.key == key).map(|given| &given.source)
     }
 
-    /// Takes down that a hint is not used. What a program gives again and again is told once.
+    /// Records that a hint is not used, once for repeated hints of a program.
     pub(super) fn leave_out(&mut self, unused: Unused) {
         self.unused
             .retain(|told| (&told.key, &told.source, &told.value) != (&unused.key, &unused.source, &unused.value));

@@ -1,7 +1,7 @@
-//! Hints: every option of the library, with one name in code, environment and files.
+//! Hints: all options of the library, with one name in code, environment and files.
 //!
-//! The table in `rows.rs` is the only list of hints. The struct, its defaults, the text form and `docs/reference/hints.md` are
-//! made from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
+//! The table in `rows.rs` is the only list of hints. It generates the struct, its defaults, the text form and
+//! `docs/reference/hints.md`. A text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
 //!
 //! ```
 //! use tributary::Hints;
@@ -13,7 +13,7 @@
 //! Unknown keys are ignored, as MPI requires; an unknown key that begins with `trib_` is an error. In descending precedence:
 //! arguments of the call, the environment variable `TRIB_HINTS`, the file that `TRIB_HINTS_FILE` names, the defaults.
 //! [`Environment`] adds hints for other MPI libraries: ROMIO's file of hints, Cray's hints by file name, variables of Intel and
-//! Open MPI. Hints are local: the caller passes the same on all ranks, which [`crate::File::open`] checks.
+//! Open MPI. The caller must pass the same hints on all ranks; [`crate::File::open`] checks this.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -47,13 +47,13 @@ pub(crate) use values::{SIZES, size};
 
 use rows::{KEYS, Key};
 
-/// The prefix of keys that only this library has.
+/// The prefix of this library's own keys.
 const OURS: &str = "trib_";
 
 /// Most bytes of a file of hints: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
 
-/// A hint as text: its value, and what is allowed.
+/// A hint as text, with its values and meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintRow {
     /// The key.
@@ -87,7 +87,7 @@ impl Hints {
         }
     }
 
-    /// Sets all hints of a text; of equal keys, the last wins.
+    /// Sets all hints of a text. If a key occurs twice, the last value counts.
     ///
     /// # Errors
     /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
@@ -102,7 +102,7 @@ impl Hints {
         Ok(())
     }
 
-    /// The hints of a text, and defaults for the others.
+    /// Returns the hints of a text, and defaults for the others.
     ///
     /// # Errors
     /// As [`Hints::apply`].
@@ -112,7 +112,7 @@ impl Hints {
         Ok(hints)
     }
 
-    /// The hints of a file, and defaults for the others.
+    /// Returns the hints of a file, and defaults for the others.
     ///
     /// # Errors
     /// As [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
@@ -120,8 +120,8 @@ impl Hints {
         Self::parse(&read_text("file of hints", path)?)
     }
 
-    /// The hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
-    /// arguments of a call over the result. A program with more rights than its user gets the defaults.
+    /// Returns the hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
+    /// arguments of a call in the result. A program with more rights than its user gets the defaults.
     ///
     /// # Errors
     /// As [`Hints::from_file`].
@@ -152,17 +152,17 @@ impl Hints {
             .collect()
     }
 
-    /// The value in force as text that [`Hints::set`] takes; `None` for keys that are not in the table.
+    /// Returns the value in force as text for [`Hints::set`]; `None` for keys that are not in the table.
     pub fn get(&self, key: &str) -> Option<String> {
         find(key).map(|row| (row.get)(self))
     }
 
-    /// Whether a hint has an effect only where bytes are exchanged by messages: reports say when there was none.
+    /// Returns whether a hint has an effect only if ranks exchange data by messages.
     pub fn is_only_of_exchanges(key: &str) -> bool {
         find(key).is_some_and(|row| row.only_exchanged)
     }
 
-    /// All hints with their values, in the order of the documentation.
+    /// Returns all hints with their values, in the order of the documentation.
     pub fn table(&self) -> Vec<HintRow> {
         let default = Self::default();
         let row = |row: &Key| HintRow {
@@ -177,7 +177,7 @@ impl Hints {
         KEYS.iter().map(row).collect()
     }
 
-    /// What a file-system driver wants to know of them; windows of [`USUAL_WINDOW`] where they do not say it.
+    /// Returns the hints for a file-system driver, with windows of [`USUAL_WINDOW`] by default.
     pub fn for_driver(&self) -> DriverHints {
         DriverHints {
             striping_unit: self.striping_unit,
@@ -196,37 +196,37 @@ impl Hints {
         }
     }
 
-    /// The kernel of the metadata phase.
+    /// Returns the kernel of the metadata phase.
     pub fn metadata_kernel(&self) -> KernelHint {
         self.kernel_meta.unwrap_or(self.kernel)
     }
 
-    /// The kernel of the data phase.
+    /// Returns the kernel of the data phase.
     pub fn data_kernel(&self) -> KernelHint {
         self.kernel_data.unwrap_or(self.kernel)
     }
 
-    /// The limit of the metadata phase.
+    /// Returns the limit of the metadata phase.
     pub fn metadata_limit(&self) -> Limit {
         self.limit_meta.unwrap_or(self.limit)
     }
 
-    /// The limit of the data phase.
+    /// Returns the limit of the data phase.
     pub fn data_limit(&self) -> Limit {
         self.limit_data.unwrap_or(self.limit)
     }
 
-    /// The throttle of the metadata phase; where the kernel is `auto`, that of the flat one.
+    /// Returns the throttle of the metadata phase; for `auto`, the throttle of the flat kernel.
     pub fn throttle_meta(&self) -> Throttle {
         self.throttle(self.metadata_kernel(), self.metadata_limit())
     }
 
-    /// The throttle of the data phase; where the kernel is `auto`, that of the flat one.
+    /// Returns the throttle of the data phase; for `auto`, the throttle of the flat kernel.
     pub fn throttle_data(&self) -> Throttle {
         self.throttle(self.data_kernel(), self.data_limit())
     }
 
-    /// The throttle of `kernel` under the hint `limit`.
+    /// Returns the throttle of `kernel` with the hint `limit`.
     pub fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
         let kernel = self.outermost(kernel);
         kernel.throttle(match (limit, self.throttle_mode) {
@@ -236,7 +236,7 @@ impl Hints {
         })
     }
 
-    /// The kernel between senders and aggregators; the flat one where the hint is `auto`.
+    /// Returns the kernel between senders and aggregators; for `auto`, the flat kernel.
     pub fn outermost(&self, hint: KernelHint) -> &'static Kernel {
         match hint {
             KernelHint::Auto => &BALANCED,
@@ -245,7 +245,7 @@ impl Hints {
         }
     }
 
-    /// Checks that the hints fit each other and the number of ranks. Call it before they are used.
+    /// Checks that the hints are consistent with each other and with the number of ranks. Call it before use.
     ///
     /// # Errors
     /// [`Error::Hint`] for a field with a value that its text form does not allow; a rank list that is no permutation; a placement
@@ -305,13 +305,13 @@ impl Wire for Hints {
 /// A key and its value, or the text if it is no such pair.
 type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
 
-/// The pairs in a text, with the numbers of their lines from 1.
+/// Returns the pairs of a text, with line numbers from 1.
 fn pairs(text: &str) -> impl Iterator<Item = (usize, Pair<'_>)> {
     let parts = lines(text).flat_map(|(number, line)| line.split(';').map(move |part| (number, part.trim())));
     parts.filter(|(_, part)| !part.is_empty()).map(|(line, part)| (line, pair(part)))
 }
 
-/// The lines of a text that say something, without comments, with their numbers from 1.
+/// Returns the non-empty lines of a text without comments, with line numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     lines.zip(1..).filter(|(line, _)| !line.is_empty()).map(|(line, number)| (number, line))
@@ -339,17 +339,17 @@ fn find(key: &str) -> Option<&'static Key> {
     KEYS.iter().find(|row| row.key == key)
 }
 
-/// The error of a key that is no hint of this library, which names the one that may have been meant.
+/// Returns the error for a key that is not a hint of this library, with a similar key.
 pub fn unknown(key: &str) -> Error {
     Error::argument("hint", key, format!("a key of this library; {}", advice(key)))
 }
 
-/// The error of an unknown key with a value.
+/// Returns the error for an unknown or removed key.
 fn unknown_with(key: &str) -> Error {
     Error::unknown_hint(key, advice(key))
 }
 
-/// The known keys that may have been meant, or all.
+/// Returns similar known keys, or all keys.
 fn advice(key: &str) -> String {
     let all = || KEYS.iter().map(|row| row.key);
     let ours = || all().filter(|known| known.starts_with(OURS));
@@ -362,24 +362,23 @@ fn advice(key: &str) -> String {
     }
 }
 
-/// The known word that is closest to a word, if it may have been meant: at most 3 letters are otherwise, and less than a third.
+/// Returns the most similar known word, if at most 3 letters, and less than a third, differ.
 pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let closest = known.into_iter().map(|known| (edits(word, known), known)).min();
     closest.filter(|&(edits, known)| edits <= 3 && 3 * edits < known.len()).map(|(_, known)| known)
 }
 
-/// Refuses a text with a key that no library is known to read: for people at a command line. Elsewhere MPI requires that unknown keys
-/// are ignored.
+/// Checks that some library reads each key of a text. For command lines only: elsewhere MPI requires that unknown keys are ignored.
 ///
 /// # Errors
-/// [`Error::UnknownHint`], with the key that may have been meant.
+/// [`Error::UnknownHint`], with a similar key.
 pub fn check_keys(text: &str) -> Result<()> {
     let read = |key: &str| find(key).is_some() || foreign::why_not(key) != foreign::UNKNOWN;
     let wrong = pairs(text).filter_map(|(_, pair)| pair.ok()).find(|(key, _)| !read(key));
     wrong.map_or(Ok(()), |(key, _)| Err(unknown_with(key)))
 }
 
-/// The hint that an unknown key of no known library may have been meant for.
+/// Returns the hint that is similar to a key that no known library has.
 pub(crate) fn meant(key: &str) -> Option<&'static str> {
     similar(key, KEYS.iter().map(|row| row.key))
 }

@@ -1,4 +1,4 @@
-//! The site's file: what an administrator decides for all programs of a machine.
+//! The site's file: settings of an administrator for all programs of a machine.
 //!
 //! `etc/tributary.conf` beside the library, or in its place the file that TRIB_CONF names. A line is one of [`ALLOWED`]; `#` begins
 //! a comment. `docs/reference/site.md` has what each line does. Users cannot correct the file beside the library: what is wrong
@@ -26,31 +26,31 @@ pub const NAME: &str = "tributary.conf";
 
 const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog";
 
-/// What a site has decided. [`Default`] is a site without a file.
+/// The settings of a site. [`Default`] is a site without a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Site {
     file: Option<PathBuf>,
     hints: Vec<(Specification, Source)>,
-    /// Patterns of files that are left to MPI.
+    /// Patterns of files whose calls MPI runs.
     leave: Vec<(String, Source)>,
-    /// Patterns of programs whose files are left to MPI.
+    /// Patterns of programs whose calls MPI runs.
     off: Vec<(String, Source)>,
     log: Vec<Log>,
-    /// What cannot be used, whatever the file.
+    /// Lines that cannot be used.
     damaged: Vec<Unused>,
 }
 
-/// Where the line about a job goes.
+/// The place of the line about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Log {
     /// The system's log.
     Syslog,
-    /// The end of a file that is there, or a new file in a folder.
+    /// The end of an existing file, or a new file in a folder.
     Path(PathBuf),
 }
 
 impl Site {
-    /// Reads the file that TRIB_CONF names, or else the one beside this library, if there is one. Local.
+    /// Reads the file that TRIB_CONF names, or else the site's file of this library, if there is one. Local.
     ///
     /// # Errors
     /// [`Error::Argument`] and [`Error::Hint`] for a named file that cannot be read, or for a line of it that is not allowed.

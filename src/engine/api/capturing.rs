@@ -1,4 +1,4 @@
-//! The capture of a file: calls are recorded as they end, and stored when the file closes.
+//! The capture of a file: records each call at its end, and stores the capture when the file is closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
-/// The capture of a file that is closing: everything that needs the file no more.
+/// The capture of a file that is being closed; it does not need the file any more.
 pub struct CaptureWriter {
     recording: Recording,
     diary: Option<Diary>,
     header: Header,
 }
 
-/// A capture that is not stored, and why. Rank 0 prints it; the program goes on.
+/// The reason why a capture is not stored. Rank 0 prints it, and the program continues.
 fn complain(rank: Rank, file: &str, why: &str) {
     if rank == 0 {
         crate::say(format_args!("no capture of {file}: {why}"));
@@ -37,7 +37,7 @@ fn complain(rank: Rank, file: &str, why: &str) {
 }
 
 impl File {
-    /// When a call starts, if calls are recorded or a diary is kept.
+    /// Returns the start time of a call, if calls or the timeline are recorded.
     pub(in crate::engine) fn starts(&self) -> Option<Instant> {
         (self.recording.is_some() || self.diary.is_some()).then(Instant::now)
     }
@@ -59,8 +59,8 @@ impl File {
         }
     }
 
-    /// Says which hints were given for the file, for its capture: where those in force come from, and those that are `unused`,
-    /// with the reasons. Local; rank 0's counts. Nothing happens where calls are not captured.
+    /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the reasons. The
+    /// values of rank 0 count. Does nothing if calls are not captured. Local.
     pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
         if let Some(recording) = &mut self.recording {
             let source = |(key, source): (&str, &Source)| (key.to_string(), source.to_string());
@@ -68,7 +68,7 @@ impl File {
         }
     }
 
-    /// Takes the recording of a file that closes. O(ranks).
+    /// Takes the recording of a file that is being closed. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<CaptureWriter> {
         let diary = self.take_diary();
         let mut recording = self.recording.take()?;
@@ -102,7 +102,7 @@ impl File {
     }
 }
 
-/// The node of every rank, as (node, consecutive ranks).
+/// Returns the node of every rank, as (node, consecutive ranks).
 fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for node in (0..topology.ranks()).map(|rank| topology.node_of(rank)) {
@@ -115,7 +115,7 @@ fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
 }
 
 impl CaptureWriter {
-    /// Stores the capture. Collective; gives the endpoint back whatever becomes of it. Costs an allgather of 32 bytes a rank, a
+    /// Stores the capture, and returns the endpoint even if this fails. Collective. Costs an allgather of 32 bytes per rank, a
     /// broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
         let Self { recording, diary, header } = self;
@@ -175,14 +175,14 @@ impl CaptureWriter {
     }
 }
 
-/// Where the parts of a capture are.
+/// The places of the parts of a capture.
 struct Parts {
     front: u64,
     /// Reports, then ranks.
     index: Vec<Entry>,
 }
 
-/// Finds the place of every part, and makes the file on rank 0. Collective.
+/// Computes the place of every part, and creates the file on rank 0. Collective.
 async fn place(
     endpoint: &mut Endpoint,
     header: &Header,
@@ -218,7 +218,7 @@ async fn place(
 }
 
 impl Parts {
-    /// What this rank writes, and where.
+    /// Returns the bytes that this rank writes, and their offset.
     fn bytes(&self, rank: Rank, header: &Header, finished: Finished) -> Result<(Extents, Vec<u8>)> {
         let own = self.index[rank + 1];
         let own = Extent { offset: own.offset, len: own.len };
@@ -236,7 +236,7 @@ impl Parts {
     }
 }
 
-/// Says where a capture ends early.
+/// Prints a line if the capture does not have all calls.
 fn say_when_full(rank: Rank, file: &str, index: &[Entry], limit: u64) {
     let recorded = index[1..].iter().map(|entry| entry.recorded).min().unwrap_or(0);
     let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Independent writes and reads of one rank, and the size of the file.
 //!
-//! Nothing is cached here. Bytes that a call here has written are visible to every later call of any rank, if the caller orders
-//! the two calls (by a barrier or a collective call). Where hosts cache by themselves ([`visible`](super::visible)), a rank of
+//! These calls do not cache. Every later call of any rank sees the bytes that a call has written, if the caller orders the two calls
+//! (by a barrier or a collective call). On file systems whose clients cache independently ([`visible`](super::visible)), a rank of
 //! another host sees them after a collective call or [`File::sync`].
 
 use std::pin::pin;
@@ -30,7 +30,7 @@ impl File {
         self.write_at_from(offset, bytes.into())
     }
 
-    /// As [`File::write_at`], for all of `source`, which may be memory of a device. Local.
+    /// Writes like [`File::write_at`], from `source`, which may be device memory. Local.
     ///
     /// # Errors
     /// As [`File::write_at`]; device memory that cannot be copied.
@@ -64,7 +64,7 @@ impl File {
         self.read_at_into(offset, bytes.into())
     }
 
-    /// As [`File::read_at`], into all of `sink`, which may be memory of a device. Local.
+    /// Reads like [`File::read_at`], into `sink`, which may be device memory. Local.
     ///
     /// # Errors
     /// As [`File::read_at`]; device memory that cannot be copied.
@@ -88,7 +88,7 @@ impl File {
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 
-    /// The size of the file in bytes, as the system reports it to this rank now. Local.
+    /// Returns the size of the file in bytes, as the system reports it to this rank now. Local.
     ///
     /// # Errors
     /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
@@ -100,8 +100,8 @@ impl File {
         }
     }
 
-    /// Sets the size of the file to `len` bytes; a longer file is cut, a shorter one extended with zeros. Collective, with the
-    /// same length: rank 0 does it when all ranks have called, and all return when it is done. Two agreements.
+    /// Sets the size of the file to `len` bytes: truncates a longer file, extends a shorter file with zeros. Collective, with the same
+    /// length on all ranks: rank 0 sets it when all ranks have called, and all ranks return after that. Costs two agreements.
     ///
     /// # Errors
     /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the system
@@ -110,7 +110,7 @@ impl File {
         self.set_len_after(Ok(len))
     }
 
-    /// As [`File::set_len`], for a caller that has checked the length. Collective.
+    /// Sets the size like [`File::set_len`], for a caller that has already checked the length. Collective.
     ///
     /// # Errors
     /// As [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
@@ -135,7 +135,7 @@ impl File {
         agree(&mut self.endpoint, set).await
     }
 
-    /// The error of ranks that gave different lengths, of which these are the lowest and the highest. Collective: an allreduce.
+    /// Returns the error of ranks with different lengths; `lens` are the lowest and the highest. Collective: an allreduce.
     async fn lens_differ(&mut self, own: u64, lens: [u64; 2]) -> Result<Error> {
         let rank = self.endpoint.rank() as u64;
         let mut ranks = lens.map(|len| if len == own { rank } else { u64::MAX });

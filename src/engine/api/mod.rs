@@ -2,11 +2,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `open` | opening and closing; errors in place of a call |
-//! | `write`, `read` | the collective calls; `operation`: those that do not block |
-//! | `independent` | what one rank does alone; the size of the file |
-//! | `capturing` | calls recorded for a capture, which is stored at the close |
-//! | `alone` | a failure of one rank that has no endpoint yet |
+//! | `open` | open and close; calls that refuse |
+//! | `write`, `read` | the blocking collective calls; `operation`: the non-blocking ones |
+//! | `independent` | independent writes and reads; the size of the file |
+//! | `capturing` | records calls for a capture, and stores it at the close |
+//! | `alone` | failures of a rank that has no endpoint yet |
 
 pub(in crate::engine) mod alone;
 mod capturing;

@@ -1,4 +1,4 @@
-//! Opening, synchronising and closing a file, and errors in place of a call.
+//! Opens, synchronises and closes a file; refuses a call with an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl File {
         Self::open_on(endpoint, path, mode, hints, Arc::new(SystemFiles))
     }
 
-    /// As [`File::open`], with another storage in place of the operating system's files. Collective.
+    /// Opens like [`File::open`], with another storage instead of the operating system's files. Collective.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -52,7 +52,7 @@ impl File {
         waiting.wait(pin!(Self::opened(endpoint, path.into(), mode, hints, files)))
     }
 
-    /// As [`File::open`], as a future that the program polls. Collective.
+    /// Opens like [`File::open`], as a future that the caller polls. Collective.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -60,8 +60,8 @@ impl File {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
 
-    /// As [`File::open_async`], if ranks that agree on the `prelude` go on; gives the endpoint back if they do not. `name` stands
-    /// in a line that says that a rank waits. Collective, with the same operations and the same condition.
+    /// Opens like [`File::open_async`], if the agreement on the `prelude` allows it; otherwise returns the endpoint. `name` is the name of
+    /// the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -113,7 +113,7 @@ impl File {
         Ok(Ok(file))
     }
 
-    /// The fan-in of the aggregators over all rounds of all calls so far; the same on all ranks. Collective.
+    /// Returns the fan-in of the aggregators over all rounds of all calls so far, the same on all ranks. Collective.
     ///
     /// # Errors
     /// Those of the fabric; an operation was dropped before its end.
@@ -139,7 +139,7 @@ impl File {
         }))
     }
 
-    /// Waits until everything written so far is on stable storage (fsync). Collective. Costs one agreement.
+    /// Writes all bytes so far to stable storage (fsync), and returns when this is done. Collective. Costs one agreement.
     ///
     /// # Errors
     /// The error of the lowest rank, on every rank; an operation was dropped before its end.
@@ -151,8 +151,8 @@ impl File {
         waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
     }
 
-    /// As [`File::sync`], for a caller that has something else to synchronise, in which ranks may wait for each other: `other` runs
-    /// once all ranks are known to be in this call. Collective. Costs two agreements.
+    /// Syncs like [`File::sync`], and runs `other`, in which ranks may wait for each other: it starts when all ranks are known to be in
+    /// this call. Collective. Costs two agreements.
     ///
     /// # Errors
     /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
@@ -181,14 +181,14 @@ impl File {
     /// so the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// The error of closing on any rank, on every rank; those of the fabric. If an operation was dropped before its end, the
-    /// file is closed at once, without the other ranks, and the endpoint is lost.
+    /// An error of the close on any rank, returned on every rank; errors of the fabric. If an operation was dropped before its end, this
+    /// rank closes the file at once, without the other ranks, and the endpoint is lost.
     pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.close_async()))
     }
 
-    /// As [`File::close`], as a future that the program polls. Collective.
+    /// Closes like [`File::close`], as a future that the caller polls. Collective.
     ///
     /// # Errors
     /// As [`File::close`].
@@ -196,7 +196,7 @@ impl File {
         self.close_after(Ok(())).await
     }
 
-    /// As [`File::close_async`], for a caller that has closed something of its own with outcome `own`. Collective.
+    /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed. Collective.
     ///
     /// # Errors
     /// As [`File::close`], or the `own` error of the lowest rank, on every rank.
@@ -209,7 +209,7 @@ impl File {
         }
     }
 
-    /// Closes the handles, as [`File::close_async`], and keeps the endpoint. Collective.
+    /// Closes the handles like [`File::close_async`], and keeps the endpoint. Collective.
     pub(in crate::engine) async fn shut(&mut self) -> Result<()> {
         self.shut_after(Ok(())).await
     }
@@ -240,15 +240,15 @@ impl File {
         value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
     }
 
-    /// Takes part in a collective write or read with an error in place of an access. The call fails on every rank with the
-    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
-    /// [`File::read_all`], as `direction` says, or this method.
+    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with the error of the
+    /// lowest rank that has one, and this error is returned. Collective: the other ranks call [`File::write_all`] or [`File::read_all`],
+    /// by `direction`, or this method.
     pub fn refuse(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.refuse_async(direction, error)))
     }
 
-    /// As [`File::refuse`], as a future that the program polls. Collective.
+    /// Refuses like [`File::refuse`], as a future that the caller polls. Collective.
     pub async fn refuse_async(&mut self, direction: Direction, error: Error) -> Error {
         match self.begin() {
             Ok(()) => self.begun_refusal(direction, error).await,
@@ -256,7 +256,8 @@ impl File {
         }
     }
 
-    /// As [`File::refuse`], for a call that other ranks start as an operation. The operation's outcome is the error. Collective.
+    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation is the error.
+    /// Collective.
     pub fn start_refuse(&mut self, direction: Direction, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let begun = self.begin();

@@ -1,4 +1,4 @@
-//! The collective read: its public calls, and what it does differently from a write in a [call](super::super::call).
+//! The collective read: its public calls, and how it differs from a write in a [call](super::super::call).
 
 use std::pin::pin;
 
@@ -16,17 +16,16 @@ use crate::error::Result;
 /// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadReport {
-    /// Bytes of this rank's access before the end of the file. The rest of the buffer is unchanged.
+    /// Number of this rank's bytes before the end of the file. The rest of the buffer is unchanged.
     pub bytes: u64,
     /// The report of the call; the same on all ranks.
     pub call: CallReport,
 }
 
 impl File {
-    /// Reads `extents` of the file into `buffer` (laid out as `layout`; only its bytes are accessed), together with all ranks.
-    /// Collective; a rank that wants nothing passes no extents. Ranks may want the same bytes. Holes of the file read as zeros.
-    /// Bytes of the buffer that stand for bytes behind the end of the file are unchanged. Costs what a write of the same access
-    /// costs; aggregators send and ranks receive.
+    /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
+    /// bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes. Holes of the file read as zeros.
+    /// Bytes of the buffer for offsets behind the end of the file are unchanged. Costs as much as a write of the same access.
     ///
     /// # Errors
     /// The argument or I/O error of the lowest rank, on every rank. The contents of the buffers are then undefined.
@@ -39,7 +38,7 @@ impl File {
         self.read_now(extents, layout, buffer.into())
     }
 
-    /// Apart from the generic one, so that it is compiled with what it calls.
+    /// The part that is not generic, so that it is compiled in this crate.
     fn read_now(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
@@ -49,7 +48,7 @@ impl File {
         outcome
     }
 
-    /// As [`File::read_all`], as a future that the program polls. Collective.
+    /// Reads like [`File::read_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
     /// As [`File::read_all`].

@@ -1,4 +1,4 @@
-//! The collective write: its public calls, and what it does differently from a read in a [call](super::super::call).
+//! The collective write: its public calls, and how it differs from a read in a [call](super::super::call).
 
 use std::pin::pin;
 
@@ -15,8 +15,8 @@ use crate::engine::ways::write_windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
-    /// Writes `buffer` (laid out as `layout`; only its bytes are accessed) to `extents` of the file, together with all ranks.
-    /// Collective; a rank without data passes no extents. The hint `trib_overlap` says which bytes stay if ranks overlap.
+    /// Writes `buffer` to `extents` of the file, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
+    /// bytes. Collective; a rank without data passes no extents. The hint `trib_overlap` decides whose bytes stay if ranks overlap.
     ///
     /// # Errors
     /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the file.
@@ -29,7 +29,7 @@ impl File {
         self.write_now(extents, layout, buffer.into())
     }
 
-    /// Apart from the generic one, so that it is compiled with what it calls.
+    /// The part that is not generic, so that it is compiled in this crate.
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
@@ -41,7 +41,7 @@ impl File {
         outcome
     }
 
-    /// As [`File::write_all`], as a future that the program polls. Collective.
+    /// Writes like [`File::write_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
     /// As [`File::write_all`].
@@ -55,14 +55,14 @@ impl File {
         self.begun_write(extents, layout, source).await
     }
 
-    /// As [`File::write_all_async`], for a caller that waits for the end of the call: `source` may then be sent and written in
-    /// place, as [`File::write_all`] does. Collective.
+    /// Writes like [`File::write_all_async`], for a caller that waits for the end of the call: the call may then send and write `source`
+    /// without a copy, as [`File::write_all`] does. Collective.
     ///
     /// # Errors
     /// As [`File::write_all`].
     ///
     /// # Safety
-    /// Once polled, the future is polled to its end, or the process ends before the memory of `source` does.
+    /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source` is freed.
     pub async unsafe fn write_all_to_end(
         &mut self,
         extents: &Extents,

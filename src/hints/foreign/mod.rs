@@ -18,21 +18,21 @@ use super::file_hints::Given;
 
 /// Known keys of other libraries that this library does not use, with the reason. A key that ends in `*` is a prefix.
 const KNOWN: [(&str, &str); 15] = [
-    ("ind_rd_buffer_size", "independent reads are the MPI library's"),
-    ("ind_wr_buffer_size", "independent writes are the MPI library's"),
-    ("direct_io", "large writes past the system's cache are direct_write"),
-    ("direct_read", "files are read through the system's cache"),
-    ("romio_cb_alltoall", "how data is exchanged is trib_kernel"),
-    ("romio_cb_pfr", "file domains are the driver's"),
-    ("romio_cb_*", "ROMIO's own way to exchange"),
-    ("romio_lustre_*", "a choice of ROMIO's driver for Lustre, to which new files are left then"),
-    ("romio_*", "a choice inside of ROMIO"),
-    ("cray_cb_nodes_multiplier", "the number of aggregators is cb_nodes"),
-    ("cray_*", "a choice inside of Cray's MPI"),
-    ("collective_buffering", "whether calls are exchanged is romio_cb_write and romio_cb_read"),
+    ("ind_rd_buffer_size", "the MPI library runs independent reads"),
+    ("ind_wr_buffer_size", "the MPI library runs independent writes"),
+    ("direct_io", "use direct_write for large writes that bypass the page cache"),
+    ("direct_read", "reads always use the page cache"),
+    ("romio_cb_alltoall", "use trib_kernel to choose the exchange"),
+    ("romio_cb_pfr", "the driver chooses the file domains"),
+    ("romio_cb_*", "only ROMIO's exchange uses it"),
+    ("romio_lustre_*", "only ROMIO's driver for Lustre uses it, and creates new files then"),
+    ("romio_*", "only ROMIO uses it"),
+    ("cray_cb_nodes_multiplier", "use cb_nodes for the number of aggregators"),
+    ("cray_*", "only Cray's MPI uses it"),
+    ("collective_buffering", "use romio_cb_write and romio_cb_read"),
     ("nc_*", ABOVE),
     ("pnetcdf_*", ABOVE),
-    ("access_style", "the calls themselves show it"),
+    ("access_style", "the library sees the access in the calls"),
 ];
 
 /// Why a key is not used that no library is known to have.
@@ -40,7 +40,7 @@ pub const UNKNOWN: &str = "unknown key";
 
 /// Why a key is not used that is for the library above, PnetCDF. Such a library puts its own into every info that it opens a file
 /// with.
-pub const ABOVE: &str = "the library above reads it";
+pub const ABOVE: &str = "the library above, such as PnetCDF, reads it";
 
 /// Why an unknown key is not used.
 pub fn why_not(key: &str) -> &'static str {
@@ -53,10 +53,10 @@ pub(super) fn why_not_this(given: &Given) -> Option<&'static str> {
     let least = ["cb_nodes", "striping_unit", "striping_factor"];
     match given.key.as_str() {
         key if least.contains(&key) && given.value.parse().is_ok_and(|number: i64| number <= 0) => {
-            Some("0 and less leave the choice to the library")
+            Some("0 or less means that the library chooses")
         }
         "cb_config_list" if !given.value.starts_with('*') && !given.value.is_empty() => {
-            Some("lists of host names are not supported; see trib_placement")
+            Some("lists of host names are not supported; use trib_placement")
         }
         _ => None,
     }
@@ -72,8 +72,8 @@ mod tests {
         for (key, why) in KNOWN {
             assert!(find(key).is_none() && !why.is_empty(), "{key}");
         }
-        assert_eq!(why_not("romio_cb_alltoall"), "how data is exchanged is trib_kernel");
-        assert_eq!(why_not("romio_visibility_immediate"), "a choice inside of ROMIO");
+        assert_eq!(why_not("romio_cb_alltoall"), "use trib_kernel to choose the exchange");
+        assert_eq!(why_not("romio_visibility_immediate"), "only ROMIO uses it");
         assert_eq!(why_not("colour"), "unknown key");
     }
 }

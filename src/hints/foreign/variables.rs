@@ -42,16 +42,16 @@ pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
         return ompio(parameter, value);
     }
     match name {
-        ROMIO_FORCE => nothing("it is for ROMIO's drivers; here trib_driver names one"),
+        ROMIO_FORCE => nothing("it selects a driver of ROMIO; use trib_driver"),
         "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" if is_on => driver(value),
         "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" => nothing("I_MPI_FILESYSTEM switches it off"),
         "I_MPI_FILESYSTEM_CB_NODES" => Meaning::Hint("cb_nodes", value.to_string()),
         "I_MPI_FILESYSTEM_CB_CONFIG_LIST" => Meaning::Hint("cb_config_list", value.to_string()),
         "I_MPI_FILESYSTEM_NFS_DIRECT" | "I_MPI_EXTRA_FILESYSTEM_NFS_DIRECT" | "I_MPI_FILESYSTEM_GPFS_DIRECT" => {
-            nothing("files are written through the system's cache")
+            nothing("writes use the page cache")
         }
-        "I_MPI_LUSTRE_STRIPE_AWARE" => nothing("the driver for Lustre always knows its stripes"),
-        _ => nothing("the driver is chosen by the file system that the file is on, or by trib_driver"),
+        "I_MPI_LUSTRE_STRIPE_AWARE" => nothing("the driver for Lustre always uses the stripes"),
+        _ => nothing("the file system of the file, or trib_driver, determines the driver"),
     }
 }
 
@@ -77,15 +77,15 @@ fn ompio(parameter: &str, value: &str) -> Meaning {
     match parameter {
         "num_aggregators" => Meaning::Hint("cb_nodes", value.to_string()),
         "bytes_per_agg" => Meaning::Hint("cb_buffer_size", value.to_string()),
-        "cycle_buffer_size" => nothing("what one system call writes is not limited here; see cb_buffer_size"),
+        "cycle_buffer_size" => nothing("the library does not limit the size of a write; see cb_buffer_size"),
         "grouping_option" | "max_aggregators_ratio" | "aggregators_cutoff_threshold" => {
-            nothing("OMPIO's own choice of aggregators; see cb_nodes and trib_placement")
+            nothing("only OMPIO uses it; use cb_nodes and trib_placement")
         }
-        "overwrite_amode" => nothing("the mode of the file is as the program opened it"),
+        "overwrite_amode" => nothing("the file keeps the mode of the open"),
         "coll_timing_info" | "record_file_offset_info" | "verbose_info_parsing" => {
-            nothing("what OMPIO prints; see TRIB_REPORT")
+            nothing("only OMPIO prints it; use TRIB_REPORT")
         }
-        "priority" | "delete_priority" => nothing("a choice inside of Open MPI"),
+        "priority" | "delete_priority" => nothing("only Open MPI uses it"),
         _ => nothing("unknown parameter"),
     }
 }

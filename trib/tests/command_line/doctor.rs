@@ -175,7 +175,7 @@ fn variables_and_hints_in_force_and_ignored() {
     let ignored: Vec<_> = found["hints_ignored"].as_array().unwrap().iter().collect();
     let why = |key: &str| ignored.iter().find(|hint| hint["key"] == key).map(|hint| hint["why"].as_str().unwrap());
     assert_eq!(why("cb_nodez"), Some("unknown key; did you mean cb_nodes?"));
-    assert_eq!(why("romio_cb_pfr"), Some("file domains are the driver's"));
+    assert_eq!(why("romio_cb_pfr"), Some("the driver chooses the file domains"));
     let problems = found["problems"].to_string();
     assert!(problems.contains("variable TRIB_REPROT: `1` is not read; did you mean TRIB_REPORT?"), "{problems}");
     let output = doctor(&["--hints", "cb_node=2"], &[("TRIB_HINTS_FILE", "/nowhere/hints")]);
