@@ -142,7 +142,7 @@ fn the_sites_file_is_that_of_the_library() {
     for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
         let found = look(arguments, None);
         assert_eq!(found["policy"], format!("{}: {says}", line(number)));
-        assert_eq!(of_site(&found), [keyword.clone()]);
+        assert_eq!(of_site(&found), std::slice::from_ref(&keyword));
         let found = look(arguments, Some("/dev/null"));
         assert_eq!((&found["policy"], of_site(&found)), (&Value::Null, vec![]));
     }
