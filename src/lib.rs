@@ -38,16 +38,16 @@
 //!
 //! | you need | items |
 //! |---|---|
-//! | a shared file | [`File`], [`Mode`], [`Operation`] (a call that goes on); its reports [`CallReport`], [`ReadReport`] |
+//! | a shared file | [`File`], [`Mode`], [`Operation`] (a non-blocking call); its reports [`CallReport`], [`ReadReport`] |
 //! | what a rank writes or reads | [`Extents`], [`FileView`]; its memory: [`BufferLayout`], [`Source`], [`Sink`] |
 //! | ranks | [`Endpoint`] on [`mpi`] or on [`threads`]; a fabric of your own implements [`Transport`] |
 //! | settings | [`Hints`], from code; [`Environment`], from variables and files too |
 //! | file systems | [`drivers`]; storage of your own implements [`storage::Storage`] and opens by [`File::open_on`] |
-//! | errors | [`Error`]: by cause, the same on every rank |
+//! | errors | [`Error`], the same on every rank |
 //! | a recorded program | [`Capture`] |
 //!
-//! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints. The
-//! feature `internals` opens the modules of the library to this project's own crates: nothing in them is a promise.
+//! `docs/how-it-works/overview.md` in the repository explains how the library works; `docs/reference/hints.md` lists the hints. The
+//! feature `internals` makes the modules public for this project's own crates; they may change at any time.
 #![cfg_attr(
     not(feature = "internals"),
     allow(dead_code, unused_imports, reason = "this project's own crates use the rest")
