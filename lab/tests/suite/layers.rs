@@ -9,8 +9,8 @@ const FOLDERS: &[Folder] = &[
     (
         "trib-lab/src",
         "crate::",
-        "generated cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms \
-            figures guidelines sim kernels reproduce main",
+        "cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms guidelines sim \
+            kernels reproduce figures",
         &[],
     ),
 ];
