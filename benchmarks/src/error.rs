@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tributary_netcdf::reader::ReadError;
+
 /// Every error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -48,6 +50,12 @@ pub enum PatternError {
     /// The access layer refused extents.
     #[error(transparent)]
     Access(#[from] tributary::Error),
+}
+
+impl From<ReadError> for PatternError {
+    fn from(error: ReadError) -> Self {
+        Self::Input { file: error.file, place: error.place, problem: error.problem }
+    }
 }
 
 impl PatternError {

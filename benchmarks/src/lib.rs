@@ -12,7 +12,6 @@
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
-//! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`s3d`] | the checkpoint of S3D-IO |
 //! | [`source`] | the bytes of an input file: mapped, or in memory |
@@ -31,7 +30,6 @@ pub mod flash;
 pub mod ior;
 pub mod list;
 mod meeting;
-pub mod netcdf;
 pub mod netcdf_case;
 pub mod pattern;
 pub mod s3d;

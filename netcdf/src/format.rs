@@ -26,6 +26,11 @@ impl Format {
         }
     }
 
+    /// The format of a version, the byte after the letters `CDF`.
+    pub(crate) fn from_version(version: u8) -> Option<Self> {
+        [Self::Cdf1, Self::Cdf2, Self::Cdf5].into_iter().find(|format| format.version() == version)
+    }
+
     /// Whether the format has a type.
     pub fn has(self, kind: Type) -> bool {
         self == Self::Cdf5 || kind.code() <= Type::Double.code()
@@ -130,6 +135,11 @@ impl Type {
     /// The type's number in the file, 1 to 11.
     pub fn code(self) -> u32 {
         self as u32 + 1
+    }
+
+    /// The type of a number in the file.
+    pub(crate) fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
     /// Bytes of a value.

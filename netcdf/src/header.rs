@@ -1,11 +1,15 @@
-//! The header's bytes: lists of dimensions, attributes and variables, every name and value padded to 4 bytes.
+//! Encodes the header: lists of dimensions, attributes and variables, every name and value padded to 4 bytes.
+//! [`crate::reader`] decodes it.
 
 use crate::format::Format;
 use crate::schema::{Attribute, Schema};
 
-const DIMENSIONS: u32 = 0x0a;
-const VARIABLES: u32 = 0x0b;
-const ATTRIBUTES: u32 = 0x0c;
+/// The first bytes of a file; the format's version follows.
+pub(crate) const MAGIC: &[u8] = b"CDF";
+/// The tags that open the lists.
+pub(crate) const DIMENSIONS: u32 = 0x0a;
+pub(crate) const VARIABLES: u32 = 0x0b;
+pub(crate) const ATTRIBUTES: u32 = 0x0c;
 /// The unit to which names, values and variables are padded.
 pub(crate) const ALIGN: u64 = 4;
 
@@ -22,7 +26,7 @@ pub(crate) struct VariablePlace {
 /// The header of a file without records. Its length does not depend on `places`.
 pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     let format = schema.format();
-    let mut out = Out { format, bytes: vec![b'C', b'D', b'F', format.version()] };
+    let mut out = Out { format, bytes: [MAGIC, &[format.version()]].concat() };
     out.count(0);
     out.list(DIMENSIONS, schema.dimensions().len());
     for dimension in schema.dimensions() {

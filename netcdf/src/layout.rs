@@ -6,7 +6,7 @@ use tributary::{Error, Extents, Result};
 use crate::alignment::Alignment;
 use crate::format::Format;
 use crate::header::{self, ALIGN, VariablePlace};
-use crate::schema::{Schema, UNLIMITED, Variable, VariableId};
+use crate::schema::{Schema, Variable, VariableId};
 
 /// A variable as the layout needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,17 +164,19 @@ impl Layout {
 
 fn slot(schema: &Schema, variable: &Variable) -> Result<Slot> {
     let mut shape = schema.shape(variable);
-    let record = shape.first() == Some(&UNLIMITED);
+    let record = schema.is_record(variable);
     if record {
         shape.remove(0);
     }
     let size = variable.kind.size();
-    let bytes = shape.iter().try_fold(size, |bytes, &length| bytes.checked_mul(length));
+    // An empty dimension counts as 1, so that the distance of elements along every dimension is in range too.
+    let bytes = shape.iter().try_fold(size, |bytes, &length| bytes.checked_mul(length.max(1)));
     let limit = i64::MAX as u64 - (ALIGN - 1);
     let Some(bytes) = bytes.filter(|&bytes| bytes <= limit) else {
         let given = format!("{shape:?} elements of {size} bytes");
         return Err(Error::argument(format!("size of variable {}", variable.name), given, "up to 2^63 - 4 bytes"));
     };
+    let bytes = if shape.contains(&0) { 0 } else { bytes };
     Ok(Slot { name: variable.name.clone(), size, shape, record, bytes, begin: 0 })
 }
 

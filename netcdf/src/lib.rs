@@ -72,6 +72,7 @@
 //! | [`format`](mod@format) | the three formats and their types |
 //! | [`value`], [`values`] | native numbers and their conversion; the values of attributes |
 //! | [`requests`] | parts of a variable as a list |
+//! | [`reader`] | decodes files of any bytes: their definitions, and variables of integers |
 //! | `header`, `parts`, `runs`, `queue`, `fill`, `name` | encoding, parts as extents, queued requests, fill values, NetCDF's names |
 
 pub mod alignment;
@@ -83,6 +84,7 @@ pub mod layout;
 mod name;
 mod parts;
 mod queue;
+pub mod reader;
 pub mod requests;
 mod runs;
 pub mod schema;

@@ -4,7 +4,7 @@ use tributary::{Error, Result};
 use unicode_normalization::UnicodeNormalization;
 
 /// The longest name, in bytes (NC_MAX_NAME).
-const LONGEST: usize = 256;
+pub(crate) const LONGEST: usize = 256;
 const ALLOWED: &str = "1 to 256 bytes; first a letter, a digit, _ or a non-ASCII character; no /, no control characters, \
                        no space at the end";
 

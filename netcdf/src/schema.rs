@@ -88,6 +88,8 @@ impl Variable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
     format: Format,
+    /// Whether a dimension of length 0 is the unlimited one.
+    has_records: bool,
     dimensions: Vec<Dimension>,
     variables: Vec<Variable>,
     attributes: Vec<Attribute>,
@@ -96,7 +98,15 @@ pub struct Schema {
 impl Schema {
     /// Nothing defined yet.
     pub fn new(format: Format) -> Self {
-        Self { format, dimensions: Vec::new(), variables: Vec::new(), attributes: Vec::new() }
+        Self { format, has_records: true, dimensions: Vec::new(), variables: Vec::new(), attributes: Vec::new() }
+    }
+
+    /// Nothing defined yet, for a file without records. Any number of its dimensions may have length 0: such a dimension is
+    /// empty, and a variable over it is a fixed-size variable of 0 bytes. Other programs take an empty dimension for the
+    /// unlimited one, which has length 0 in the file too. Use it only for files whose readers allow that, such as the
+    /// decomposition maps of E3SM-IO.
+    pub fn without_records(format: Format) -> Self {
+        Self { has_records: false, ..Self::new(format) }
     }
 
     /// Defines a dimension of `length` elements, or [`UNLIMITED`].
@@ -136,7 +146,7 @@ impl Schema {
                 let allowed = format!("{} defined dimensions", self.dimensions.len());
                 return Err(Error::argument(format!("dimension {place} of variable {name}"), id.0, allowed));
             };
-            if dimension.length == UNLIMITED && place > 0 {
+            if place > 0 && self.is_unlimited(*id) {
                 let what = format!("dimension {place} of variable {name}");
                 return Err(Error::argument(what, &dimension.name, "the unlimited dimension as the first"));
             }
@@ -215,7 +225,16 @@ impl Schema {
 
     /// The unlimited dimension.
     pub fn unlimited(&self) -> Option<DimensionId> {
-        self.dimensions.iter().position(|dimension| dimension.length == UNLIMITED).map(DimensionId)
+        (0..self.dimensions.len()).map(DimensionId).find(|id| self.is_unlimited(*id))
+    }
+
+    fn is_unlimited(&self, id: DimensionId) -> bool {
+        self.has_records && self.dimensions[id.0].length == UNLIMITED
+    }
+
+    /// Whether a variable is a record variable.
+    pub(crate) fn is_record(&self, variable: &Variable) -> bool {
+        variable.dimensions.first().is_some_and(|first| self.is_unlimited(*first))
     }
 
     /// The lengths of a variable's dimensions, [`UNLIMITED`] among them.

@@ -169,12 +169,12 @@ fn modules(folder: &Path, prefix: &str) -> Graph {
         ["lib.rs", "main.rs", "mod.rs"].map(|name| folder.join(name)).into_iter().find(|it| it.exists()).unwrap();
     let given_out = given_out(&code(&root));
     let mut files = Vec::new();
-    sources(&folder, &mut files);
+    sources(folder, &mut files);
     let mut graph = Graph::new();
     let is_module = |name: &str| folder.join(name).is_dir() || folder.join(format!("{name}.rs")).exists();
     let owner = |name: String| if is_module(&name) { Some(name) } else { given_out.get(&name).cloned() };
     for file in files.iter().filter(|file| **file != root) {
-        let parts: Vec<_> = file.strip_prefix(&folder).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+        let parts: Vec<_> = file.strip_prefix(folder).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
         let module = parts[0].trim_end_matches(".rs").to_string();
         let depth = parts.len() - usize::from(file.ends_with("mod.rs"));
         let known = graph.entry(module.clone()).or_default();

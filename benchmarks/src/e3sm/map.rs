@@ -7,8 +7,9 @@
 
 use std::path::Path;
 
+use tributary_netcdf::reader::{FileReader, Ints, ReadError};
+
 use crate::error::PatternError;
-use crate::netcdf::{File, Ints};
 use crate::source::Source;
 
 use super::decomposition::{Decompositions, Entry, compare_levels};
@@ -29,8 +30,8 @@ pub struct DecompositionMap {
 /// One decomposition: where each rank's entries begin and how many are requests.
 struct MapDecomposition {
     ranks: Vec<(usize, usize)>,
-    offsets: Ints,
-    lengths: Ints,
+    offsets: Ints<Source>,
+    lengths: Ints<Source>,
 }
 
 impl MapDecomposition {
@@ -46,7 +47,7 @@ impl DecompositionMap {
     /// # Errors
     /// A file that is missing, of another format, damaged, or no decomposition map; one line that says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::read(&File::open(path)?)
+        Self::from_bytes(&path.display().to_string(), Source::map(path, "a NetCDF file")?)
     }
 
     /// Checks a map in memory; `name` is what errors call it.
@@ -54,18 +55,18 @@ impl DecompositionMap {
     /// # Errors
     /// As [`DecompositionMap::open`].
     pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
-        Self::read(&File::from_bytes(name, bytes)?)
+        Self::read(&FileReader::new(name, bytes.into())?)
     }
 
-    fn read(file: &File) -> Result<Self, PatternError> {
+    fn read(file: &FileReader<Source>) -> Result<Self, PatternError> {
         let count = file.dimension("num_decomp")?;
         if count == 0 || count > MOST_DECOMPOSITIONS {
             let problem = format!("is {count}; allowed: 1 to {MOST_DECOMPOSITIONS}");
-            return Err(file.wrong("dimension num_decomp", problem));
+            return Err(file.error("dimension num_decomp", problem).into());
         }
         let ranks = file.dimension("decomp_nprocs")?;
         if ranks == 0 {
-            return Err(file.wrong("dimension decomp_nprocs", "is 0; allowed: 1 or more"));
+            return Err(file.error("dimension decomp_nprocs", "is 0; allowed: 1 or more").into());
         }
         let (mut dims, mut parts) = (Vec::new(), Vec::new());
         for label in 1..=count {
@@ -135,10 +136,10 @@ impl Decompositions for DecompositionMap {
 }
 
 /// `Dk.dims`, checked against `Dk.ndims` if that is there.
-fn shape(file: &File, label: u64) -> Result<Vec<u64>, PatternError> {
+fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
     let place = format!("D{label}.dims");
     let dims = file.attribute_ints(&place)?;
-    let wrong = |problem: String| Err(file.wrong(&format!("attribute {place}"), problem));
+    let wrong = |problem: String| Err(file.error(&format!("attribute {place}"), problem));
     if dims.is_empty() {
         return wrong("is empty".to_string());
     }
@@ -152,14 +153,14 @@ fn shape(file: &File, label: u64) -> Result<Vec<u64>, PatternError> {
     let ndims = file.attribute_ints(&format!("D{label}.ndims"))?;
     if ndims != [dims.len() as i32] {
         return Err(
-            file.wrong(&format!("attribute D{label}.ndims"), format!("is {ndims:?}; D{label}.dims is {shape:?}"))
+            file.error(&format!("attribute D{label}.ndims"), format!("is {ndims:?}; D{label}.dims is {shape:?}"))
         );
     }
     Ok(shape)
 }
 
 /// The entries of decomposition `label`, every one checked.
-fn part(file: &File, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, PatternError> {
+fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
     let name = |part: &str| format!("D{label}.{part}");
     let total = file.dimension(&name("total_nreqs"))?;
     let nreqs = file.ints(&name("nreqs"), ranks)?;
@@ -172,7 +173,7 @@ fn part(file: &File, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecompo
     };
     for (index, (offset, length)) in part.offsets.iter().zip(part.lengths.iter()).enumerate() {
         if let Some((part, problem)) = entry_problem(offset, length, shape) {
-            return Err(file.wrong(&format!("variable {}", name(part)), format!("entry {index} {problem}")));
+            return Err(file.error(&format!("variable {}", name(part)), format!("entry {index} {problem}")));
         }
     }
     Ok(part)
@@ -180,29 +181,29 @@ fn part(file: &File, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecompo
 
 /// First entry and number of requests of every rank.
 fn rank_ranges(
-    file: &File,
+    file: &FileReader<Source>,
     label: u64,
     total: u64,
-    nreqs: &Ints,
-    fills: Option<&Ints>,
-) -> Result<Vec<(usize, usize)>, PatternError> {
+    nreqs: &Ints<Source>,
+    fills: Option<&Ints<Source>>,
+) -> Result<Vec<(usize, usize)>, ReadError> {
     let place = format!("variable D{label}.nreqs");
     let mut start = 0u64;
     let mut ranges = Vec::new();
     for (rank, count) in nreqs.iter().enumerate() {
         if count < 0 {
-            return Err(file.wrong(&place, format!("rank {rank} has {count}; allowed: 0 or more")));
+            return Err(file.error(&place, format!("rank {rank} has {count}; allowed: 0 or more")));
         }
         let requests = fills.and_then(|fills| fills.range(rank..rank + 1).next()).unwrap_or(count);
         if requests < 0 || requests > count {
             let problem = format!("rank {rank} has {requests}; allowed: 0 to its D{label}.nreqs, {count}");
-            return Err(file.wrong(&format!("variable D{label}.fill_starts"), problem));
+            return Err(file.error(&format!("variable D{label}.fill_starts"), problem));
         }
         ranges.push((start as usize, requests as usize));
         start += count as u64;
     }
     if start != total {
-        return Err(file.wrong(&place, format!("sums to {start}; the dimension D{label}.total_nreqs is {total}")));
+        return Err(file.error(&place, format!("sums to {start}; the dimension D{label}.total_nreqs is {total}")));
     }
     Ok(ranges)
 }

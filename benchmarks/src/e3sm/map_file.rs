@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use tributary_netcdf::{Alignment, Format, Schema, Type};
+
 use crate::error::PatternError;
-use crate::netcdf::Writer;
-use crate::netcdf::writer::put_ints;
 
 use super::decomposition::{Decompositions, Entry};
 
@@ -71,24 +71,31 @@ fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> 
     Ok(Facts { nreqs, elements })
 }
 
+/// Writes values of a variable.
+fn put_ints(out: &mut dyn Write, values: impl IntoIterator<Item = i32>) -> std::io::Result<()> {
+    values.into_iter().try_for_each(|value| out.write_all(&value.to_be_bytes()))
+}
+
+/// The header's bytes. The variables follow in the order of their definition, without gaps.
 fn header(all: &dyn Decompositions, facts: &[Facts]) -> Result<Vec<u8>, PatternError> {
-    let mut writer = Writer::default();
-    writer.dimension("num_decomp", facts.len() as u64);
-    let ranks = writer.dimension("decomp_nprocs", all.ranks() as u64);
+    // A decomposition without entries has a dimension of length 0.
+    let mut schema = Schema::without_records(Format::Cdf5);
+    schema.define_dimension("num_decomp", facts.len() as u64)?;
+    let ranks = schema.define_dimension("decomp_nprocs", all.ranks() as u64)?;
     for (which, (facts, dims)) in facts.iter().zip(all.dims()).enumerate() {
         let name = |part: &str| format!("D{}.{part}", which + 1);
         let total = facts.nreqs.iter().map(|&n| n as u64).sum();
-        let entries = writer.dimension(&name("total_nreqs"), total);
+        let entries = schema.define_dimension(&name("total_nreqs"), total)?;
         let lengths: Vec<i32> = dims.iter().map(|&length| length as i32).collect();
         let covered = dims.iter().try_fold(1u64, |p, &d| p.checked_mul(d)) == Some(facts.elements);
-        writer.attribute_ints(&name("ndims"), &[dims.len() as i32]);
-        writer.attribute_ints(&name("dims"), &lengths);
-        writer.attribute_ints(&name("max_nreqs"), &[facts.nreqs.iter().copied().max().unwrap_or(0)]);
-        writer.attribute_ints(&name("min_nreqs"), &[facts.nreqs.iter().copied().min().unwrap_or(0)]);
-        writer.attribute_text(&name("fully_covered"), if covered { "true" } else { "false" });
-        writer.variable(&name("nreqs"), ranks);
-        writer.variable(&name("offsets"), entries);
-        writer.variable(&name("lengths"), entries);
+        schema.put_global_attribute(&name("ndims"), dims.len() as i32)?;
+        schema.put_global_attribute(&name("dims"), &lengths[..])?;
+        schema.put_global_attribute(&name("max_nreqs"), facts.nreqs.iter().copied().max().unwrap_or(0))?;
+        schema.put_global_attribute(&name("min_nreqs"), facts.nreqs.iter().copied().min().unwrap_or(0))?;
+        schema.put_global_attribute(&name("fully_covered"), if covered { "true" } else { "false" })?;
+        for (part, dimension) in [("nreqs", ranks), ("offsets", entries), ("lengths", entries)] {
+            schema.define_variable(&name(part), Type::Int, &[dimension])?;
+        }
     }
-    Ok(writer.header())
+    Ok(schema.layout(Alignment::PACKED)?.header(0)?)
 }

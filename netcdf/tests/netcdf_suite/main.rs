@@ -4,3 +4,4 @@ mod dataset;
 mod dumped;
 mod large;
 mod layout;
+mod reader;

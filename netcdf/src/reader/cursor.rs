@@ -1,0 +1,105 @@
+//! A checked cursor over the bytes of a header: every read names its item, and a read beyond the end is an error.
+
+use crate::format::Format;
+use crate::header::ALIGN;
+use crate::name::LONGEST;
+
+use super::ReadError;
+
+/// Walks forwards over `bytes`, the file named `file`.
+pub(super) struct Cursor<'a> {
+    pub file: &'a str,
+    pub bytes: &'a [u8],
+    /// Offset of the next byte to read; never behind the end.
+    pub at: usize,
+    pub format: Format,
+}
+
+impl<'a> Cursor<'a> {
+    /// An error at this place of the header.
+    pub fn error(&self, what: &str, problem: impl std::fmt::Display) -> ReadError {
+        ReadError::new(self.file, what, format_args!("{problem} (byte {} of the header)", self.at))
+    }
+
+    /// Bytes that are not read yet.
+    pub fn rest(&self) -> u64 {
+        (self.bytes.len() - self.at) as u64
+    }
+
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
+        if len > self.rest() {
+            let problem = format!("takes {len} bytes, and the file ends after {}: truncated, or no count", self.rest());
+            return Err(self.error(what, problem));
+        }
+        let taken = &self.bytes[self.at..self.at + len as usize];
+        self.at += len as usize;
+        Ok(taken)
+    }
+
+    /// The next `len` bytes; skips the padding behind them.
+    pub fn take_padded(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
+        let taken = self.take(len, what)?;
+        self.take(len.next_multiple_of(ALIGN) - len, what)?;
+        Ok(taken)
+    }
+
+    /// A 32-bit number.
+    pub fn word(&mut self, what: &str) -> Result<u32, ReadError> {
+        Ok(big_endian(self.take(4, what)?) as u32)
+    }
+
+    /// A count. A negative one is an error.
+    pub fn count(&mut self, what: &str) -> Result<u64, ReadError> {
+        self.number(self.format.count_width(), what)
+    }
+
+    /// A file offset. A negative one is an error.
+    pub fn offset(&mut self, what: &str) -> Result<u64, ReadError> {
+        self.number(self.format.offset_width(), what)
+    }
+
+    fn number(&mut self, width: usize, what: &str) -> Result<u64, ReadError> {
+        let value = big_endian(self.take(width as u64, what)?);
+        if value >> (width * 8 - 1) != 0 {
+            return Err(self.error(what, "is negative"));
+        }
+        Ok(value)
+    }
+
+    /// A name: 1 to [`LONGEST`] bytes of UTF-8 without control characters, so that it fits a message.
+    pub fn name(&mut self, what: &str) -> Result<String, ReadError> {
+        let len = self.count(what)?;
+        if len == 0 || len > LONGEST as u64 {
+            return Err(self.error(what, format!("has a name of {len} bytes; allowed: 1 to {LONGEST}")));
+        }
+        let bytes = self.take_padded(len, what)?;
+        match std::str::from_utf8(bytes) {
+            Ok(name) if !name.contains(char::is_control) => Ok(name.to_string()),
+            _ => Err(self.error(what, format!("has the name \"{}\", which is no text", bytes.escape_ascii()))),
+        }
+    }
+
+    /// The number of elements of a list that `tag` opens. Each element takes at least `least` bytes.
+    pub fn list(&mut self, tag: u32, least: usize, what: &str) -> Result<u64, ReadError> {
+        let (found, count) = (self.word(what)?, self.count(what)?);
+        if found == 0 && count == 0 {
+            return Ok(0);
+        }
+        if found != tag {
+            return Err(self.error(what, format!("begins with tag {found:#x}, not {tag:#x} or an empty list")));
+        }
+        if count > self.rest() / least as u64 {
+            let rest = self.rest();
+            let problem =
+                format!("claims {count} elements, and the file ends after {rest} bytes: truncated, or no count");
+            return Err(self.error(what, problem));
+        }
+        Ok(count)
+    }
+}
+
+/// A big-endian number of up to 8 bytes.
+pub(super) fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}

@@ -1,0 +1,187 @@
+//! Reads files: the definitions, and the values of variables of 32-bit integers.
+//!
+//! A program without MPI reads a small file with it, such as the input of a benchmark. It accepts any bytes: the outcome is
+//! a value or one error, and memory is bounded by the size of the file.
+//!
+//! ```
+//! use tributary_netcdf::reader::FileReader;
+//! use tributary_netcdf::{Alignment, Format, Schema, Type};
+//!
+//! let mut schema = Schema::new(Format::Cdf2);
+//! let column = schema.define_dimension("column", 3)?;
+//! schema.define_variable("owner", Type::Int, &[column])?;
+//! let mut bytes = schema.layout(Alignment::PACKED)?.header(0)?;
+//! bytes.extend([7i32, 8, 9].map(i32::to_be_bytes).concat());
+//!
+//! let file = FileReader::new("x.nc", &bytes[..])?;
+//! assert_eq!(file.dimension("column")?, 3);
+//! assert_eq!(file.ints("owner", 3)?.iter().collect::<Vec<_>>(), [7, 8, 9]);
+//! assert_eq!(file.dimension("row").unwrap_err().to_string(), "x.nc: dimension row: is missing");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::ops::{Deref, Range};
+
+use crate::format::Type;
+use crate::schema::Attribute;
+
+mod cursor;
+mod error;
+mod header;
+
+pub use error::ReadError;
+pub use header::FileHeader;
+
+use cursor::big_endian;
+
+/// A file whose header has been decoded: look-ups by name. `B` is the bytes of the whole file. [`FileReader::ints`] clones
+/// them, so a clone should cost nothing (`&[u8]`, `Arc<[u8]>`, a mapping behind an `Arc`).
+#[derive(Debug, Clone)]
+pub struct FileReader<B> {
+    name: String,
+    bytes: B,
+    header: FileHeader,
+}
+
+impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
+    /// Decodes the header of a file. Errors call the file `name`.
+    ///
+    /// # Errors
+    /// No NetCDF classic file, or a damaged header.
+    pub fn new(name: &str, bytes: B) -> Result<Self, ReadError> {
+        let header = FileHeader::decode(name, &bytes)?;
+        Ok(Self { name: name.to_string(), bytes, header })
+    }
+
+    /// The file's name in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All definitions.
+    pub fn header(&self) -> &FileHeader {
+        &self.header
+    }
+
+    /// The length of a dimension; 0 for the unlimited one.
+    ///
+    /// # Errors
+    /// No such dimension.
+    pub fn dimension(&self, name: &str) -> Result<u64, ReadError> {
+        let found = self.header.dimensions.iter().find(|d| d.name == name);
+        found.map(|d| d.length).ok_or_else(|| self.error(&format!("dimension {name}"), "is missing"))
+    }
+
+    /// The values of an attribute of the file of 32-bit integers.
+    ///
+    /// # Errors
+    /// No such attribute, or another type.
+    pub fn attribute_ints(&self, name: &str) -> Result<Vec<i32>, ReadError> {
+        self.attribute(name, Type::Int, "32-bit integers").map(|attribute| ints(attribute.values.bytes()).collect())
+    }
+
+    /// An attribute of the file, of text.
+    ///
+    /// # Errors
+    /// No such attribute, another type, or no UTF-8.
+    pub fn attribute_text(&self, name: &str) -> Result<String, ReadError> {
+        let attribute = self.attribute(name, Type::Char, "text")?;
+        let text = std::str::from_utf8(attribute.values.bytes());
+        text.map(str::to_string).map_err(|_| self.error(&format!("attribute {name}"), "is no UTF-8"))
+    }
+
+    fn attribute(&self, name: &str, kind: Type, kind_name: &str) -> Result<&Attribute, ReadError> {
+        let place = format!("attribute {name}");
+        let found = self.header.attributes.iter().find(|a| a.name == name);
+        let attribute = found.ok_or_else(|| self.error(&place, "is missing"))?;
+        self.check_kind(&place, attribute.values.kind(), kind, kind_name)?;
+        Ok(attribute)
+    }
+
+    fn check_kind(&self, place: &str, found: Type, kind: Type, kind_name: &str) -> Result<(), ReadError> {
+        if found == kind {
+            return Ok(());
+        }
+        let problem = format!("has the type {}, not {} ({kind_name})", found.code(), kind.code());
+        Err(self.error(place, problem))
+    }
+
+    /// Whether the file has a variable of this name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.header.variables.iter().any(|v| v.name == name)
+    }
+
+    /// The values of a fixed-size variable of `count` 32-bit integers. Copies none of them.
+    ///
+    /// # Errors
+    /// No such variable, another type or number of elements, a record variable, or data beyond the end of the file.
+    pub fn ints(&self, name: &str, count: u64) -> Result<Ints<B>, ReadError> {
+        let place = format!("variable {name}");
+        let mut variables = self.header.variables.iter().zip(&self.header.begins);
+        let found = variables.find(|(variable, _)| variable.name == name);
+        let (variable, &begin) = found.ok_or_else(|| self.error(&place, "is missing"))?;
+        self.check_kind(&place, variable.kind, Type::Int, "32-bit integers")?;
+        let lengths = variable.dimensions.iter().map(|id| self.header.dimensions[id.0].length);
+        if lengths.clone().any(|length| length == 0) && count > 0 {
+            return Err(self.error(&place, "has a dimension of length 0 (a record variable?)"));
+        }
+        let elements = lengths.clone().try_fold(1u64, u64::checked_mul);
+        if elements != Some(count) {
+            let shape: Vec<u64> = lengths.collect();
+            return Err(self.error(&place, format!("has the shape {shape:?}, not {count} elements")));
+        }
+        let end = count.checked_mul(Type::Int.size()).and_then(|bytes| bytes.checked_add(begin));
+        match end {
+            Some(end) if end <= self.bytes.len() as u64 => {
+                Ok(Ints { bytes: self.bytes.clone(), range: begin as usize..end as usize })
+            }
+            _ => {
+                let size = self.bytes.len();
+                let problem =
+                    format!("{count} elements from byte {begin} on, and the file has {size} bytes: truncated?");
+                Err(self.error(&place, problem))
+            }
+        }
+    }
+
+    /// Returns an error about a place in this file.
+    pub fn error(&self, place: &str, problem: impl std::fmt::Display) -> ReadError {
+        ReadError::new(&self.name, place, problem)
+    }
+}
+
+/// The values of a variable of 32-bit integers, in the file's bytes.
+#[derive(Debug, Clone)]
+pub struct Ints<B> {
+    bytes: B,
+    range: Range<usize>,
+}
+
+impl<B: Deref<Target = [u8]>> Ints<B> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.range.len() / 4
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The values of `range`, cut at the end of the variable.
+    pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = i32> + '_ {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        ints(&self.bytes[self.range.clone()][4 * start..4 * end])
+    }
+
+    /// All values.
+    pub fn iter(&self) -> impl Iterator<Item = i32> + '_ {
+        ints(&self.bytes[self.range.clone()])
+    }
+}
+
+/// The 32-bit integers of a list.
+fn ints(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
+    bytes.chunks_exact(4).map(|value| big_endian(value) as u32 as i32)
+}
