@@ -72,6 +72,7 @@ struct Terms {
 
 /// Which library runs a file's calls. The lowest rank that does not take the file decides for all, or else the first rank.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one a file, for a moment")]
 enum Decision {
     /// The engine opens it.
     Take(Terms),

@@ -29,7 +29,7 @@ pub enum Runner {
 
 impl Variant {
     /// The MPI library's own I/O.
-    pub fn default() -> Self {
+    pub fn plain() -> Self {
         Self::with(Runner::Plain, "defaults")
     }
 

@@ -100,7 +100,7 @@ const ROUNDS: usize = 2;
 
 /// Runs all candidates in alternation, to find the best hints for each operation.
 fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
-    let mut candidates = vec![Variant::default()];
+    let mut candidates = vec![Variant::plain()];
     candidates.extend(plan.job.mpi.candidates(plan.job.ranks));
     let mut times = vec![[f64::INFINITY; 2]; candidates.len()];
     for alike in candidates.chunk_by(|a, b| a.launcher == b.launcher) {
@@ -110,12 +110,12 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
         match plan.job.in_turns(&turns, &writes_and_reads(plan)) {
             Ok(parts) => note(&mut times, &candidates, &turns, &parts),
             // A setting with which this MPI library fails is not a candidate; its defaults must work.
-            Err(failure) if alike[0] == Variant::default() => return Err(failure),
+            Err(failure) if alike[0] == Variant::plain() => return Err(failure),
             Err(_) => {}
         }
     }
     let roles = |name: &str| plan.operations.iter().map(|&operation| (operation, name.to_string())).collect();
-    let mut turns = vec![Turn::new(Variant::default(), roles("default"))];
+    let mut turns = vec![Turn::new(Variant::plain(), roles("default"))];
     for &operation in &plan.operations {
         let best = best(&times, operation);
         let role = (operation, "best".to_string());
