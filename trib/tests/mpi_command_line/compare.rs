@@ -159,7 +159,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--library /dev/null -- MPIEXEC -n 1 true", "library: /dev/null: no such file; name a "),
         ("--peer x -- MPIEXEC -n 1 true", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
-        ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),
+        ("-- MPIEXEC -n 1 sleep 0.2", "no rank called MPI_File_*"),
         ("--best -- ./program", "best: ./program is a launcher of no known MPI library; allowed: "),
         ("--timer time -- MPIEXEC -n 1 true", "allowed: a regular expression with a group"),
         ("--prepare false -- MPIEXEC -n 1 true", "prepare: sh: exit status: 1"),

@@ -71,8 +71,8 @@ int main(int argc, char **argv) {
         if (rank == 1) {
             EXPECT(file == NULL);
         } else {
-            FAILS(write_all(), TRIB_ERR_ARGUMENT, "file: rank 1 has closed it");
-            FAILS(close_it(), TRIB_ERR_ARGUMENT, "file: rank 1 has closed it");
+            FAILS(write_all(), TRIB_ERR_ARGUMENT, "rank 1 closed the file while other ranks made other calls");
+            FAILS(close_it(), TRIB_ERR_ARGUMENT, "rank 1 closed the file while other ranks made other calls");
         }
     }
     OK(close_it());
