@@ -52,7 +52,7 @@ pub struct ProgramOptions {
 }
 
 const EXAMPLES: &str = "\
-trib compare runs the program in alternation with the MPI library alone and with the preload library. A ratio is the time
+trib compare runs the program in alternation with the MPI library alone and with the preload library. A ratio is the time \
 of the other library divided by ours: above 1, ours is faster.
 
 Examples:

@@ -92,7 +92,7 @@ pub enum Command {
     Bench(BenchCommand),
     /// Check the claims of five papers by measurement or simulation.
     Reproduce(ReproduceOptions),
-    /// Draw the main paper's figures 4 and 5 from rows that the job scripts of benchmarks/batch wrote on a cluster;
+    /// Draw the main paper's figures 4 and 5 from rows that the job scripts of lab/batch wrote on a cluster;
     /// `reproduce main --claim figure-5 --html FILE` simulates them
     Figures(FiguresOptions),
     /// Check MPI_Gatherv, MPI_Scatterv and our own against performance guidelines (under mpiexec).

@@ -1,4 +1,4 @@
-//! `trib-lab figures`: the main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `benchmarks/batch` wrote.
+//! `trib-lab figures`: the main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `lab/batch` wrote.
 //!
 //! | module | holds |
 //! |---|---|

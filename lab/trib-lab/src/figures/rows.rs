@@ -1,4 +1,4 @@
-//! The lines of the results: one JSON row each, as `benchmarks/batch/body.sh` writes them.
+//! The lines of the results: one JSON row each, as `lab/batch/body.sh` writes them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! The job scripts of `benchmarks/batch` without a cluster: a stand-in launcher, rows so small that they take a moment, and
+//! The job scripts of `lab/batch` without a cluster: a stand-in launcher, rows so small that they take a moment, and
 //! jobs that are killed or told to end. Then `trib-lab figures` draws what they left.
 //!
-//! Slurm itself is asked by `benchmarks/batch/ask-slurm`.
+//! Slurm itself is asked by `lab/batch/ask-slurm`.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
