@@ -2,16 +2,16 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`account`] | everything that is counted, of all ranks and calls |
-//! | [`sizes`] | how long requests are |
-//! | [`calls`] | each call: when ranks came, how long they took, who waited for whom |
-//! | [`kinds`] | calls that follow one another and are alike |
-//! | [`planned`] | fan-in and message sizes of a call, by the engine's own planning |
-//! | [`sentences`] | what the figures mean |
-//! | [`advice`] | what would have to be otherwise for a call to be faster |
-//! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
-//! | [`job`] | all captures of a folder as one job |
-//! | [`tables`], [`chart`] | the tables and the drawings of the page |
+//! | `account` | everything that is counted, of all ranks and calls |
+//! | `sizes` | how long requests are |
+//! | `calls` | each call: when ranks came, how long they took, who waited for whom |
+//! | `kinds` | calls that follow one another and are alike |
+//! | `planned` | fan-in and message sizes of a call, by the engine's own planning |
+//! | `sentences` | what the figures mean |
+//! | `advice` | what would have to be otherwise for a call to be faster |
+//! | `text`, `page` | the account for a terminal, and as a page of HTML |
+//! | `job` | all captures of a folder as one job |
+//! | `tables`, `chart` | the tables and the drawings of the page |
 
 mod account;
 mod advice;

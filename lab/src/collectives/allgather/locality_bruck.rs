@@ -33,7 +33,7 @@ pub static LOCALITY_BRUCK: Algorithm = Algorithm {
     schedule: |problem| of_levels(problem.rank, problem.sizes, &[problem.topology]),
 };
 
-/// The schedule of one rank over several levels of locality ([`of_levels`]).
+/// The schedule of one rank over several levels of locality (`of_levels`).
 ///
 /// # Errors
 /// A level that does not have as many ranks as the problem.
