@@ -22,7 +22,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tributary::fabric::mpi;
+use tributary::mpi;
 
 use crate::launcher;
 
@@ -104,7 +104,7 @@ pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
     let expected: usize = std::env::var(RANKS).expect("inside under_mpiexec").parse().expect("a number of ranks");
     let world = mpi::initialise().unwrap();
     let endpoint = world.endpoint().unwrap();
-    let ranks = tributary::fabric::Transport::ranks(&endpoint);
+    let ranks = tributary::Transport::ranks(&endpoint);
     assert_eq!(ranks, expected, "mpiexec does not belong to the MPI of this program, {}", mpi::library());
     (world, endpoint)
 }
