@@ -105,7 +105,7 @@ fn after_mpi_is_finalised_every_call_is_an_error() {
         file.write_all(&extents, &BufferLayout::Contiguous, &[1]).unwrap();
         drop(universe);
         let said = |error: Option<Error>| error.expect("an error").to_string();
-        let gone = "fabric: MPI was finalised";
+        let gone = "communication failed: MPI was finalised";
         assert!(said(endpoint.progress().err()).starts_with(gone));
         assert!(said(endpoint.poll(&mut Vec::new()).err()).starts_with(gone));
         assert!(said(endpoint.receive(0, 0, 8).err()).starts_with(gone));
