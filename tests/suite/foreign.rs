@@ -9,7 +9,38 @@ use tributary::Mode;
 use tributary::storage::{OpenStorage, Storage};
 use tributary_testing::conformance;
 
-type Bytes = Arc<Mutex<Vec<u8>>>;
+/// Bytes of a page in memory.
+const PAGE: u64 = 4096;
+
+/// The bytes of a file, without the pages that nobody wrote: one case begins beyond 2^33.
+#[derive(Default)]
+struct Pages {
+    len: u64,
+    pages: HashMap<u64, Vec<u8>>,
+}
+
+impl Pages {
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        for (byte, at) in bytes.iter().zip(offset..) {
+            self.pages.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize])[(at % PAGE) as usize] = *byte;
+        }
+        self.len = self.len.max(offset + bytes.len() as u64);
+    }
+
+    fn byte(&self, at: u64) -> u8 {
+        self.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize])
+    }
+
+    fn set_len(&mut self, len: u64) {
+        for at in len..self.len.min(len.next_multiple_of(PAGE)) {
+            self.write(&[0], at);
+        }
+        self.pages.retain(|page, _| page * PAGE < len);
+        self.len = len;
+    }
+}
+
+type Bytes = Arc<Mutex<Pages>>;
 
 /// Files in memory.
 #[derive(Default)]
@@ -34,30 +65,24 @@ struct FileInMemory(Bytes);
 
 impl Storage for FileInMemory {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let (mut all, offset) = (self.0.lock().unwrap(), offset as usize);
-        let end = offset + bytes.len();
-        if all.len() < end {
-            all.resize(end, 0);
-        }
-        all[offset..end].copy_from_slice(bytes);
+        self.0.lock().unwrap().write(bytes, offset);
         Ok(bytes.len())
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let all = self.0.lock().unwrap();
-        let rest = all.get(offset as usize..).unwrap_or_default();
         // Fewer than were asked for, as a storage may.
-        let len = rest.len().min(bytes.len()).min(1000);
-        bytes[..len].copy_from_slice(&rest[..len]);
-        Ok(len)
+        let len = all.len.saturating_sub(offset).min(bytes.len() as u64).min(1000);
+        bytes.iter_mut().zip(offset..offset + len).for_each(|(byte, at)| *byte = all.byte(at));
+        Ok(len as usize)
     }
 
     fn size(&self) -> io::Result<u64> {
-        Ok(self.0.lock().unwrap().len() as u64)
+        Ok(self.0.lock().unwrap().len)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.lock().unwrap().resize(len as usize, 0);
+        self.0.lock().unwrap().set_len(len);
         Ok(())
     }
 
