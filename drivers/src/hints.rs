@@ -29,7 +29,7 @@ pub struct DriverHints {
     pub cb_config_list: Option<usize>,
     /// Size of a window in bytes, above 0.
     pub cb_buffer_size: u64,
-    /// Whether large writes bypass the page cache; `None`: the driver chooses.
+    /// True if large writes bypass the page cache; `None`: the driver chooses.
     pub direct_write: Option<bool>,
     /// Whether aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
     pub announces_writes: bool,

@@ -43,7 +43,7 @@ pub struct Backend {
     pub is_first: bool,
     /// What runs collective calls.
     pub runner: Runner,
-    /// Whether any rank wants a report of the file; the same on all ranks.
+    /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
     /// Where the file's endpoint belongs, if it has one.
     seat: Option<Seat>,

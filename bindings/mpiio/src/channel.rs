@@ -140,7 +140,7 @@ pub struct Taken {
     pub endpoint: Endpoint,
     /// Where it belongs.
     pub seat: Seat,
-    /// Whether any rank wants a report of the file; the same on all ranks.
+    /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
 }
 

@@ -80,10 +80,10 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
     lock(TABLE.get_or_init(Table::default))
 }
 
-/// Whether this rank has opened a file.
+/// True once this rank has opened a file.
 static IS_ANY_SEEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether this rank has opened a file, which it may have closed. Local.
+/// Returns true if this rank has opened a file, which it may have closed. Local.
 pub fn is_any_seen() -> bool {
     IS_ANY_SEEN.load(Ordering::Relaxed)
 }

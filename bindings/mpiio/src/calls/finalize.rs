@@ -27,7 +27,7 @@ fn end(function: &'static Function) -> Word {
     if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
 }
 
-/// Whether a report is wanted, and this rank has opened no file for one.
+/// Returns true if this rank should report, but has opened no file.
 fn is_without_files() -> bool {
     !files::is_any_seen() && report::is_wanted()
 }
