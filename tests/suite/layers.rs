@@ -29,7 +29,7 @@ const FOLDERS: &[Folder] = &[
         &[(
             "fabric",
             "collectives",
-            "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
+            "before ranks share memory they agree on it by messages (shared/combine, shared/group, shared/hosts)",
         )],
     ),
     ("base/src", "crate::", "fingerprint rank wire error extent topology say variables", &[]),
@@ -43,7 +43,7 @@ const FOLDERS: &[Folder] = &[
     (
         "src/engine",
         "crate::engine::",
-        "direction policy storage patience facts lists two_layer metadata roles record capture shared setup plan data file \
+        "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data file \
             visible staging agreement ways call api",
         &[(
             "policy",
