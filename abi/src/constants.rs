@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 use crate::find::{Abi, found};
 use crate::handle::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 use crate::library::Library;
-use crate::status::Layout;
+use crate::status::StatusLayout;
 use crate::word::Word;
 
 /// A row: our name, MPI's name, and its number in MPICH's ABI, Open MPI's ABI and the standard ABI.
@@ -15,12 +15,12 @@ macro_rules! numbers {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct Constants {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: c_int,)+
-            pub(crate) status: Layout,
+            pub(crate) status: StatusLayout,
         }
 
-        static MPICH: Constants = Constants { $($field: $mpich,)+ status: Layout { source: 2, size: 5 } };
-        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: Layout { source: 0, size: 6 } };
-        static STANDARD: Constants = Constants { $($field: $standard,)+ status: Layout { source: 0, size: 8 } };
+        static MPICH: Constants = Constants { $($field: $mpich,)+ status: StatusLayout { source: 2, size: 5 } };
+        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: StatusLayout { source: 0, size: 6 } };
+        static STANDARD: Constants = Constants { $($field: $standard,)+ status: StatusLayout { source: 0, size: 8 } };
 
         impl Constants {
             /// All constants, by MPI's names.
@@ -115,7 +115,7 @@ impl Constants {
 
     /// Bytes of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it.
     pub fn status_layout(&self) -> [usize; 4] {
-        let Layout { source, size } = self.status;
+        let StatusLayout { source, size } = self.status;
         [size, source, source + 1, source + 2].map(|integers| integers * size_of::<c_int>())
     }
 }
@@ -132,14 +132,14 @@ macro_rules! predefined {
     ($($field:ident $kind:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
         /// The predefined handles of an MPI library, by MPI's names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct Handles {
+        pub struct PredefinedHandles {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: $kind,)+
         }
 
-        static MPICH_HANDLES: Handles = Handles { $($field: $kind::from_constant($mpich)),+ };
-        static STANDARD_HANDLES: Handles = Handles { $($field: $kind::from_constant($standard)),+ };
+        static MPICH_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($mpich)),+ };
+        static STANDARD_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($standard)),+ };
 
-        impl Handles {
+        impl PredefinedHandles {
             /// The handles of a library; or the name of one that it lacks.
             pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
@@ -187,6 +187,6 @@ predefined! {
 
 /// The predefined handles of the process's MPI library. Without a library, those of MPICH's ABI, as [`constants`].
 #[inline]
-pub fn handles() -> &'static Handles {
+pub fn handles() -> &'static PredefinedHandles {
     found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::constants::{Constants, Handles};
+use crate::constants::{Constants, PredefinedHandles};
 use crate::library::Library;
 use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
 
@@ -89,7 +89,7 @@ impl Width {
 pub struct Mpi {
     /// Its ABI.
     pub abi: Abi,
-    pub(crate) handles: Handles,
+    pub(crate) handles: PredefinedHandles,
     library: Library,
     is_verified: AtomicBool,
 }
@@ -99,7 +99,7 @@ impl Mpi {
         let library = Library::of_process().ok_or(Refusal::NotThere)?;
         let abi = Abi::of(&library)?;
         let missing = |name| Refusal::unknown(&library, format!("{}, but has no {name}", abi.name()));
-        let handles = Handles::of(abi, &library).map_err(missing)?;
+        let handles = PredefinedHandles::of(abi, &library).map_err(missing)?;
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 

@@ -155,12 +155,12 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
 /// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
 pub struct HandleArray<H> {
-    words: Words,
+    words: HandleWords,
     of: PhantomData<H>,
 }
 
 #[derive(Debug)]
-enum Words {
+enum HandleWords {
     Narrow(Vec<u32>),
     Wide(Vec<Word>),
 }
@@ -169,8 +169,8 @@ enum Words {
 macro_rules! on_words {
     ($row:expr, $words:ident => $do:expr) => {
         match $row {
-            Words::Narrow($words) => $do,
-            Words::Wide($words) => $do,
+            HandleWords::Narrow($words) => $do,
+            HandleWords::Wide($words) => $do,
         }
     };
 }
@@ -180,8 +180,8 @@ impl<H: Handle> HandleArray<H> {
     /// An empty array.
     pub fn new() -> Self {
         let words = match width() {
-            Width::Narrow => Words::Narrow(Vec::new()),
-            Width::Wide => Words::Wide(Vec::new()),
+            Width::Narrow => HandleWords::Narrow(Vec::new()),
+            Width::Wide => HandleWords::Wide(Vec::new()),
         };
         Self { words, of: PhantomData }
     }
@@ -205,8 +205,8 @@ impl<H: Handle> HandleArray<H> {
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.words {
-            Words::Narrow(words) => words.push(handle.word() as u32),
-            Words::Wide(words) => words.push(handle.word()),
+            HandleWords::Narrow(words) => words.push(handle.word() as u32),
+            HandleWords::Wide(words) => words.push(handle.word()),
         }
     }
 
@@ -239,8 +239,8 @@ impl<H: Handle> HandleArray<H> {
     /// All handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
-            Words::Narrow(words) => H::new(words[index] as Word),
-            Words::Wide(words) => H::new(words[index]),
+            HandleWords::Narrow(words) => H::new(words[index] as Word),
+            HandleWords::Wide(words) => H::new(words[index]),
         })
     }
 }
@@ -265,7 +265,8 @@ mod tests {
 
     /// Arrays of both widths.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
-        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
+        [HandleWords::Narrow(Vec::new()), HandleWords::Wide(Vec::new())]
+            .map(|words| HandleArray { words, of: PhantomData })
     }
 
     #[test]

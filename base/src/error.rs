@@ -124,7 +124,7 @@ pub enum Error {
         what: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
-    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", Place(*.offset))]
+    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", AtOffset(*.offset))]
     Io {
         /// The rank whose call failed; the lowest, if several failed.
         rank: Rank,
@@ -290,9 +290,9 @@ impl Display for Origin {
 }
 
 /// Prints the offset of a failed operation, if it has one.
-struct Place(Option<u64>);
+struct AtOffset(Option<u64>);
 
-impl Display for Place {
+impl Display for AtOffset {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.0.map_or(Ok(()), |offset| write!(f, " at offset {offset}"))
     }

@@ -43,7 +43,7 @@ pub trait NetcdfCase: Pattern {
 
 /// The result of writing a case; the same on all ranks.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct WrittenCase {
     /// The collective write of each step; the first has the header with it.
     pub calls: Vec<CallReport>,
     /// Senders per aggregator and round.
@@ -64,7 +64,7 @@ pub fn write_case(
     case: &dyn NetcdfCase,
     path: &Path,
     hints: &Hints,
-) -> Result<(Written, Endpoint), Error> {
+) -> Result<(WrittenCase, Endpoint), Error> {
     let rank = endpoint.rank();
     let puts = |step| {
         let failed = |error| {
@@ -88,7 +88,8 @@ pub fn write_case(
         calls.push(file.wait_all()?);
     }
     let below = file.file();
-    let written = Written { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
+    let written =
+        WrittenCase { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
     Ok((written, file.close()?))
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end, repeated};
-use super::node::{Base, Group, Node};
+use super::node::{Base, ListNode, NodeGroup};
 use super::packed::{Packed, Summary};
 use crate::error::Result;
 
@@ -29,7 +29,7 @@ impl Extents {
             return self.clone().shift(offset)?.repeat(stride, copies)?.repeat(distance, count);
         }
         let Scattered { summary, last_end, places: number } = self.scattered(stride, places.clone())?;
-        if let [Node { base: Base::One(extent), levels }] = self.nodes.as_slice()
+        if let [ListNode { base: Base::One(extent), levels }] = self.nodes.as_slice()
             && levels.is_empty()
             && i64::try_from(extent.len) == Ok(stride)
         {
@@ -78,8 +78,8 @@ impl Extents {
     }
 
     fn group(&self, places: Packed, stride: i64, summary: Summary, last_end: u64) -> Self {
-        let group = Group { nodes: self.nodes.clone(), places, stride };
-        let node = Node { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
+        let group = NodeGroup { nodes: self.nodes.clone(), places, stride };
+        let node = ListNode { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
         Self { nodes: vec![node], summary, last_end }
     }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::packed::Packed;
-use super::plain::Plain;
+use super::plain::PlainExtents;
 
 /// One strided level of a node: `count` repetitions with `stride` bytes (maybe negative) from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub enum Base {
     /// An encoded list: little memory.
     List(Packed, i64),
     /// A list that is not encoded: fast to build and to walk.
-    Plain(Plain, i64),
-    Group(Arc<Group>, i64),
+    Plain(PlainExtents, i64),
+    Group(Arc<NodeGroup>, i64),
 }
 
 /// A sequence of nodes that is copied to each of a list of places.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Group {
-    pub nodes: Vec<Node>,
+pub struct NodeGroup {
+    pub nodes: Vec<ListNode>,
     /// The places in sequence: `offset` is the shift of the first copy in bytes, `len` the number of copies.
     pub places: Packed,
     /// Bytes from a copy to the next one of the same place.
@@ -38,13 +38,13 @@ pub struct Group {
 
 /// A base, repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ListNode {
     pub base: Base,
     /// Outermost first.
     pub levels: SmallVec<[Level; 3]>,
 }
 
-impl Node {
+impl ListNode {
     /// Bytes of memory the node takes.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
@@ -53,14 +53,14 @@ impl Node {
             Base::Plain(plain, _) => plain.memory(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
-                size_of::<Group>() + nodes + group.places.encoded_len()
+                size_of::<NodeGroup>() + nodes + group.places.encoded_len()
             }
         };
         size_of::<Self>() + base
     }
 }
 
-impl Group {
+impl NodeGroup {
     /// The shift of each copy in bytes, when the whole group is shifted by `by`.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {

@@ -21,12 +21,12 @@ type Pair = (i64, u64);
 
 /// The last [`HISTORY`] pairs. Its memory grows with the number of pairs seen.
 #[derive(Debug, Clone, Default)]
-struct History {
+struct PairHistory {
     ring: Vec<Pair>,
     seen: u64,
 }
 
-impl History {
+impl PairHistory {
     #[inline]
     fn push(&mut self, pair: Pair) {
         if self.ring.len() < HISTORY {
@@ -72,7 +72,7 @@ impl History {
 #[derive(Debug, Clone, Default)]
 pub struct PairEncoder {
     out: Vec<u8>,
-    history: History,
+    history: PairHistory,
     /// For each hash, the position (plus one) of the last pair that had it.
     last_seen: Vec<u64>,
     literals: Vec<Pair>,
@@ -169,14 +169,14 @@ pub enum Token {
 pub struct PairCursor {
     at: usize,
     /// The last pairs that were decoded; those from `taken` on have not been given to the caller.
-    history: History,
+    history: PairHistory,
     taken: u64,
     token: Token,
 }
 
 impl Default for PairCursor {
     fn default() -> Self {
-        Self { at: 0, history: History::default(), taken: 0, token: Token::Literals(0) }
+        Self { at: 0, history: PairHistory::default(), taken: 0, token: Token::Literals(0) }
     }
 }
 
@@ -244,7 +244,7 @@ fn read_token(bytes: &[u8], at: &mut usize) -> Option<Token> {
 /// [`Error::Codec`] with the position of the damage; an error of `visit`.
 pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) -> Result<()> {
     let mut at = 0;
-    let mut history = History::default();
+    let mut history = PairHistory::default();
     while at < bytes.len() {
         let start = at;
         let damaged = |what: &str| Error::Codec { at: start, what: what.to_string() };
@@ -277,7 +277,7 @@ pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) ->
 }
 
 /// Pushes `length` pairs of the repeating `block` to `history`, without those that would not stay.
-fn advance(history: &mut History, block: &[Pair], length: u64) {
+fn advance(history: &mut PairHistory, block: &[Pair], length: u64) {
     let period = block.len() as u64;
     let keep = length.min(HISTORY as u64);
     for index in length - keep..length {

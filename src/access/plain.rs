@@ -8,20 +8,20 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end};
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
 /// One extent of any size, followed by extents that fit in a word each: the upper half is the signed gap to the end of the
 /// extent before, the lower half the length. A clone shares the words.
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct PlainExtents {
     first: Extent,
     words: Arc<Vec<u64>>,
     range: Range<usize>,
 }
 
-impl Plain {
+impl PlainExtents {
     /// The extents in sequence.
     #[inline]
     pub fn iter(&self) -> PlainIter<'_> {
@@ -38,15 +38,15 @@ impl Plain {
     }
 }
 
-impl PartialEq for Plain {
+impl PartialEq for PlainExtents {
     fn eq(&self, other: &Self) -> bool {
         self.first == other.first && self.words() == other.words()
     }
 }
 
-impl Eq for Plain {}
+impl Eq for PlainExtents {}
 
-/// The extents of a [`Plain`] in sequence.
+/// The extents of a [`PlainExtents`] in sequence.
 #[derive(Debug, Clone)]
 pub struct PlainIter<'a> {
     first: Option<Extent>,
@@ -145,7 +145,7 @@ fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     Error::argument(format!("extent {at}"), format!("offset {offset}, length {len}"), allowed)
 }
 
-/// Builds a list of [`Plain`] nodes, or a run.
+/// Builds a list of [`PlainExtents`] nodes, or a run.
 struct PlainBuilder {
     words: Vec<u64>,
     /// The extents that do not fit in a word, each with the number of words before it.
@@ -231,9 +231,9 @@ impl PlainBuilder {
         let node = |(&(first, from), to)| {
             let base = match from == to {
                 true => Base::One(first),
-                false => Base::Plain(Plain { first, words: words.clone(), range: from..to }, 0),
+                false => Base::Plain(PlainExtents { first, words: words.clone(), range: from..to }, 0),
             };
-            Node { base, levels: SmallVec::new() }
+            ListNode { base, levels: SmallVec::new() }
         };
         Ok(Extents { nodes: heads.iter().zip(ends).map(node).collect(), summary: all, last_end })
     }

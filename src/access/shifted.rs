@@ -1,7 +1,7 @@
 //! Whether one sequence of extents is another one shifted by some bytes, as one time step behind the one before.
 
 use super::extents::Extents;
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 
 impl Extents {
     /// The bytes by which every extent of `before` is shifted here (below 0: towards the start of the file). `None` if the
@@ -29,7 +29,7 @@ impl Extents {
 }
 
 /// Whether `own` is `other` shifted by `by` bytes. May be false for equal extents that are held differently.
-fn is_shifted(own: &Node, other: &Node, by: i64) -> bool {
+fn is_shifted(own: &ListNode, other: &ListNode, by: i64) -> bool {
     own.levels == other.levels
         && match (&own.base, &other.base) {
             (Base::One(own), Base::One(other)) => {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Group, Level, Node, Odometer};
+use super::node::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 
@@ -60,10 +60,10 @@ impl Sublist<'_> {
 
 /// Walks a sequence sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
 pub struct Sublists<'a> {
-    nodes: std::slice::Iter<'a, Node>,
+    nodes: std::slice::Iter<'a, ListNode>,
     /// How far all nodes are shifted, in bytes.
     by: i64,
-    state: State<'a>,
+    state: CursorState<'a>,
     /// The current sublist. Inside a group, the group's own walk has it.
     current: Current,
     decoded: Decoded,
@@ -101,7 +101,7 @@ impl Drop for Decoded {
     }
 }
 
-enum State<'a> {
+enum CursorState<'a> {
     /// Between two nodes.
     Between,
     /// One extent repeated along the innermost level, and the repetitions of the outer levels.
@@ -109,7 +109,7 @@ enum State<'a> {
     /// A list, its repetitions, and the repetition that is being decoded.
     List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
     /// A group, its repetitions, and the repetition whose copies are being walked.
-    Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
+    Group(&'a NodeGroup, i64, Odometer<'a>, Option<Copies<'a>>),
 }
 
 enum ListIter<'a> {
@@ -145,11 +145,11 @@ impl<'a> Sublists<'a> {
         Self::of(&extents.nodes, 0)
     }
 
-    fn of(nodes: &'a [Node], by: i64) -> Self {
+    fn of(nodes: &'a [ListNode], by: i64) -> Self {
         Self {
             nodes: nodes.iter(),
             by,
-            state: State::Between,
+            state: CursorState::Between,
             current: Current::Decoded(0),
             decoded: Decoded::default(),
         }
@@ -160,24 +160,24 @@ impl<'a> Sublists<'a> {
         loop {
             let (next, by) = (&mut self.state, self.by);
             match next {
-                State::Between => match self.nodes.next() {
+                CursorState::Between => match self.nodes.next() {
                     Some(node) => *next = enter(node),
                     None => return false,
                 },
-                State::One(extent, inner, outer) => {
+                CursorState::One(extent, inner, outer) => {
                     if let Some(at) = outer.next() {
                         self.current = Current::Run(shifted(*extent, at.wrapping_add(by)), *inner);
                         return true;
                     }
-                    *next = State::Between;
+                    *next = CursorState::Between;
                 }
-                State::List(base, shift, levels, open) => {
+                CursorState::List(base, shift, levels, open) => {
                     if open.is_none() {
                         let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
                         *open = ListIter::of(base).zip(at);
                     }
                     let Some((list, shift)) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     self.decoded.fill(list);
@@ -187,13 +187,13 @@ impl<'a> Sublists<'a> {
                     }
                     *open = None;
                 }
-                State::Group(group, shift, levels, open) => {
+                CursorState::Group(group, shift, levels, open) => {
                     if open.is_none() {
                         let copies = |at: i64| group.copies(at.wrapping_add(*shift).wrapping_add(by));
                         *open = levels.next().map(|at| Copies { places: Box::new(copies(at)), inside: None });
                     }
                     let Some(copies) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     if copies.inside.as_mut().is_some_and(|inside| inside.advance()) {
@@ -211,7 +211,7 @@ impl<'a> Sublists<'a> {
     /// The sublist that the last [`Sublists::advance`] reached; it must have returned true.
     #[inline]
     pub fn current(&self) -> Sublist<'_> {
-        if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
+        if let CursorState::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
             return inside.current();
         }
         match self.current {
@@ -270,16 +270,16 @@ impl Iterator for Each<'_> {
     }
 }
 
-fn enter(node: &Node) -> State<'_> {
+fn enter(node: &ListNode) -> CursorState<'_> {
     match &node.base {
         Base::One(extent) => match node.levels.split_last() {
-            Some((inner, outer)) => State::One(*extent, *inner, Odometer::new(outer)),
-            None => State::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
+            Some((inner, outer)) => CursorState::One(*extent, *inner, Odometer::new(outer)),
+            None => CursorState::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
         },
         Base::List(_, shift) | Base::Plain(_, shift) => {
-            State::List(&node.base, *shift, Odometer::new(&node.levels), None)
+            CursorState::List(&node.base, *shift, Odometer::new(&node.levels), None)
         }
-        Base::Group(group, shift) => State::Group(group, *shift, Odometer::new(&node.levels), None),
+        Base::Group(group, shift) => CursorState::Group(group, *shift, Odometer::new(&node.levels), None),
     }
 }
 
@@ -304,8 +304,8 @@ mod tests {
     }
 
     /// What the nodes say, without sublists.
-    fn reference(nodes: &[Node], by: i64) -> Vec<Extent> {
-        let repeated = |node: &Node, by: i64| match &node.base {
+    fn reference(nodes: &[ListNode], by: i64) -> Vec<Extent> {
+        let repeated = |node: &ListNode, by: i64| match &node.base {
             Base::One(extent) => vec![shifted(*extent, by)],
             Base::List(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),
             Base::Plain(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),

@@ -21,13 +21,13 @@ use crate::engine::file::File;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
-use crate::engine::staging::Target;
+use crate::engine::staging::ReadTarget;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
 /// What a rank brings to a call: bytes of the file, and where they are in its memory.
-pub struct Call<'a> {
+pub struct CallAccess<'a> {
     /// The extents, as the program passed them.
     pub asked: &'a Extents,
     /// The same bytes, ascending where windows in shared memory are filled.
@@ -43,10 +43,10 @@ pub enum CallMemory<'a> {
     /// Of a write: the layout of the bytes, and the memory.
     Source(&'a BufferLayout, Source<'a>),
     /// Of a read.
-    Target(Target<'a>),
+    Target(ReadTarget<'a>),
 }
 
-impl Call<'_> {
+impl CallAccess<'_> {
     fn direction(&self) -> Direction {
         match self.memory {
             CallMemory::Source(..) => Direction::Write,
@@ -60,7 +60,11 @@ impl File {
     ///
     /// # Errors
     /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
-    pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
+    pub(in crate::engine) async fn call(
+        &mut self,
+        call: &mut CallAccess<'_>,
+        checked: Result<()>,
+    ) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start());
 
         let name = self.name(direction.into());
@@ -165,7 +169,7 @@ impl File {
     }
 
     /// Whether this rank moves its bytes before the ranks agree. If ranks overlap, bytes are written again.
-    fn goes_early(&self, call: &Call<'_>) -> bool {
+    fn goes_early(&self, call: &CallAccess<'_>) -> bool {
         let rules = self.setup.rules(call.direction());
         match call.memory {
             CallMemory::Source(..) => {
@@ -209,7 +213,7 @@ impl File {
     }
 
     /// Copies what was read to a device, if the program's memory is there. Local.
-    fn deliver(&self, call: &mut Call<'_>, outcome: &mut Outcome) {
+    fn deliver(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
             self.copy_to_device(target, call.asked, outcome);
         }

@@ -12,14 +12,14 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 
 /// The memory that a read fills.
-pub struct Target<'a> {
+pub struct ReadTarget<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
     /// Host memory in place of a device's.
     staged: Option<Vec<u8>>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> ReadTarget<'a> {
     /// The caller's memory.
     pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self { layout, sink, staged: None }
@@ -71,8 +71,8 @@ impl File {
     /// # Errors
     /// As [`File::stage_write`].
     #[cold]
-    pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
-        let Target { layout, sink, staged } = target;
+    pub(in crate::engine) fn stage_read(&self, target: &mut ReadTarget<'_>, len: u64) -> Result<()> {
+        let ReadTarget { layout, sink, staged } = target;
         if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
             *staged = Some(self.room(len)?);
         }
@@ -81,7 +81,7 @@ impl File {
 
     /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
     /// unchanged. An error goes into `outcome`. Local.
-    pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
+    pub(in crate::engine) fn copy_to_device(&self, target: &mut ReadTarget<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
             outcome.error = match outcome.bytes < file.bytes() {

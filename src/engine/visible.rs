@@ -22,7 +22,7 @@ use crate::engine::facts::Amount;
 use crate::engine::file::File;
 use crate::engine::setup::Setup;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, guarded};
+use crate::engine::storage::{StorageFailure, guarded};
 use crate::error::Result;
 use crate::hints::Switch;
 
@@ -31,11 +31,11 @@ impl Setup {
     ///
     /// # Errors
     /// The system's: bytes have no place.
-    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), Failure> {
+    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
         if !self.hosts_cache_apart {
             return Ok(());
         }
-        let failure = |cause| Failure { operation: "close", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: "close", offset: None, cause };
         guarded("close", None, || storage.settle().map_err(failure))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tributary_base::variables as all_variables;
 
-use super::file_hints::{FileHints, Given, Source};
+use super::file_hints::{FileHints, Given, HintSource};
 use super::foreign::cray::{self, Specification};
 use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
 use super::foreign::{romio, why_not_this};
@@ -37,7 +37,7 @@ pub struct Environment {
 }
 
 /// Variables by name.
-type Variables = BTreeMap<String, OsString>;
+type VariableMap = BTreeMap<String, OsString>;
 
 impl Environment {
     /// Returns the environment of this process. The first call reads variables and files. Local.
@@ -78,7 +78,7 @@ impl Environment {
         file_hints
     }
 
-    fn read(mut variables: Variables, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
+    fn read(mut variables: VariableMap, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
         let mut below = FileHints::default();
         romio_file(&mut below, variables.remove(ROMIO), system_file)?;
         others(&mut below, &variables)?;
@@ -101,7 +101,7 @@ impl Environment {
 }
 
 /// Returns the variables that this module reads and that are not empty.
-fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> VariableMap {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE, site::VARIABLE].contains(&name)
             || NAMES.contains(&name)
@@ -140,7 +140,7 @@ fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: 
 }
 
 /// Sets the hints from variables of other libraries.
-fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
+fn others(file_hints: &mut FileHints, variables: &VariableMap) -> Result<()> {
     if variables.is_empty() {
         return Ok(());
     }
@@ -159,7 +159,7 @@ fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
 }
 
 /// Sets the hints of a text in this library's form.
-fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
+fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> HintSource) -> Result<()> {
     for (line, pair) in pairs(text) {
         let source = source(line);
         let (key, value) = pair.map_err(|part| damaged(&source, part))?;
@@ -168,7 +168,7 @@ fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -
     Ok(())
 }
 
-fn damaged(source: &Source, part: &str) -> Error {
+fn damaged(source: &HintSource, part: &str) -> Error {
     Error::argument(source, format!("`{part}`"), "key=value, separated by ; or newlines")
 }
 
@@ -183,7 +183,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 }
 
 /// Adds the source to the error of a hint.
-pub(super) fn located(error: Error, source: &Source) -> Error {
+pub(super) fn located(error: Error, source: &HintSource) -> Error {
     match error {
         Error::Hint { key, value, allowed, .. } => Error::hint(format!("{key} of {source}"), value, allowed),
         Error::UnknownHint { key, advice, .. } => Error::unknown_hint(format!("{key} of {source}"), advice),
@@ -345,7 +345,7 @@ mod tests {
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
             assert!(error.contains(&says.replace("FILE", file)), "{error}");
             // Users cannot repair the system's file.
-            let system = Environment::read(Variables::new(), &path, None).unwrap().file_hints("f");
+            let system = Environment::read(VariableMap::new(), &path, None).unwrap().file_hints("f");
             assert_eq!(system.unused().len(), 1, "{system:?}");
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();

@@ -12,7 +12,7 @@ use tributary_abi::path_of;
 use tributary_base::has_more_rights;
 
 use super::environment::located;
-use super::file_hints::{FileHints, Given, Source, Unused};
+use super::file_hints::{FileHints, Given, HintSource, Unused};
 use super::foreign::cray::Specification;
 use super::foreign::{self, glob, why_not_this};
 use super::{Hints, edits, find, lines, meant, read_text};
@@ -30,11 +30,11 @@ const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PRO
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Site {
     file: Option<PathBuf>,
-    hints: Vec<(Specification, Source)>,
+    hints: Vec<(Specification, HintSource)>,
     /// Patterns of files whose calls MPI runs.
-    leave: Vec<(String, Source)>,
+    leave: Vec<(String, HintSource)>,
     /// Patterns of programs whose calls MPI runs.
-    off: Vec<(String, Source)>,
+    off: Vec<(String, HintSource)>,
     log: Vec<Log>,
     /// Lines that cannot be used.
     damaged: Vec<Unused>,
@@ -66,7 +66,7 @@ impl Site {
         let mut site = Self::default();
         let file = format!("{VARIABLE}={}", path.display());
         for (number, line) in lines(&read_text(VARIABLE, &path)?) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 return Err(Error::argument(source, format!("`{line}`"), ALLOWED));
             }
@@ -93,7 +93,7 @@ impl Site {
             }
         };
         for (number, line) in lines(&text) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 site.damaged.push(Given::new(NAME, line, source).because(faults(line).join("; ")));
             }
@@ -116,7 +116,7 @@ impl Site {
     }
 
     /// Takes a line; false for one that is not allowed.
-    fn take_line(&mut self, line: &str, source: &Source) -> bool {
+    fn take_line(&mut self, line: &str, source: &HintSource) -> bool {
         let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (kind, rest.trim()) {
             (_, "") => return false,
@@ -146,7 +146,7 @@ impl Site {
     /// Why the file `name` of the program at `program` is left to MPI: the line that says so, and where it is. None if it is not.
     /// Local; it looks up symbolic links of the name if there are lines of paths.
     pub fn leaves(&self, name: &str, program: &Path) -> Option<String> {
-        let said = |word: &str, (pattern, source): &(String, Source)| format!("{source}: {word} {pattern}");
+        let said = |word: &str, (pattern, source): &(String, HintSource)| format!("{source}: {word} {pattern}");
         if let Some(line) = self.off.iter().find(|(pattern, _)| is_of(pattern, program)) {
             return Some(said("off", line));
         }
@@ -421,7 +421,7 @@ mod tests {
         fn no_text_makes_it_panic(text in r"((hints|leave|off|log) |[*:=,#a-c\[\]\n/]|\PC){0,40}", name in r"[^\x00]{0,10}") {
             let mut site = Site::default();
             for (number, line) in lines(&text) {
-                site.take_line(line, &Source::from(number.to_string()));
+                site.take_line(line, &HintSource::from(number.to_string()));
             }
             site.take(&mut FileHints::default(), &name);
             site.leaves(&name, Path::new("/p"));

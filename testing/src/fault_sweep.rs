@@ -34,7 +34,7 @@ pub enum Heard {
 
 /// The result of a run of a small program, which ended within the time limit.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramResult {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
@@ -68,7 +68,7 @@ pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
 ///
 /// # Panics
 /// When it takes longer than 30 seconds.
-pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> ProgramResult {
     static PRELOADED: OnceLock<String> = OnceLock::new();
     let preloaded = PRELOADED.get_or_init(|| {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
@@ -89,7 +89,7 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
-    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
+    ProgramResult { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
 /// The contents of the completely written file.
@@ -103,7 +103,7 @@ pub fn said(stdout: &str) -> Vec<&str> {
     stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
 }
 
-impl Ended {
+impl ProgramResult {
     /// Checks that all ranks have reported the same, or that the job has ended with a reason.
     ///
     /// # Panics
@@ -148,7 +148,7 @@ impl Ended {
     /// The failed calls as reported, the same on all ranks.
     ///
     /// # Panics
-    /// As [`Ended::check`].
+    /// As [`ProgramResult::check`].
     pub fn failed(&self, what: &str) -> Vec<&str> {
         self.check(what);
         assert!(self.success, "{what}: the job ended\n{}{}", self.stdout, self.stderr);
@@ -157,11 +157,11 @@ impl Ended {
 }
 
 /// The small program of one binding: how it runs under the hints `.0` with the fault `.1`.
-pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
+pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> ProgramResult);
 
 impl Small<'_> {
     /// A run with that call of a kind failing.
-    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
+    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> ProgramResult {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 
@@ -182,7 +182,7 @@ impl Small<'_> {
     /// there are more, or as [`most_tried`] says.
     ///
     /// # Panics
-    /// When there are no calls of the kind, and as [`Ended::check`].
+    /// When there are no calls of the kind, and as [`ProgramResult::check`].
     pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
         for way in ways {
             let calls = self.calls(way, kind);
@@ -202,7 +202,7 @@ impl Small<'_> {
     /// failed must be among `due`. Not all ranks make calls of every kind, but one must.
     ///
     /// # Panics
-    /// When it is not so, and as [`Ended::failed`].
+    /// When it is not so, and as [`ProgramResult::failed`].
     pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
         for way in ways {
             let mut failures = 0;

@@ -8,7 +8,7 @@ use tributary::hints::Switch;
 use tributary::{Endpoint, Extent, Extents, File, Mode, engine};
 use tributary_benchmarks::e3sm::{Content, E3smCase, Generator, History};
 use tributary_benchmarks::list::{Lists, write_binary};
-use tributary_benchmarks::wrf::{Replay, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplaySettings, Trace};
 use tributary_benchmarks::*;
 
 use crate::settings::{DRIVERS, KERNELS, hints};
@@ -58,14 +58,14 @@ pub fn all() -> Vec<Sized> {
 }
 
 /// Unsorted extents that overlap those of other ranks and of their own.
-fn lists() -> List {
+fn lists() -> ListPattern {
     let list = |rank: u64| {
         let extent = |k: u64| Extent { offset: (k * 7919 + rank * 104_729) % 9000, len: 1 + (k * 31 + rank) % 200 };
         Extents::from_list((0..30).map(extent))
     };
     let mut bytes = Vec::new();
     write_binary(&mut bytes, RANKS, &mut |rank| Ok(list(rank as u64)?)).unwrap();
-    List::new(Lists::from_bytes("test", bytes).unwrap())
+    ListPattern::new(Lists::from_bytes("test", bytes).unwrap())
 }
 
 /// The file that one process writes.
@@ -143,7 +143,7 @@ pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     for (name, kernels) in KERNELS.iter().copied() {
         let hints = hints(&[kernels, "nc_num_aggrs_per_node=2"]);
         let topology = tributary::Topology::blocks(RANKS, 4).unwrap();
-        let report = replay.run(&mut endpoint, &Settings::of(&hints, &topology).unwrap()).unwrap();
+        let report = replay.run(&mut endpoint, &ReplaySettings::of(&hints, &topology).unwrap()).unwrap();
         assert_eq!((report.bytes_sent, report.bytes_received), (bytes, bytes), "{name}");
     }
     endpoint

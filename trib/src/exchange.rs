@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tributary::collectives::{broadcast, gather};
 use tributary::{Endpoint, Error, Hints, Topology};
-use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplayReport, ReplaySettings, Trace};
 
 use crate::Failure;
-use crate::cli::replay::{Fabric, Format, ReplayOptions};
+use crate::cli::replay::{Fabric, FileFormat, ReplayOptions};
 use crate::numbers::{grouped, sized};
 use crate::report::{facts, fan_in, kernel, name};
 
@@ -31,7 +31,7 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
         ("--read-only", wanted.read_only.is_some()),
         ("--output", wanted.output.is_some()),
         ("--buffer", how.buffer.is_some()),
-        ("--format", how.format != Format::Raw),
+        ("--format", how.format != FileFormat::Raw),
     ];
     match file.iter().find(|(_, given)| *given) {
         Some((option, _)) => {
@@ -48,7 +48,7 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
 /// Those of the fabric, or a message that differs from what was sent.
 pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<ReplayOutcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
-    let settings = Settings::of(hints, &topology)?;
+    let settings = ReplaySettings::of(hints, &topology)?;
     let report = replay.run(&mut endpoint, &settings)?;
     Ok(ReplayOutcome { report, nodes: topology.nodes() })
 }
@@ -80,7 +80,7 @@ pub fn describe(trace: &Trace) -> String {
 }
 
 /// A replay and its results.
-pub struct Replayed<'a> {
+pub struct ReplayedExchange<'a> {
     /// The trace.
     pub trace: &'a Arc<Trace>,
     /// Its hints.
@@ -92,8 +92,8 @@ pub struct Replayed<'a> {
 }
 
 /// One JSON object, with the keys of a file's replay where they make sense. Every message is always checked.
-pub fn json(replayed: &Replayed<'_>) -> Value {
-    let Replayed { trace, hints, fabric, outcome } = replayed;
+pub fn json(replayed: &ReplayedExchange<'_>) -> Value {
+    let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;
     json!({
         "pattern": "wrf",
@@ -117,8 +117,8 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
 }
 
 /// The results as a table.
-pub fn table(replayed: &Replayed<'_>) -> String {
-    let Replayed { trace, hints, fabric, outcome } = replayed;
+pub fn table(replayed: &ReplayedExchange<'_>) -> String {
+    let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;
     let rows = [
         ("pattern", format!("wrf: {}", describe(trace))),

@@ -8,12 +8,12 @@ use tributary::hints::DriverName;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_benchmarks::{NetcdfCase, Pattern, write_case};
 
-use crate::buffers::{self, Bytes, Prepared};
+use crate::buffers::{self, BufferContents, PreparedAccess};
 use crate::calls::Calls;
-use crate::cli::replay::{Buffer, Format};
+use crate::cli::replay::{FileFormat, MemoryLayout};
 
 /// The task of a replay; the same on all ranks.
-pub struct Task<'a> {
+pub struct ReplayTask<'a> {
     /// The pattern.
     pub pattern: &'a dyn Pattern,
     /// The file.
@@ -21,9 +21,9 @@ pub struct Task<'a> {
     /// The hints.
     pub hints: &'a Hints,
     /// The layout of each rank's memory; by default the pattern's.
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<MemoryLayout>,
     /// The format of the file.
-    pub format: Format,
+    pub format: FileFormat,
     /// The calls.
     pub calls: Wished,
     /// Whether what is read is compared with the pattern.
@@ -100,35 +100,35 @@ pub struct Read {
     pub right: Option<Result<(), String>>,
 }
 
-impl Task<'_> {
+impl ReplayTask<'_> {
     /// Runs the task, and returns the endpoint for another one. Collective; the same error on all ranks or none.
     ///
     /// # Errors
     /// Those of the engine, or the pattern's error on the lowest failing rank.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<(RunOutcome, Endpoint), Error> {
         if self.calls == Wished::Read {
-            let first = self.first(&mut endpoint, Bytes::Read)?;
+            let first = self.first(&mut endpoint, BufferContents::Read)?;
             let (read, shown, endpoint) = self.read(endpoint, first)?;
             return Ok((shown.with(Done::Read(read)), endpoint));
         }
-        let first = self.first(&mut endpoint, Bytes::Written)?;
+        let first = self.first(&mut endpoint, BufferContents::Written)?;
         let (written, shown, mut endpoint) = self.write(endpoint, first)?;
         if self.calls == Wished::Write {
             return Ok((shown.with(Done::Wrote(written)), endpoint));
         }
-        let first = self.first(&mut endpoint, Bytes::Read)?;
+        let first = self.first(&mut endpoint, BufferContents::Read)?;
         let (read, _, endpoint) = self.read(endpoint, first)?;
         Ok((shown.with(Done::ReadBack(written, Box::new(read))), endpoint))
     }
 
     /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.
     /// Collective.
-    fn first(&self, endpoint: &mut Endpoint, bytes: Bytes) -> Result<Prepared, Error> {
+    fn first(&self, endpoint: &mut Endpoint, bytes: BufferContents) -> Result<PreparedAccess, Error> {
         let first = self.prepare(endpoint.rank(), 0, bytes);
         endpoint.waiting().clone().wait(pin!(agree(endpoint, first)))
     }
 
-    fn prepare(&self, rank: usize, step: usize, bytes: Bytes) -> Result<Prepared, Error> {
+    fn prepare(&self, rank: usize, step: usize, bytes: BufferContents) -> Result<PreparedAccess, Error> {
         let failed = |error| {
             Error::argument(format!("rank {rank}, call {step}"), error, "a pattern that every rank can generate")
         };
@@ -136,24 +136,25 @@ impl Task<'_> {
     }
 
     /// Writes with one collective call per step.
-    fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Calls, Shown, Endpoint), Error> {
+    fn write(&self, endpoint: Endpoint, first: PreparedAccess) -> Result<(Calls, Shown, Endpoint), Error> {
         if let Some(case) = self.netcdf() {
             return self.write_netcdf(endpoint, case);
         }
         let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
         let (shown, mut calls) = (Shown::of(&file), Calls::default());
-        let mut file = self.steps(file, first, Bytes::Written, |file, Prepared { access, buffer }, _| {
-            let call = file.write_all(&access.file, &access.layout, &buffer)?;
-            calls.add(call);
-            Ok(())
-        })?;
+        let mut file =
+            self.steps(file, first, BufferContents::Written, |file, PreparedAccess { access, buffer }, _| {
+                let call = file.write_all(&access.file, &access.layout, &buffer)?;
+                calls.add(call);
+                Ok(())
+            })?;
         calls.fan_in = file.fan_in()?;
         Ok((calls, shown, file.close()?))
     }
 
     /// The pattern as a NetCDF file, if that is asked for.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
-        self.pattern.netcdf().filter(|_| self.format == Format::Netcdf)
+        self.pattern.netcdf().filter(|_| self.format == FileFormat::Netcdf)
     }
 
     /// Writes through the NetCDF writer, with one flush per step.
@@ -166,11 +167,11 @@ impl Task<'_> {
     }
 
     /// Reads with one collective call per step.
-    fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown, Endpoint), Error> {
+    fn read(&self, endpoint: Endpoint, first: PreparedAccess) -> Result<(Read, Shown, Endpoint), Error> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
         let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
-        let mut file = self.steps(file, first, Bytes::Read, |file, expected, step| {
+        let mut file = self.steps(file, first, BufferContents::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
             let read = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?;
             calls.add(read.call);
@@ -191,9 +192,9 @@ impl Task<'_> {
     fn steps(
         &self,
         mut file: File,
-        first: Prepared,
-        bytes: Bytes,
-        mut step: impl FnMut(&mut File, Prepared, usize) -> Result<(), Error>,
+        first: PreparedAccess,
+        bytes: BufferContents,
+        mut step: impl FnMut(&mut File, PreparedAccess, usize) -> Result<(), Error>,
     ) -> Result<File, Error> {
         let (rank, mut first) = (file.endpoint().rank(), Some(first));
         for number in 0..self.pattern.steps() {

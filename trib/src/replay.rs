@@ -13,9 +13,9 @@ use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Replay;
 
 use crate::agreement::agreed;
-use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
+use crate::cli::replay::{Fabric, FileFormat, MemoryLayout, ReplayOptions};
 use crate::output::Output;
-use crate::rank_program::{RunOutcome, Task, Wished};
+use crate::rank_program::{ReplayTask, RunOutcome, Wished};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
@@ -70,14 +70,14 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
 /// Checks that the pattern can be written in this format from these buffers.
 fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
     let (how, wanted) = (&options.how, &options.wanted);
-    if how.format == Format::Raw {
+    if how.format == FileFormat::Raw {
         return Ok(());
     }
     if pattern.netcdf().is_none() {
         let allowed = "allowed: raw, or a pattern that is a NetCDF file (e3sm-*, flash, btio)";
         return Err(Failure::new(format!("--format netcdf: {} has no NetCDF form; {allowed}", pattern.name())));
     }
-    if how.buffer == Some(Buffer::Noncontiguous) && !wanted.read && wanted.read_only.is_none() {
+    if how.buffer == Some(MemoryLayout::Noncontiguous) && !wanted.read && wanted.read_only.is_none() {
         let packs = "the NetCDF writer packs what it writes; allowed: contiguous, or --read, which it applies to";
         return Err(Failure::new(format!("--buffer noncontiguous: {packs}")));
     }
@@ -108,7 +108,7 @@ fn check_limits(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
     limits::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
 }
 
-fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
+fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> ReplayTask<'a> {
     let (how, wanted) = (&options.how, &options.wanted);
     let calls = match (&wanted.read_only, wanted.read) {
         (Some(_), _) => Wished::Read,
@@ -116,7 +116,7 @@ fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path
         (None, false) => Wished::Write,
     };
     let compared = wanted.verify || wanted.read;
-    Task { pattern, path, hints, buffer: how.buffer, format: how.format, calls, compared }
+    ReplayTask { pattern, path, hints, buffer: how.buffer, format: how.format, calls, compared }
 }
 
 fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
@@ -138,7 +138,12 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
             let outcome = threads::run(trace.ranks(), program)?.into_iter().next().ok_or_else(nobody)??;
             say_exchange(
                 options,
-                &exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Threads, outcome: &outcome },
+                &exchange::ReplayedExchange {
+                    trace: &trace,
+                    hints: &hints,
+                    fabric: Fabric::Threads,
+                    outcome: &outcome,
+                },
             )
         }
         (Subject::File(_), None) => Err(nobody()),
@@ -164,7 +169,8 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
         Subject::Exchange(trace) => {
             let outcome = exchange::run(endpoint, &Replay::new(trace.clone()), &hints);
             let outcome = outcome.map_err(|failure| failure.said_by(speaks))?;
-            let replayed = exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
+            let replayed =
+                exchange::ReplayedExchange { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
             return if speaks { say_exchange(options, &replayed) } else { Ok(()) };
         }
     };
@@ -180,7 +186,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
 }
 
 /// Prints the report of an exchange.
-fn say_exchange(options: &ReplayOptions, replayed: &exchange::Replayed<'_>) -> Result<(), Failure> {
+fn say_exchange(options: &ReplayOptions, replayed: &exchange::ReplayedExchange<'_>) -> Result<(), Failure> {
     if options.wanted.json { say(exchange::json(replayed)) } else { say(exchange::table(replayed)) }
 }
 

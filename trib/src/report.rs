@@ -9,7 +9,7 @@ use tributary::engine::FanIn;
 use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
-use crate::cli::replay::{Fabric, Format};
+use crate::cli::replay::{Fabric, FileFormat};
 use crate::numbers::{grouped, sized, speed};
 use crate::rank_program::{Done, RunOutcome};
 
@@ -24,7 +24,7 @@ pub struct Replayed<'a> {
     /// The fabric.
     pub fabric: Fabric,
     /// The format of the file.
-    pub format: Format,
+    pub format: FileFormat,
     /// The path of the file, if it is kept.
     pub output: Option<&'a Path>,
     /// Whether the file is right; `None` if that was not checked.
@@ -59,7 +59,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
         "requests": pattern.totals().requests,
-        "format": if replayed.format == Format::Netcdf { "netcdf" } else { "raw" },
+        "format": if replayed.format == FileFormat::Netcdf { "netcdf" } else { "raw" },
         "driver": outcome.driver.to_string(),
         "fabric": name(replayed.fabric),
         "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::error::PatternError;
 use crate::pattern::Totals;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::content::{Content, E3smCase, ElementType, History};
 use super::decomposition::{Decompositions, share};
 use super::generator::{Generator, GeneratorOptions};
-use super::layout::{Layout, Owner, Variable};
+use super::layout::{HistoryLayout, LayoutVariable, VariableOwner};
 use super::map::DecompositionMap;
 use super::view::{Counts, RankLists};
 
@@ -44,7 +44,7 @@ pub struct Options<'a> {
 #[derive(Clone)]
 pub struct E3sm {
     pub(super) source: Arc<dyn Decompositions>,
-    pub(super) layout: Arc<Layout>,
+    pub(super) layout: Arc<HistoryLayout>,
     pub(super) ranks: usize,
     pub(super) totals: Totals,
 }
@@ -84,7 +84,7 @@ impl E3sm {
     /// # Errors
     /// Content that the benchmark does not have, decompositions of another shape.
     pub fn with_content(source: Arc<dyn Decompositions>, content: Content) -> Result<Self, PatternError> {
-        let layout = Arc::new(Layout::new(content, source.name(), source.dims())?);
+        let layout = Arc::new(HistoryLayout::new(content, source.name(), source.dims())?);
         let ranks = source.ranks();
         let totals = totals(&*source, &layout, ranks);
         Ok(Self { source, layout, ranks, totals })
@@ -153,7 +153,7 @@ impl E3sm {
     }
 
     /// The variables and their places in the file.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &HistoryLayout {
         &self.layout
     }
 
@@ -182,18 +182,22 @@ impl E3sm {
 }
 
 fn small_map() -> Result<DecompositionMap, PatternError> {
-    DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
+    DecompositionMap::from_bytes(SMALL_MAP_NAME, SharedBytes::from(SMALL_MAP))
 }
 
 /// Sums over variables with their places. `counts` has the counts of one variable of each decomposition; with `root`, the
 /// variables of rank 0 are included.
-pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
+pub(super) fn sums<'a>(
+    variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
+    counts: &[Counts],
+    root: bool,
+) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for (variable, begin) in variables {
         let one = match variable.owner {
-            Owner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
-            Owner::Root => Counts::default(),
-            Owner::Decomposed(which) => counts[which],
+            VariableOwner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
+            VariableOwner::Root => Counts::default(),
+            VariableOwner::Decomposed(which) => counts[which],
         };
         sum.requests += one.requests;
         sum.bytes += one.elements * variable.size;
@@ -205,7 +209,7 @@ pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, cou
 }
 
 /// Sums over all ranks and records. O(entries of the lists), none of them held longer than its rank takes.
-fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
+fn totals(source: &dyn Decompositions, layout: &HistoryLayout, ranks: usize) -> Totals {
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {

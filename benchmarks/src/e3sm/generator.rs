@@ -43,7 +43,7 @@ impl Default for GeneratorOptions {
 
 /// A decomposition, by the runs of columns.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum DecompositionForm {
     /// One run of a rank's size.
     Block,
     /// The runs, with this number of elements per column.
@@ -62,7 +62,7 @@ pub struct Generator {
     place: Vec<u32>,
     /// Whether bands are rows of a grid, all of the length of the longest.
     is_grid: bool,
-    forms: Vec<Form>,
+    forms: Vec<DecompositionForm>,
     dims: Vec<Vec<u64>>,
 }
 
@@ -124,25 +124,25 @@ impl Generator {
 }
 
 /// The decompositions of a case over so many columns, and their dimensions.
-fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
+fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<DecompositionForm>, Vec<Vec<u64>>) {
     let all = match case {
         E3smCase::F => vec![
-            (Form::Block, vec![columns]),
-            (Form::Runs(1), vec![columns]),
-            (Form::Levels(LEVELS), vec![LEVELS, columns]),
+            (DecompositionForm::Block, vec![columns]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Levels(LEVELS), vec![LEVELS, columns]),
         ],
         E3smCase::G => vec![
-            (Form::Runs(1), vec![columns]),
-            (Form::Runs(3), vec![3 * columns]),
-            (Form::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
-            (Form::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
-            (Form::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
-            (Form::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Runs(3), vec![3 * columns]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
         ],
         E3smCase::I => {
             let (rows, row) = (groups, columns / groups);
-            let levels = LAND_LEVELS.map(|levels| (Form::Levels(levels), vec![levels, rows, row]));
-            std::iter::once((Form::Runs(1), vec![rows, row])).chain(levels).collect()
+            let levels = LAND_LEVELS.map(|levels| (DecompositionForm::Levels(levels), vec![levels, rows, row]));
+            std::iter::once((DecompositionForm::Runs(1), vec![rows, row])).chain(levels).collect()
         }
     };
     all.into_iter().unzip()
@@ -165,18 +165,18 @@ impl Decompositions for Generator {
         let Some(form) = self.forms.get(which).filter(|_| rank < self.place.len()) else { return };
         let scaled = |by: u64| self.runs(rank).map(move |e| Entry { offset: by * e.offset, length: by * e.length });
         match *form {
-            Form::Block => {
+            DecompositionForm::Block => {
                 let length = self.options.columns_per_rank;
                 visitor(Entry { offset: rank as u64 * length, length });
             }
-            Form::Runs(by) => scaled(by).for_each(visitor),
-            Form::Levels(levels) => {
+            DecompositionForm::Runs(by) => scaled(by).for_each(visitor),
+            DecompositionForm::Levels(levels) => {
                 let plane: u64 = self.dims[which][1..].iter().product();
                 (0..levels)
                     .flat_map(|level| self.runs(rank).map(move |e| Entry { offset: e.offset + level * plane, ..e }))
                     .for_each(visitor);
             }
-            Form::Rows(by, levels) => {
+            DecompositionForm::Rows(by, levels) => {
                 let elements = scaled(by).flat_map(|e| e.offset..e.offset + e.length);
                 elements.map(|element| Entry { offset: element * levels, length: levels }).for_each(visitor);
             }
@@ -184,7 +184,10 @@ impl Decompositions for Generator {
     }
 
     fn is_levels_of(&self, which: usize, base: usize) -> bool {
-        matches!((self.forms.get(which), self.forms.get(base)), (Some(Form::Levels(_)), Some(Form::Runs(1))))
+        matches!(
+            (self.forms.get(which), self.forms.get(base)),
+            (Some(DecompositionForm::Levels(_)), Some(DecompositionForm::Runs(1)))
+        )
     }
 }
 

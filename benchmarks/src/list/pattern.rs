@@ -22,12 +22,12 @@ use super::lists::Lists;
 
 /// One list of extents a rank, written in one collective call.
 #[derive(Clone)]
-pub struct List {
+pub struct ListPattern {
     lists: Arc<Lists>,
     totals: Totals,
 }
 
-impl List {
+impl ListPattern {
     /// The pattern of a file.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl List {
     }
 }
 
-impl Pattern for List {
+impl Pattern for ListPattern {
     fn name(&self) -> &str {
         "list"
     }

@@ -13,7 +13,7 @@ use tributary::fabric::{Memory, Message};
 use tributary::schedule::{Buffer, Span};
 
 use super::payload::Payload;
-use super::trace::Transfer;
+use super::trace::PeerBytes;
 
 /// Every message has an address range of its own in the send and receive buffers.
 const SLOT: u64 = 1 << 40;
@@ -34,15 +34,15 @@ pub(super) struct Tally {
 }
 
 /// One rank in one round.
-pub(super) struct Round<'a> {
+pub(super) struct RankRound<'a> {
     pub number: usize,
     pub rank: Rank,
     pub payload: &'a Payload,
     pub tally: &'a mut Tally,
     /// What it sends, by ascending peer.
-    pub sends: &'a [Transfer],
+    pub sends: &'a [PeerBytes],
     /// What it receives, message by message: who is in it, in order. One sender each, unless a local aggregator merges.
-    pub receives: &'a [Vec<Transfer>],
+    pub receives: &'a [Vec<PeerBytes>],
     /// On a local aggregator: what members handed over, by address.
     pub gathered: BTreeMap<u64, Bytes>,
     /// On a local aggregator: what it sends on; `sealed` once it is complete.
@@ -50,14 +50,14 @@ pub(super) struct Round<'a> {
     pub sealed: Bytes,
 }
 
-impl Round<'_> {
+impl RankRound<'_> {
     /// All this rank sends, one after the other: what a member hands to its local aggregator.
     fn all_sends(&self) -> Bytes {
-        let part = |send: &Transfer| self.payload.message(self.number, self.rank, send.peer, send.bytes);
+        let part = |send: &PeerBytes| self.payload.message(self.number, self.rank, send.peer, send.bytes);
         self.sends.iter().map(part).collect::<Vec<_>>().concat().into()
     }
 
-    /// One of the messages within [`Round::all_sends`].
+    /// One of the messages within [`RankRound::all_sends`].
     fn own(&self, span: Span) -> Result<Bytes> {
         let mut before = 0;
         let send = self.sends.iter().find(|send| {
@@ -111,7 +111,7 @@ fn no_such(span: Span) -> Error {
 }
 
 /// The memory where every sender talks to every receiver itself: spans are [`slot`]s.
-pub(super) struct Direct<'a>(pub Round<'a>);
+pub(super) struct Direct<'a>(pub RankRound<'a>);
 
 impl Memory for Direct<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {
@@ -138,7 +138,7 @@ impl Memory for Direct<'_> {
 }
 
 /// The memory of the two-layer kernel.
-pub(super) struct Merging<'a>(pub Round<'a>);
+pub(super) struct Merging<'a>(pub RankRound<'a>);
 
 impl Memory for Merging<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {

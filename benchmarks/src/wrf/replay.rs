@@ -20,16 +20,16 @@ use tributary::{Endpoint, Rank, Topology};
 
 use crate::error::PatternError;
 
-use super::memory::{Direct, Merging, Round, Tally, slot};
+use super::memory::{Direct, Merging, RankRound, Tally, slot};
 use super::payload::Payload;
-use super::trace::{Trace, Transfer};
+use super::trace::{PeerBytes, Trace};
 
 /// Rounds follow each other in the same order everywhere; different tags make a mix-up an error all the same.
 const TAGS: usize = 1024;
 
 /// How the messages travel.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ReplaySettings {
     /// The flat kernel; under two layers, the one between nodes.
     pub kernel: &'static Kernel,
     /// Its throttle.
@@ -40,7 +40,7 @@ pub struct Settings {
     pub local: Option<Arc<LocalAggregators>>,
 }
 
-impl Settings {
+impl ReplaySettings {
     /// A flat kernel with its own throttle.
     pub fn flat(kernel: &'static Kernel) -> Self {
         let throttle = kernel.default_limit.map_or(Throttle::NONE, Throttle::batch);
@@ -108,7 +108,7 @@ impl Replay {
     ///
     /// # Errors
     /// Other ranks than the trace's, the fabric's errors, and, the same on all ranks, a message that is not what was sent.
-    pub fn run(&self, endpoint: &mut Endpoint, settings: &Settings) -> Result<ReplayReport, PatternError> {
+    pub fn run(&self, endpoint: &mut Endpoint, settings: &ReplaySettings) -> Result<ReplayReport, PatternError> {
         let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
         if ranks != self.trace.ranks() {
             let allowed = format!("{}, as the trace {} has; or fold it", self.trace.ranks(), self.trace.name());
@@ -151,7 +151,7 @@ impl Replay {
     fn direct(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         number: usize,
         tally: &mut Tally,
     ) -> Result<tributary::fabric::Traffic, PatternError> {
@@ -165,7 +165,7 @@ impl Replay {
             kernel: settings.kernel,
             throttle: settings.throttle,
         };
-        let to = |transfer: &Transfer| receiver(&route.receivers, transfer.peer);
+        let to = |transfer: &PeerBytes| receiver(&route.receivers, transfer.peer);
         let outgoing = messages(sends.iter().map(|send| (to(send), send.bytes)), Buffer::Send);
         let incoming = messages(receives.iter().map(|receive| (receive.peer, receive.bytes)), Buffer::Receive);
         let receives: Vec<_> = receives.iter().map(|&receive| vec![receive]).collect();
@@ -177,7 +177,7 @@ impl Replay {
     fn merging(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         tally: &mut Tally,
@@ -185,7 +185,7 @@ impl Replay {
         let rank = endpoint.rank();
         let (sends, receives) = (self.trace.sends(number, rank), self.trace.receives(number, rank));
         // What each local aggregator will have merged, its members in ascending order.
-        let mut merged: BTreeMap<Rank, Vec<Transfer>> = BTreeMap::new();
+        let mut merged: BTreeMap<Rank, Vec<PeerBytes>> = BTreeMap::new();
         for &receive in receives {
             merged.entry(local.aggregator_of(receive.peer)).or_default().push(receive);
         }
@@ -199,7 +199,7 @@ impl Replay {
 
     fn two_layers(
         &self,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         (rank, ranks): (Rank, usize),
@@ -207,7 +207,7 @@ impl Replay {
     ) -> Schedule {
         let receivers = self.trace.receivers(number);
         let shares = |rank: Rank| -> Vec<Share> {
-            let share = |send: &Transfer| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
+            let share = |send: &PeerBytes| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
             self.trace.sends(number, rank).iter().map(share).collect()
         };
         let local_aggregator = local.aggregator_of(rank);
@@ -234,11 +234,11 @@ impl Replay {
         number: usize,
         rank: Rank,
         tally: &'a mut Tally,
-        sends: &'a [Transfer],
-        receives: &'a [Vec<Transfer>],
-    ) -> Round<'a> {
+        sends: &'a [PeerBytes],
+        receives: &'a [Vec<PeerBytes>],
+    ) -> RankRound<'a> {
         let (gathered, merged, sealed) = (BTreeMap::new(), Vec::new(), Bytes::new());
-        Round { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
+        RankRound { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
     }
 }
 

@@ -13,7 +13,7 @@ use super::parse;
 
 /// All bytes of a round between a rank and one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Transfer {
+pub struct PeerBytes {
     /// The other rank.
     pub peer: Rank,
     /// Bytes.
@@ -22,20 +22,20 @@ pub struct Transfer {
 
 /// One direction: the transfers of each rank in each round, by ascending peer.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TransferTable {
     /// Where the transfers of (rank, round) begin, rank by rank; one more at the end.
     starts: Vec<usize>,
-    all: Vec<Transfer>,
+    all: Vec<PeerBytes>,
 }
 
-impl Table {
+impl TransferTable {
     /// Appends the transfers of the next round, or of the next rank's first.
-    pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+    pub fn push(&mut self, transfers: impl IntoIterator<Item = PeerBytes>) {
         self.starts.push(self.all.len());
         self.all.extend(transfers);
     }
 
-    fn of(&self, place: usize) -> &[Transfer] {
+    fn of(&self, place: usize) -> &[PeerBytes] {
         let end = self.starts.get(place + 1).copied().unwrap_or(self.all.len());
         self.starts.get(place).map_or(&[], |&start| &self.all[start..end])
     }
@@ -47,8 +47,8 @@ pub struct Trace {
     name: String,
     ranks: usize,
     rounds: usize,
-    sends: Table,
-    receives: Table,
+    sends: TransferTable,
+    receives: TransferTable,
     receivers: Vec<Arc<[Rank]>>,
     bytes: u64,
 }
@@ -76,8 +76,8 @@ impl Trace {
         name: String,
         ranks: usize,
         rounds: usize,
-        sends: Table,
-        receives: Table,
+        sends: TransferTable,
+        receives: TransferTable,
     ) -> Result<Self, PatternError> {
         let bytes = sends.all.iter().try_fold(0u64, |sum, transfer| sum.checked_add(transfer.bytes));
         let Some(bytes) = bytes else {
@@ -153,12 +153,12 @@ impl Trace {
     }
 
     /// What `rank` sends in `round`, by ascending peer; nothing for a rank or round that is not there.
-    pub fn sends(&self, round: usize, rank: Rank) -> &[Transfer] {
+    pub fn sends(&self, round: usize, rank: Rank) -> &[PeerBytes] {
         self.place(round, rank).map_or(&[], |place| self.sends.of(place))
     }
 
     /// What `rank` receives in `round`, likewise.
-    pub fn receives(&self, round: usize, rank: Rank) -> &[Transfer] {
+    pub fn receives(&self, round: usize, rank: Rank) -> &[PeerBytes] {
         self.place(round, rank).map_or(&[], |place| self.receives.of(place))
     }
 
@@ -189,12 +189,12 @@ impl Trace {
             owner[share(self.ranks, rank, ranks)].fill(rank);
         }
         let name = format!("{} folded onto {ranks} ranks", self.name);
-        let fold = |of: fn(&Self, usize, Rank) -> &[Transfer]| {
-            let mut table = Table::default();
+        let fold = |of: fn(&Self, usize, Rank) -> &[PeerBytes]| {
+            let mut table = TransferTable::default();
             for rank in 0..ranks {
                 for round in 0..self.rounds {
                     let members = share(self.ranks, rank, ranks).flat_map(|member| of(self, round, member));
-                    table.push(summed(members.map(|t| Transfer { peer: owner[t.peer], ..*t }).collect()));
+                    table.push(summed(members.map(|t| PeerBytes { peer: owner[t.peer], ..*t }).collect()));
                 }
             }
             table
@@ -208,7 +208,7 @@ impl Trace {
 }
 
 /// One transfer for each peer, ascending. Their sum fits: the trace's does.
-fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
+fn summed(mut all: Vec<PeerBytes>) -> Vec<PeerBytes> {
     all.sort_unstable();
     all.dedup_by(|next, last| {
         let same = next.peer == last.peer;
@@ -220,6 +220,6 @@ fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
     all
 }
 
-fn unexpected(from: Rank, send: &Transfer) -> String {
+fn unexpected(from: Rank, send: &PeerBytes) -> String {
     format!("rank {from} sends {} bytes to rank {}, which expects none", send.bytes, send.peer)
 }

@@ -7,7 +7,7 @@ use crate::common::{at_hand, every, place_all, real_map, serial};
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::e3sm::decomposition::merged;
-use tributary_benchmarks::e3sm::layout::Owner;
+use tributary_benchmarks::e3sm::layout::VariableOwner;
 use tributary_benchmarks::e3sm::{
     Content, DecompositionMap, Decompositions, E3smCase, Generator, History, Options, map_file,
 };
@@ -37,8 +37,8 @@ fn counts(case: &E3sm) -> BTreeMap<usize, (usize, usize)> {
     let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for variable in &case.layout().variables {
         let which = match variable.owner {
-            Owner::Decomposed(which) => which,
-            Owner::Root => case.decompositions().dims().len(),
+            VariableOwner::Decomposed(which) => which,
+            VariableOwner::Root => case.decompositions().dims().len(),
         };
         let (fixed, record) = counts.entry(which).or_default();
         *if variable.is_record { record } else { fixed } += 1;
@@ -192,7 +192,7 @@ fn the_real_maps_have_the_benchmarks_requests() {
         // Published are 12,387 without the 11 of rank 0 alone, and 9.0 MB: as if all elements were doubles.
         assert_eq!(sizes(&open(1)), (12_387 + 11, 8_296_404));
         let variables = open(1);
-        let decomposed = variables.layout().variables.iter().filter(|v| v.owner != Owner::Root);
+        let decomposed = variables.layout().variables.iter().filter(|v| v.owner != VariableOwner::Root);
         assert_eq!(decomposed.map(|variable| variable.elements * 8).sum::<u64>(), 9_004_064);
         check_bytes(&open(2));
         check_bytes(&open(1).with_ranks(5, true).unwrap());

@@ -11,9 +11,9 @@ use super::status::{guarded, trib_status};
 use super::text::copy;
 
 /// All hints of a file with the values in force, as strings for C.
-pub struct Table(Vec<(CString, CString)>);
+pub struct HintTable(Vec<(CString, CString)>);
 
-impl Table {
+impl HintTable {
     /// The hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
     pub fn of(file: &File) -> Self {
         let text = |text: String| CString::new(text).unwrap_or_default();

@@ -129,7 +129,7 @@ pub unsafe extern "C-unwind" fn trib_get_statistics(
 
 /// The report as JSON.
 #[derive(Serialize)]
-struct Report<'a> {
+struct StatisticsReport<'a> {
     file: String,
     driver: String,
     ranks: usize,
@@ -154,7 +154,7 @@ pub unsafe extern "C-unwind" fn trib_report_json(
     guarded(|| unsafe {
         let trib_file { busy, path, calls, last, .. } = opened(file)?;
         let engine = busy.file()?;
-        let report = Report {
+        let report = StatisticsReport {
             file: path.display().to_string(),
             driver: engine.driver().to_string(),
             ranks: engine.topology().ranks(),

@@ -5,17 +5,17 @@ use tributary::{Error, Result};
 
 /// What lies behind a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
+pub enum PrefixKind {
     /// Files of the operating system.
     Files,
     /// Something that only a library reaches: object storage, a server of its own, a test.
     Other,
 }
 
-use Storage::{Files, Other};
+use PrefixKind::{Files, Other};
 
 /// Each prefix, without its colon. ROMIO of MPICH 4 knows the first eleven, older versions the others.
-const PREFIXES: [(&str, Storage); 24] = [
+const PREFIXES: [(&str, PrefixKind); 24] = [
     ("ufs", Files),
     ("nfs", Files),
     ("xfs", Files),
@@ -48,7 +48,7 @@ pub struct Prefixed<'a> {
     /// The prefix, without its colon.
     pub prefix: &'static str,
     /// What lies behind it.
-    pub storage: Storage,
+    pub storage: PrefixKind,
     /// The name behind the colon.
     pub rest: &'a [u8],
 }

@@ -7,7 +7,7 @@ use tributary::{Error, Mode, Result};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
+pub struct AccessMode {
     /// The engine's mode.
     pub mode: Mode,
     /// Whether it may be read.
@@ -21,7 +21,7 @@ pub struct Access {
 /// Flags that are accepted and have no effect.
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
-impl Access {
+impl AccessMode {
     /// The access that the flags ask for.
     ///
     /// # Errors
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn flags_are_modes() {
-        assert_eq!(Access::of(libc::O_RDONLY).unwrap().mode, Mode::Read);
-        assert_eq!(Access::of(libc::O_RDWR).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
+        assert_eq!(AccessMode::of(libc::O_RDONLY).unwrap().mode, Mode::Read);
+        assert_eq!(AccessMode::of(libc::O_RDWR).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::of(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::of(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
         for bad in [libc::O_RDWR | libc::O_APPEND, 3, libc::O_RDONLY | libc::O_TRUNC] {
-            assert!(Access::of(bad).is_err(), "{bad:#o}");
+            assert!(AccessMode::of(bad).is_err(), "{bad:#o}");
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         let prepare = |amode, path: &Path| {
-            Access::of(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
+            AccessMode::of(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
         };
         assert_eq!(prepare(libc::O_RDWR, &path), Err(code::ENOENT));
         assert_eq!(prepare(libc::O_RDWR, directory.path()), Err(code::EBAD_FILE));

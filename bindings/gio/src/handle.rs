@@ -21,7 +21,7 @@ pub struct GioFile {
     /// Its name.
     pub path: PathBuf,
     /// Its access mode.
-    pub access: amode::Access,
+    pub access: amode::AccessMode,
     /// The program's own MPI_Info at open.
     pub info: Vec<(String, String)>,
     /// The same file, opened by this rank alone for its first independent call with many pieces.
@@ -40,7 +40,7 @@ fn processes() -> c_int {
 
 impl GioFile {
     /// A file that was just opened.
-    pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
+    pub fn new(file: File, path: PathBuf, access: amode::AccessMode, info: Vec<(String, String)>) -> Self {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 

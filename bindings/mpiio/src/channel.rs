@@ -33,7 +33,7 @@ const MAX_COMMUNICATORS: usize = 32;
 static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
 
 struct Groups {
-    all: Vec<Group>,
+    all: Vec<FileGroup>,
     /// The number of the next group.
     next: u64,
     /// Communicators of files that share none.
@@ -41,7 +41,7 @@ struct Groups {
 }
 
 /// The files of the same ranks.
-struct Group {
+struct FileGroup {
     number: u64,
     comm: SharedComm,
     /// Whether it is kept without files.
@@ -54,14 +54,14 @@ struct Group {
 struct Place {
     is_taken: bool,
     /// The endpoint of the last file, with the memory that its ranks share.
-    endpoint: Option<Movable>,
+    endpoint: Option<MovableEndpoint>,
 }
 
-struct Movable(Endpoint);
+struct MovableEndpoint(Endpoint);
 
 // SAFETY: nothing uses an endpoint in the list. All of it is `Send` by its types except the transport, which calls MPI; the
 // thread that takes it out may call MPI, as for files (see `crate::files`).
-unsafe impl Send for Movable {}
+unsafe impl Send for MovableEndpoint {}
 
 /// Where the endpoint of an open file belongs. It is free for other files when this is dropped.
 pub enum Seat {
@@ -84,7 +84,7 @@ fn groups() -> MutexGuard<'static, Groups> {
 
 /// What a rank brings to the agreement at an open; every bit is set that all ranks have set.
 #[derive(Clone, Copy)]
-struct Offer {
+struct OpenOffer {
     /// Places that are free.
     free: u64,
     /// Places whose endpoints are kept.
@@ -92,7 +92,7 @@ struct Offer {
     flags: u64,
 }
 
-impl Offer {
+impl OpenOffer {
     /// One thread at a time may call MPI.
     const ONE_THREAD: u64 = 1;
     /// There is a group of these ranks.
@@ -135,7 +135,7 @@ pub struct Wants {
 }
 
 /// What the engine takes a file with.
-pub struct Taken {
+pub struct TakenFile {
     /// The endpoint of this rank.
     pub endpoint: Endpoint,
     /// Where it belongs.
@@ -154,22 +154,22 @@ pub struct Taken {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<Taken, String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<TakenFile, String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
     let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
-    let is_reported = !agreed.has(Offer::QUIET);
-    if !agreed.has(Offer::ONE_THREAD) {
-        if !agreed.has(Offer::HAS_ROOM) {
+    let is_reported = !agreed.has(OpenOffer::QUIET);
+    if !agreed.has(OpenOffer::ONE_THREAD) {
+        if !agreed.has(OpenOffer::HAS_ROOM) {
             return Ok(Err(no_room()));
         }
         // SAFETY: likewise.
         let own = unsafe { own(comm, ranks)? };
-        return Ok(own.map(|endpoint| Taken { endpoint, seat: Seat::Own, is_reported }));
+        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Seat::Own, is_reported }));
     }
     let group = match found {
-        Some(number) if agreed.has(Offer::HAS_GROUP) => number,
-        _ if !agreed.has(Offer::HAS_ROOM) => return Ok(Err(no_room())),
+        Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
+        _ if !agreed.has(OpenOffer::HAS_ROOM) => return Ok(Err(no_room())),
         // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
         found => match unsafe { made(SharedComm::duplicate_of(comm), comm, ranks)? } {
             Ok(comm) => groups().add(comm, is_world, found),
@@ -183,11 +183,11 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
     let seat = Seat::Place { group, number, has_the_whole_program: is_world };
     // Here, so that a call in flight on one host needs no message, and goes on while its rank waits elsewhere.
-    if agreed.has(Offer::SHARES) {
+    if agreed.has(OpenOffer::SHARES) {
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
     }
-    Ok(Ok(Taken { endpoint, seat, is_reported }))
+    Ok(Ok(TakenFile { endpoint, seat, is_reported }))
 }
 
 /// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
@@ -195,7 +195,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
 /// # Safety
 /// As [`take`].
 unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
-    let offer = Offer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
+    let offer = OpenOffer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
     let is_made = unsafe { offer.agreed(comm, ranks)? }.flags == 1;
     Ok(match own {
@@ -210,22 +210,27 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
 }
 
 /// What this rank has for a file of a group, or of ranks that have none. Local.
-fn offer(group: Option<u64>, wants: Wants) -> Offer {
+fn offer(group: Option<u64>, wants: Wants) -> OpenOffer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
-    let mut offer = Offer { free: 0, kept: 0, flags: 0 };
+    let mut offer = OpenOffer { free: 0, kept: 0, flags: 0 };
     let others = groups.all.iter().filter(|other| Some(other.number) != group);
     let taken = others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>();
     let group = group.and_then(|number| groups.group(number));
-    offer.flags = if group.is_some() { Offer::HAS_GROUP } else { 0 };
+    offer.flags = if group.is_some() { OpenOffer::HAS_GROUP } else { 0 };
     for number in 0..places().saturating_sub(taken) {
         let place = group.as_ref().and_then(|group| group.places.get(number));
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
     let Wants { shares, report } = wants;
-    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (!report, Offer::QUIET)];
+    let all = [
+        (one, OpenOffer::ONE_THREAD),
+        (room, OpenOffer::HAS_ROOM),
+        (shares, OpenOffer::SHARES),
+        (!report, OpenOffer::QUIET),
+    ];
     all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }
@@ -263,7 +268,7 @@ impl Groups {
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
     }
 
-    fn group(&mut self, number: u64) -> Option<&mut Group> {
+    fn group(&mut self, number: u64) -> Option<&mut FileGroup> {
         self.all.iter_mut().find(|group| group.number == number)
     }
 
@@ -275,7 +280,7 @@ impl Groups {
         }
         let number = self.next;
         self.next += 1;
-        self.all.push(Group { number, comm, is_kept, places: Vec::new() });
+        self.all.push(FileGroup { number, comm, is_kept, places: Vec::new() });
         number
     }
 
@@ -288,7 +293,7 @@ impl Groups {
         }
         let place = &mut group.places[number];
         let endpoint = match place.endpoint.take().filter(|_| is_kept) {
-            Some(Movable(endpoint)) => endpoint,
+            Some(MovableEndpoint(endpoint)) => endpoint,
             None => Endpoint::new(Box::new(group.comm.endpoint(number)?)),
         };
         place.is_taken = true;
@@ -296,7 +301,7 @@ impl Groups {
     }
 
     /// Frees a place. A group without files goes, unless it is kept.
-    fn leave(&mut self, number: u64, place: usize) -> Option<Group> {
+    fn leave(&mut self, number: u64, place: usize) -> Option<FileGroup> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;
         let is_over = !group.is_kept && group.places.iter().all(|place| !place.is_taken);
@@ -315,7 +320,7 @@ impl Seat {
     pub fn keep(&self, endpoint: Endpoint) {
         let Self::Place { group, number, .. } = *self else { return };
         if let Some(group) = groups().group(group) {
-            group.places[number].endpoint = Some(Movable(endpoint));
+            group.places[number].endpoint = Some(MovableEndpoint(endpoint));
         }
     }
 }

@@ -17,7 +17,7 @@ pub struct Ran {
 
 /// Extents, messages and bytes that the engine's calls exchanged.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
-pub struct Traffic {
+pub struct ExchangeTotals {
     /// Number of extents of all ranks.
     pub requests: u64,
     /// Messages of the metadata phase.
@@ -144,11 +144,19 @@ impl CallCounts {
     }
 
     /// The traffic of all calls.
-    pub fn traffic(&self) -> Traffic {
+    pub fn traffic(&self) -> ExchangeTotals {
         let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
             self.sum;
         let data_bytes = self.exchanged_bytes;
-        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory, between_hosts }
+        ExchangeTotals {
+            requests,
+            metadata_messages,
+            metadata_bytes,
+            data_messages,
+            data_bytes,
+            in_memory,
+            between_hosts,
+        }
     }
 
     /// Number of calls that reused the plan of the call before.

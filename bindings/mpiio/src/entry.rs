@@ -15,7 +15,7 @@ use tributary_abi::constants;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::error_handler::{raise, returning};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
@@ -52,7 +52,7 @@ pub enum Answer {
 /// A call of MPI for a handler.
 pub struct MpiCall {
     /// The function.
-    pub function: &'static Function,
+    pub function: &'static InterposedFunction,
     /// Its arguments.
     pub arguments: Vec<Word>,
     /// A file whose errors MPI returns during this call, without the program's error handler: the ranks agree on the result
@@ -72,7 +72,11 @@ impl Answer {
     }
 
     /// A call of `function`, and what to do with its result.
-    pub fn call(function: &'static Function, arguments: &[Word], then: impl FnOnce(Word) -> Self + 'static) -> Self {
+    pub fn call(
+        function: &'static InterposedFunction,
+        arguments: &[Word],
+        then: impl FnOnce(Word) -> Self + 'static,
+    ) -> Self {
         let arguments = arguments.to_vec();
         Self::Call(Box::new(MpiCall { function, arguments, quiet: None, then: Box::new(then) }))
     }
@@ -80,7 +84,7 @@ impl Answer {
     /// As [`Answer::call`], and MPI does not call the error handler of `file`.
     pub fn quiet_call(
         file: Word,
-        function: &'static Function,
+        function: &'static InterposedFunction,
         arguments: &[Word],
         then: impl FnOnce(Word) -> Self + 'static,
     ) -> Self {
@@ -90,7 +94,7 @@ impl Answer {
 }
 
 /// Handles an interposed call of `function`. It calls no function of MPI that may call the program's error handler.
-pub type Handler = fn(function: &'static Function, arguments: &[Word]) -> Answer;
+pub type Handler = fn(function: &'static InterposedFunction, arguments: &[Word]) -> Answer;
 
 thread_local! {
     /// Set while this thread is inside a handler: calls from there go straight to MPI.
@@ -114,7 +118,7 @@ impl Drop for Inside {
 }
 
 /// Runs `handler` and carries out its answers, unless this library is off or the call comes from inside another handler.
-pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -124,7 +128,7 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
 
 /// Runs a handler that calls MPI itself, such as one that waits for requests of the program. It does this library's own work by
 /// [`own`].
-pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+pub fn enter_uncaught(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -133,7 +137,7 @@ pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: 
 }
 
 /// Carries out an answer to a call of `function`, and those that follow it.
-fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer) -> Word {
+fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answer: Answer) -> Word {
     loop {
         answer = match answer {
             Answer::Return(word) => return word,
@@ -165,7 +169,7 @@ fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer
 }
 
 /// An answer of this library's own work; a return code after a panic.
-fn caught(function: &'static Function, work: impl FnOnce() -> Answer) -> Answer {
+fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) -> Answer {
     own(function, || inside(work)).unwrap_or_else(Answer::Return)
 }
 
@@ -180,7 +184,7 @@ fn inside<T>(call: impl FnOnce() -> T) -> T {
 /// # Errors
 /// A return code, after a panic. A panic ends the job, unless the environment says that the program gets an error; the other ranks
 /// may then wait for ever.
-pub fn own<T>(function: &Function, work: impl FnOnce() -> T) -> Result<T, Word> {
+pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = format!("{} panicked; please report it", function.full_name());
         let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));

@@ -13,7 +13,7 @@ use tributary_abi::{constants, function};
 use crate::abi::word::{Word, to_word};
 
 /// An interposed function. The next one is looked up under its profiling name (`PMPI_...`).
-pub struct Function {
+pub struct InterposedFunction {
     /// `PMPI_File_...`.
     profiling: &'static CStr,
     /// `MPI_File_...`.
@@ -23,7 +23,7 @@ pub struct Function {
     is_small: AtomicBool,
 }
 
-impl Function {
+impl InterposedFunction {
     /// The function with this profiling name, which includes its terminating 0. Without its P, the next one is a tool's behind this
     /// library, if there is one.
     pub const fn new(profiling: &'static str) -> Self {

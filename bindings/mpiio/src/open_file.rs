@@ -10,7 +10,7 @@ use tributary_abi::constants;
 use crate::abi::MPI_Offset;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
-use crate::pending::Queue;
+use crate::pending::CallQueue;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
@@ -27,14 +27,14 @@ pub struct OpenFile {
     /// The split collective that was begun and not ended.
     pub split: Option<Split>,
     /// Collective calls in flight.
-    pub queue: Queue,
+    pub queue: CallQueue,
 }
 
 impl OpenFile {
     /// A newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
+        Self { backend, view, asked, is_atomic: false, split: None, queue: CallQueue::default() }
     }
 
     /// The reason why MPI must run calls of this direction; none if the engine can. The same on all ranks.

@@ -10,7 +10,7 @@ use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
+use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -43,7 +43,7 @@ pub struct Report {
     #[serde(skip)]
     paths_in_words: BTreeMap<String, u64>,
     pub plans_reused: u64,
-    pub traffic: Traffic,
+    pub traffic: ExchangeTotals,
     pub seconds: Seconds,
     /// Whether any call went by messages, so that kernels and aggregators had a part in it.
     #[serde(skip)]

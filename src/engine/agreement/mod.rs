@@ -30,7 +30,7 @@ use crate::error::Result;
 use crate::fabric::Endpoint;
 
 /// An access to write: extents of the file, layout of the memory, the memory.
-pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
+pub type WriteAccess<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 /// Whether no two ranks' ranges overlap. Collective: an allgather of 16 bytes a rank, for calls of large requests only.
 ///

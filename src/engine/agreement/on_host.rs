@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Access, held, slots};
+use super::{WriteAccess, held, slots};
 use crate::access::Extents;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallKind, CallKinds, Fault};
+use crate::engine::facts::calls::{CallFault, CallKind, CallKinds};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
@@ -17,7 +17,7 @@ use crate::engine::file::File;
 use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::paths::Way;
 use crate::engine::setup::Setup;
-use crate::engine::shared::arena::Windows;
+use crate::engine::shared::arena::CallWindows;
 use crate::engine::storage::size;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
@@ -29,14 +29,14 @@ pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
 
 /// The windows of a call that has this left to do.
-pub fn windows(setup: &Setup, left: &Amount) -> Windows {
+pub fn windows(setup: &Setup, left: &Amount) -> CallWindows {
     let (memory, unit) = setup.window_terms();
     // What goes past the cache is written in windows that are large enough for it, if there are several.
     let unit = match setup.layout.direct_from {
         Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
         _ => unit,
     };
-    Windows::over(left.start.min(left.end), left.end, memory, unit)
+    CallWindows::over(left.start.min(left.end), left.end, memory, unit)
 }
 
 /// What the slots of all ranks say; for a read whose ranks have something left to do, `end` looks for the end of the file.
@@ -64,7 +64,7 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
-        (file, layout, source): Access<'_>,
+        (file, layout, source): WriteAccess<'_>,
         asked: &Extents,
         checked: Result<()>,
         early: Option<&Outcome>,
@@ -112,7 +112,7 @@ impl File {
                             Ok(())
                         }
                         Err(cause) => {
-                            agreed.failed = Some(Fault::OfRank(rank));
+                            agreed.failed = Some(CallFault::OfRank(rank));
                             Err(Error::io(rank, "take shared memory for", &setup.path, agreed.left.start, &cause))
                         }
                     }

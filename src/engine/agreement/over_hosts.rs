@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::Access;
+use super::WriteAccess;
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::SmallData;
@@ -35,7 +35,7 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
-        (file, layout, source): Access<'_>,
+        (file, layout, source): WriteAccess<'_>,
         checked: Result<()>,
         early: Option<&Outcome>,
     ) -> Result<(Agreed, Option<Error>)> {

@@ -6,7 +6,7 @@ use super::on_host::BEHIND_FACTS;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::facts::Facts;
 use crate::engine::facts::words::get;
-use crate::engine::storage::{Failure, Storage, write_all};
+use crate::engine::storage::{Storage, StorageFailure, write_all};
 use crate::fabric::shared::{SLOT, Slots};
 
 /// Offset of the extents in a slot.
@@ -16,7 +16,7 @@ const ROOM: usize = SLOT - EXTENTS;
 /// Bytes of an extent in a slot.
 const EXTENT: usize = 16;
 /// An extent of the file, and its bytes in a slot.
-type Part<'a> = (Extent, &'a [u8]);
+type SlotPart<'a> = (Extent, &'a [u8]);
 
 /// Whether an access fits in a slot.
 pub fn fits(file: &Extents) -> bool {
@@ -56,7 +56,7 @@ struct Scratch {
 
 /// Writes the data of all ranks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of
 /// ranks, so that the highest rank's bytes stay. `written` counts bytes.
-pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), Failure> {
+pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), StorageFailure> {
     SCRATCH.with_borrow_mut(|Scratch { parts, joined }| {
         parts.clear();
         for rank in 0..slots.ranks() {
@@ -76,7 +76,7 @@ pub fn write_parts<'a>(
     joined: &mut Vec<u8>,
     of: impl Fn(usize) -> &'a [u8],
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let part = |&(rank, extent, at): &SlotPiece| (extent, &of(rank)[at..][..extent.len as usize]);
     let ascends = |parts: &[SlotPiece]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
     if !ascends(parts) {
@@ -110,10 +110,10 @@ fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
 /// Writes pieces; adjacent pieces are one write.
 fn write_joined<'a>(
     storage: &dyn Storage,
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = SlotPart<'a>>,
     joined: &mut Vec<u8>,
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let mut parts = parts.peekable();
     while let Some((extent, bytes)) = parts.next() {
         let mut end = extent.end();

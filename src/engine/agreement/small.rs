@@ -3,7 +3,7 @@
 use super::slots;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::policy::SMALL_OF_ONE;
-use crate::engine::storage::{Failure, Storage};
+use crate::engine::storage::{Storage, StorageFailure};
 use crate::topology::Rank;
 
 /// The longest block of a rank, with its head: what a slot has room for.
@@ -77,7 +77,7 @@ impl SmallData {
     ///
     /// # Errors
     /// The first write that fails.
-    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), Failure> {
+    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), StorageFailure> {
         slots::write_parts(storage, &mut self.pieces(), &mut Vec::new(), |_| &self.bytes[..], written)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::block::{Encoder, ListPlace, timeline_body};
 use super::layout::Asked;
-use super::target::Target;
+use super::target::CaptureTarget;
 use crate::access::{BufferLayout, Extents};
 use crate::engine::direction::Direction;
 use crate::engine::record::report::CallReport;
@@ -22,7 +22,7 @@ const CALL: u64 = 64;
 
 /// What a rank keeps while a file is open.
 pub struct Recording {
-    target: &'static Target,
+    target: &'static CaptureTarget,
     opened: Instant,
     /// Bytes that this rank may still take.
     room: u64,
@@ -31,7 +31,7 @@ pub struct Recording {
     held: Vec<Extents>,
     /// Their memory, in bytes.
     held_bytes: usize,
-    calls: Vec<Recorded>,
+    calls: Vec<RecordedCall>,
     /// On rank 0: the reports, a line of JSON each.
     reports: Option<String>,
     made: u64,
@@ -41,7 +41,7 @@ pub struct Recording {
 }
 
 /// A call, with its lists by number.
-struct Recorded {
+struct RecordedCall {
     direction: Direction,
     failed: bool,
     file: ListPlace,
@@ -52,7 +52,7 @@ struct Recorded {
 
 impl Recording {
     /// Starts, on a rank of so many.
-    pub fn new(target: &'static Target, rank: usize, ranks: usize) -> Self {
+    pub fn new(target: &'static CaptureTarget, rank: usize, ranks: usize) -> Self {
         let (encoder, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
@@ -61,7 +61,7 @@ impl Recording {
     }
 
     /// Where the capture goes.
-    pub fn target(&self) -> &'static Target {
+    pub fn target(&self) -> &'static CaptureTarget {
         self.target
     }
 
@@ -94,7 +94,7 @@ impl Recording {
         let start = started.saturating_duration_since(self.opened);
         self.report(number, direction, outcome);
         if !self.is_full {
-            self.calls.push(Recorded { direction, failed: outcome.is_err(), file, memory, start, took });
+            self.calls.push(RecordedCall { direction, failed: outcome.is_err(), file, memory, start, took });
         }
     }
 
@@ -158,7 +158,7 @@ impl Recording {
         self.encode();
         let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
         let Self { mut encoder, calls, reports, made, .. } = self;
-        for Recorded { direction, failed, file, memory, start, took } in &calls {
+        for RecordedCall { direction, failed, file, memory, start, took } in &calls {
             encoder.add_call(*direction, *failed, (*file, *memory), *start, *took);
         }
         if let Some(timeline) = timeline {
@@ -187,7 +187,7 @@ mod tests {
     use crate::engine::capture::block::{self, Call};
 
     fn recording(limit: u64) -> Recording {
-        let target = Target { directory: "unused".into(), limit, complaint: None };
+        let target = CaptureTarget { directory: "unused".into(), limit, complaint: None };
         Recording::new(Box::leak(Box::new(target)), 0, 1)
     }
 

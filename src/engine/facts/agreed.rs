@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::direction::Direction;
-use crate::engine::facts::calls::Fault;
+use crate::engine::facts::calls::CallFault;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
-use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
+use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
 
@@ -21,7 +21,7 @@ words! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
         /// Why the call fails, if it does. Then nobody looks at what ranks bring besides their facts: its form depends on the call.
-        pub failed: Option<Fault>,
+        pub failed: Option<CallFault>,
         /// The amount of the whole call.
         pub all: Amount,
         /// The amount that is left to do.
@@ -59,8 +59,8 @@ impl Agreed {
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
             failed: match calls.are_mixed() {
-                true => Some(Fault::Mixed(calls)),
-                false => failed.map(Fault::OfRank),
+                true => Some(CallFault::Mixed(calls)),
+                false => failed.map(CallFault::OfRank),
             },
             all: until(all),
             left: until(left),
@@ -96,7 +96,7 @@ impl Agreed {
         &mut self,
         storage: &Result<Arc<dyn Storage>>,
         (rank, path): (Rank, &Path),
-        write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), Failure>,
+        write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>,
     ) -> Result<()> {
         let (begin, _quiet) = (Instant::now(), without_size_signal());
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
@@ -104,7 +104,7 @@ impl Agreed {
                 .map_err(|failure| failure.of(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
-        wrote.inspect_err(|_| self.failed = Some(Fault::OfRank(rank)))
+        wrote.inspect_err(|_| self.failed = Some(CallFault::OfRank(rank)))
     }
 }
 

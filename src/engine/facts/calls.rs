@@ -119,20 +119,20 @@ impl Words for CallKinds {
 
 /// Why a call fails with its first agreement: in one word, a rank with an error, or the calls of ranks that are in different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum CallFault {
     /// The lowest rank that has an error.
     OfRank(Rank),
     /// Ranks are in different calls.
     Mixed(CallKinds),
 }
 
-impl Default for Fault {
+impl Default for CallFault {
     fn default() -> Self {
         Self::OfRank(0)
     }
 }
 
-impl Words for Fault {
+impl Words for CallFault {
     const COUNT: usize = 1;
 
     #[inline]
@@ -168,10 +168,12 @@ mod tests {
 
     #[test]
     fn a_fault_survives_encoding() {
-        for fault in
-            [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))]
-        {
-            assert_eq!(get::<Fault>(&message(&fault)), fault);
+        for fault in [
+            CallFault::OfRank(0),
+            CallFault::OfRank(RANK_MASK as Rank),
+            CallFault::Mixed(merged(&[(Write, 3), (Close, 0)])),
+        ] {
+            assert_eq!(get::<CallFault>(&message(&fault)), fault);
         }
     }
 

@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use crate::engine::policy::MAX_RANGES;
 
 /// Ascending ranges, as (start, end); few of them need no memory of their own.
-type Ranges = SmallVec<[(u64, u64); 4]>;
+type RangeList = SmallVec<[(u64, u64); 4]>;
 
 /// The ranges of ranks, ascending; adjacent ranges are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankRanges {
     /// No two of the ranges overlap.
-    Disjoint(Ranges),
+    Disjoint(RangeList),
     /// Two of the ranges overlap.
     Overlap,
     /// There are too many ranges to know.
@@ -21,7 +21,7 @@ pub enum RankRanges {
 impl RankRanges {
     /// The ranges of ranks, from the lowest offset of each to its highest end, in any order. O(n log n) for n ranges.
     pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
-        let mut all = Ranges::new();
+        let mut all = RangeList::new();
         ranges.for_each(|next| match all.last_mut() {
             Some(last) if last.1 == next.0 => last.1 = next.1,
             _ => all.push(next),
@@ -72,7 +72,7 @@ impl RankRanges {
     }
 }
 
-fn joined(mut all: Ranges) -> RankRanges {
+fn joined(mut all: RangeList) -> RankRanges {
     if all.len() < 2 {
         return RankRanges::Disjoint(all);
     }

@@ -20,7 +20,7 @@ use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// What a rank has for an aggregator, as it is sent.
-pub struct List {
+pub struct OutgoingList {
     /// Index of the aggregator.
     pub aggregator: usize,
     /// Extents after flattening, as the aggregator receives them.
@@ -44,8 +44,8 @@ pub struct InWindow {
 }
 
 /// The lists of a rank's access, one for each aggregator for which it has bytes, ascending. O(extents).
-pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
-    flatten_file(file, domains).map(|(aggregator, list)| List {
+pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = OutgoingList> {
+    flatten_file(file, domains).map(|(aggregator, list)| OutgoingList {
         aggregator,
         extents: list.count(),
         message_bytes: list.wire_len(),
@@ -53,7 +53,7 @@ pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
     })
 }
 
-impl List {
+impl OutgoingList {
     /// The windows in which it has bytes, ascending: one data message each. O(extents) for all.
     pub fn windows(mut self, domains: &Domains) -> impl Iterator<Item = InWindow> {
         std::iter::from_fn(move || {

@@ -46,7 +46,7 @@ pub struct Round {
 
 /// A round of an aggregator, as it is timed.
 #[derive(Debug, Clone, Copy)]
-pub struct Exchanged {
+pub struct TimedRound {
     /// The round.
     pub round: u64,
     /// Ranks with data.
@@ -96,7 +96,7 @@ impl TimelineWriter {
         self.timeline.covered += counts.rounds.iter().flatten().map(|round| round.bytes).sum::<u64>();
         // Windows go to the file in the order in which they were filled.
         let mut written = outcome.times.iter();
-        for Exchanged { round, ranks, bytes, begin, end } in counts.rounds.iter().flatten() {
+        for TimedRound { round, ranks, bytes, begin, end } in counts.rounds.iter().flatten() {
             if self.timeline.rounds.len() == self.most {
                 break;
             }

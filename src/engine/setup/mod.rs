@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
-use crate::engine::capture::target::Target;
+use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::paths::Rules;
@@ -14,12 +14,12 @@ use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared;
-use crate::engine::storage::Failure;
+use crate::engine::storage::StorageFailure;
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{HostAddress, Hosts, HostsAre, Offer};
+use crate::fabric::shared::{HostAddress, Hosts, HostsAre, MemoryOffer};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -79,7 +79,7 @@ impl Setup {
         path: PathBuf,
         mode: Mode,
         hints: Hints,
-        capture: Option<&Target>,
+        capture: Option<&CaptureTarget>,
         first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
@@ -211,8 +211,8 @@ impl Setup {
     ///
     /// # Errors
     /// It is another one: hosts do not share the directory.
-    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
-        let failure = |cause| Failure { operation: "open", offset: None, cause };
+    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
+        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
         match self.identity {
             Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
@@ -302,7 +302,7 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
-    told: Option<(Offer, Vec<HostAddress>)>,
+    told: Option<(MemoryOffer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
         let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());

@@ -33,7 +33,7 @@ pub const TURN: usize = 1;
 
 /// The windows of a call, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Windows {
+pub struct CallWindows {
     /// Offset of the first window.
     pub base: u64,
     /// The first byte of data.
@@ -46,7 +46,7 @@ pub struct Windows {
     pub ring: u64,
 }
 
-impl Windows {
+impl CallWindows {
     /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is the unit in bytes that the file system locks.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
         let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
@@ -173,12 +173,12 @@ impl Arena {
     }
 
     /// The sum of the hashes of the pieces in a window, by its place.
-    pub fn sum(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn sum(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
     /// In a write, the bytes placed in a window. In a read, the state of its place: see [`super::window_reader`].
-    pub fn placed(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn placed(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
@@ -191,7 +191,7 @@ impl Arena {
     ///
     /// # Errors
     /// The system has no memory left.
-    pub fn prepare(&self, windows: &Windows) -> std::io::Result<()> {
+    pub fn prepare(&self, windows: &CallWindows) -> std::io::Result<()> {
         let reserved = self.memory().long(self.line(0) + 48);
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
@@ -219,7 +219,7 @@ impl Arena {
     }
 
     /// Maps the memory of a window with few page faults before its pieces are copied: reading a byte maps its surroundings.
-    pub fn touch(&self, windows: &Windows, number: u64) {
+    pub fn touch(&self, windows: &CallWindows, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
@@ -236,7 +236,7 @@ impl Arena {
 
     /// The address of a byte of the file. The rank must be allowed to access its window.
     #[inline]
-    pub fn place(&self, windows: &Windows, offset: u64) -> *mut u8 {
+    pub fn place(&self, windows: &CallWindows, offset: u64) -> *mut u8 {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
@@ -245,7 +245,7 @@ impl Arena {
     ///
     /// # Safety
     /// No rank writes the bytes while the slice is used.
-    pub unsafe fn bytes(&self, windows: &Windows, extent: Extent) -> &[u8] {
+    pub unsafe fn bytes(&self, windows: &CallWindows, extent: Extent) -> &[u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
     }
@@ -255,21 +255,21 @@ impl Arena {
     /// # Safety
     /// No rank accesses the bytes otherwise while the slice is used.
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn bytes_mut(&self, windows: &Windows, extent: Extent) -> &mut [u8] {
+    pub unsafe fn bytes_mut(&self, windows: &CallWindows, extent: Extent) -> &mut [u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
     }
 
     /// The word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
-    fn bit(&self, windows: &Windows, offset: u64) -> (&AtomicU64, u64) {
+    fn bit(&self, windows: &CallWindows, offset: u64) -> (&AtomicU64, u64) {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
     }
 
     /// Marks bytes of one window as placed; returns whether some were already.
     #[inline]
-    pub fn mark(&self, windows: &Windows, extent: Extent) -> bool {
+    pub fn mark(&self, windows: &CallWindows, extent: Extent) -> bool {
         let (mut offset, mut left, mut twice) = (extent.offset, extent.len, false);
         while left > 0 {
             let (word, bit) = self.bit(windows, offset);
@@ -283,7 +283,7 @@ impl Arena {
     }
 
     /// The runs of marked bytes of a window; clears their marks. Called by the rank that writes the window.
-    pub fn take_runs(&self, windows: &Windows, extent: Extent, runs: &mut Vec<Extent>) {
+    pub fn take_runs(&self, windows: &CallWindows, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
         while left > 0 {
@@ -317,14 +317,14 @@ mod tests {
 
     #[test]
     fn windows_cover_the_range() {
-        let all = Windows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
+        let all = CallWindows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
         assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
         assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
         assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
-        assert_eq!(Windows::over(10, 20, 1 << 40, 1).ring, 1);
+        assert_eq!(CallWindows::over(10, 20, 1 << 40, 1).ring, 1);
         assert_eq!(
-            Windows::over(4096, 8192, 1 << 20, 4096),
-            Windows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
+            CallWindows::over(4096, 8192, 1 << 20, 4096),
+            CallWindows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
         );
     }
 }

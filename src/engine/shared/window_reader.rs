@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::arena::{Arena, PROGRESS, Windows};
+use super::arena::{Arena, CallWindows, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
 use crate::engine::storage::copy::copy;
@@ -23,7 +23,7 @@ pub struct WindowReader<'a> {
     /// The windows.
     pub arena: &'a Arena,
     /// The windows of the call.
-    pub windows: Windows,
+    pub windows: CallWindows,
     /// Whether this rank reads windows ahead.
     pub reads_ahead: bool,
     /// This rank, and the file's name, for errors.

@@ -7,7 +7,7 @@ use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
+use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::topology::Rank;
 
 /// Writes the access, in its sequence. Local.
@@ -47,7 +47,7 @@ struct Packing<'a> {
     len: usize,
     written: &'a mut u64,
     /// The first failure; nothing is written after it.
-    failure: Option<Failure>,
+    failure: Option<StorageFailure>,
 }
 
 impl Packing<'_> {

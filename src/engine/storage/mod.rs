@@ -28,7 +28,7 @@ const MOST_PARTS: usize = 1024;
 
 /// A call on the storage that did not do all it should.
 #[derive(Debug)]
-pub struct Failure {
+pub struct StorageFailure {
     /// `write` or `read`.
     pub operation: &'static str,
     /// Where in the file it failed; `None` where the operation has no offset.
@@ -37,7 +37,7 @@ pub struct Failure {
     pub cause: io::Error,
 }
 
-impl Failure {
+impl StorageFailure {
     /// As the error of a rank.
     pub fn of(self, rank: Rank, path: &Path) -> Error {
         Error::io(rank, self.operation, path, self.offset, &self.cause)
@@ -48,11 +48,11 @@ impl Failure {
 pub fn guarded<T>(
     operation: &'static str,
     offset: impl Into<Option<u64>>,
-    call: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    call: impl FnOnce() -> Result<T, StorageFailure>,
+) -> Result<T, StorageFailure> {
     // What the call leaves behind is not looked at after a failure.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
+        Err(StorageFailure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
     })
 }
 
@@ -65,16 +65,16 @@ fn words(panic: &(dyn Any + Send)) -> String {
 /// The size of the file, as the system reports it to `rank` now; `u64::MAX` if it has none.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
-    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: None, cause });
+    let size = || storage.size().map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
     guarded("stat", None, size).map_err(|failure| failure.of(rank, path))
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.
-pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), Failure> {
+pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), StorageFailure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
-        let failure = |cause| Failure { operation: "write", offset: Some(at), cause };
+        let failure = |cause| StorageFailure { operation: "write", offset: Some(at), cause };
         match storage.write_at(&bytes[done..], at) {
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
@@ -94,12 +94,12 @@ pub fn write_all_pieces(
     pieces: &[PieceOfWindow],
     mut offset: u64,
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     for pieces in pieces.chunks(MOST_PARTS) {
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
-            let failure = |cause| Failure { operation: "write", offset: Some(offset), cause };
+            let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
             match storage.write_parts_at(rest, offset) {
                 Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
@@ -116,7 +116,7 @@ pub fn write_all_pieces(
 }
 
 /// Reads all of `bytes` that the file has; what lies beyond its end stays as it is. Returns how many bytes the file had.
-pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, StorageFailure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
@@ -124,14 +124,14 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
             Ok(0) => break,
             Ok(count) => done += count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(Failure { operation: "read", offset: Some(at), cause }),
+            Err(cause) => return Err(StorageFailure { operation: "read", offset: Some(at), cause }),
         }
     }
     Ok(done as u64)
 }
 
 /// As [`read_present`], with zeros beyond the end of the file.
-pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, StorageFailure> {
     let present = read_present(storage, bytes, offset)?;
     bytes[present as usize..].fill(0);
     Ok(present)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::drivers::Window;
 use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::sieve::{Sieve, read_window, write_window};
-use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
+use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
 /// What to do with the covered bytes of a window.
@@ -21,7 +21,7 @@ pub enum Task {
 }
 
 /// A window to write or read.
-pub struct Job {
+pub struct WindowJob {
     /// What to do.
     pub task: Task,
     /// Its place in the file.
@@ -46,12 +46,12 @@ pub struct WindowDone {
     /// When that began.
     pub begin: Instant,
     /// The first failure.
-    pub failure: Option<Failure>,
+    pub failure: Option<StorageFailure>,
 }
 
 /// The helper thread of one file on one aggregator. A drop waits for all submitted windows.
 pub struct Worker {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<WindowJob>>,
     finished: Receiver<WindowDone>,
     thread: Option<JoinHandle<()>>,
 }
@@ -62,7 +62,7 @@ impl Worker {
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = channel::<Job>();
+        let (jobs, inbox) = channel::<WindowJob>();
         let (outbox, finished) = channel();
         let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
             leave_single_core();
@@ -81,7 +81,7 @@ impl Worker {
     }
 
     /// Submits a window. [`Worker::poll`] returns it, in the order of submission.
-    pub fn submit(&self, job: Job) {
+    pub fn submit(&self, job: WindowJob) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only when `jobs` is dropped; if it is gone nevertheless, `poll` reports it.
             let _ = jobs.send(job);
@@ -139,8 +139,8 @@ fn leave_single_core() {
 fn leave_single_core() {}
 
 /// Writes or reads one window. After a failure, nothing more is tried: a full disk fails once and not once a window.
-fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
-    let Job { task, window, mut buffer, sieve } = job;
+fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
+    let WindowJob { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
     let operation = if task == Task::Write { "write" } else { "read" };

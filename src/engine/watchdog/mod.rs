@@ -246,20 +246,21 @@ enum Waits {
 }
 
 /// The files of this process, and the thread that watches them.
-struct Watch {
+struct WatchedFiles {
     files: Mutex<Files>,
     /// None where the system gives no thread.
     thread: OnceLock<Option<Thread>>,
 }
 
-/// See [`Watch`].
+/// See [`WatchedFiles`].
 struct Files {
     all: Vec<Weak<StallWatchdog>>,
     /// The shortest watchdog for which the thread looks; none while it looks for no file.
     shortest: Option<Duration>,
 }
 
-static WATCH: Watch = Watch { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
+static WATCH: WatchedFiles =
+    WatchedFiles { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extent, Extents, Sink};
 use crate::drivers::Storage;
-use crate::engine::agreement::Access;
+use crate::engine::agreement::WriteAccess;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;
@@ -24,7 +24,7 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn exchange_write(
         &mut self,
-        (extents, layout, source): Access<'_>,
+        (extents, layout, source): WriteAccess<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut CallTotals,

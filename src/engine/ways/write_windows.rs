@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
-use crate::engine::agreement::Access;
+use crate::engine::agreement::WriteAccess;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
 use crate::engine::agreement::on_host::windows;
@@ -18,7 +18,7 @@ use crate::engine::policy::FOOTPRINT_GAP;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
-use crate::engine::shared::arena::{TURN, Windows};
+use crate::engine::shared::arena::{CallWindows, TURN};
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{ordered, placing};
 use crate::engine::storage::sieve::Sieve;
@@ -31,7 +31,7 @@ use crate::topology::Rank;
 words! {
     /// How a write through windows ends, on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
-    struct CallOutcome {
+    struct WindowsOutcome {
         /// The rank whose error all ranks return.
         failed: Option<Rank>,
         /// Bytes written by all ranks.
@@ -54,7 +54,7 @@ impl File {
     /// The error of the lowest rank, on every rank; those of the fabric.
     pub(in crate::engine) async fn write_windows(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         agreed: &Agreed,
         chosen: (Way, Reason),
         clock: &Clock,
@@ -81,11 +81,11 @@ impl File {
     /// tile it. Returns the outcome on all ranks that share the windows, and the error of this rank. Collective over these ranks.
     async fn fill_windows(
         &mut self,
-        (file, layout, source): Access<'_>,
-        windows: Windows,
+        (file, layout, source): WriteAccess<'_>,
+        windows: CallWindows,
         (sieve, runs): (Sieve, Option<&[Extent]>),
         clock: &Clock,
-    ) -> Result<(CallOutcome, Option<Error>)> {
+    ) -> Result<(WindowsOutcome, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let mut writer = WindowWriter {
             arena: &arena,
@@ -123,7 +123,7 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn write_on_host(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         is_sole: bool,
         clock: &Clock,
     ) -> Result<Outcome> {
@@ -163,14 +163,14 @@ async fn close_windows(
     writer: &WindowWriter<'_>,
     placed: Duration,
     clock: &Clock,
-) -> Result<CallOutcome> {
+) -> Result<WindowsOutcome> {
     let arena = writer.arena;
     let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
     let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
         let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
-        let closing = CallOutcome {
+        let closing = WindowsOutcome {
             failed: (failed != 0).then(|| failed as usize - 1),
             transferred: arena.written().load(Ordering::Acquire),
             busy: arena.busy().load(Ordering::Acquire),

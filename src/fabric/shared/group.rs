@@ -28,7 +28,7 @@ const TAG: u16 = crate::collectives::FIRST_FREE_TAG;
 
 /// The memory of one group, as one of its members sees it.
 #[derive(Debug)]
-pub struct Group {
+pub struct GroupMemory {
     /// The members, ascending; the leader is the first.
     members: Vec<Rank>,
     /// This rank's index in `members`.
@@ -46,13 +46,13 @@ struct Mailbox<'a> {
     bytes: *mut u8,
 }
 
-impl Group {
+impl GroupMemory {
     /// The members, ascending; the leader is the first.
     pub fn members(&self) -> &[Rank] {
         &self.members
     }
 
-    /// This rank's index in [`Group::members`].
+    /// This rank's index in [`GroupMemory::members`].
     pub fn me(&self) -> usize {
         self.me
     }
@@ -62,7 +62,7 @@ impl Group {
         self.me == 0
     }
 
-    /// The memory. The area for users is from [`Group::area`] to the end; none of it is reserved yet.
+    /// The memory. The area for users is from [`GroupMemory::area`] to the end; none of it is reserved yet.
     pub fn memory(&self) -> &Arc<SharedMemory> {
         &self.memory
     }
@@ -198,7 +198,7 @@ fn head(members: usize) -> usize {
 /// The result of [`Endpoint::share_in_groups`], with its groups.
 pub(in crate::fabric) struct Grouped {
     leader_of: Vec<u32>,
-    group: Option<Arc<Group>>,
+    group: Option<Arc<GroupMemory>>,
 }
 
 impl Endpoint {
@@ -210,7 +210,12 @@ impl Endpoint {
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Arc<Group>>> {
+    pub async fn share_in_groups(
+        &mut self,
+        leader_of: &[u32],
+        area: usize,
+        spins: bool,
+    ) -> Result<Option<Arc<GroupMemory>>> {
         if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());
         }
@@ -222,8 +227,9 @@ impl Endpoint {
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let memory = memory.filter(|_| all[0] == 1);
         let me = members.partition_point(|&member| member < me);
-        let group = memory
-            .map(|memory| Arc::new(Group { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) }));
+        let group = memory.map(|memory| {
+            Arc::new(GroupMemory { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) })
+        });
         self.set_grouped(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
         Ok(group)
     }

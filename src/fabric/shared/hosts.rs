@@ -109,8 +109,13 @@ impl Hosts {
 ///
 /// # Errors
 /// The reason why there is none.
-fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::result::Result<SharedMemory, String> {
-    let Offer { memory, size, area, reserved, .. } = offer;
+fn take(
+    offer: MemoryOffer,
+    rank: Rank,
+    here: &[Rank],
+    leader: HostAddress,
+) -> std::result::Result<SharedMemory, String> {
+    let MemoryOffer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());
     debug_assert!(head + area <= size, "the memory has room for all ranks");
     match rank == here[0] {
@@ -184,7 +189,7 @@ impl HostAddress {
 }
 
 /// Memory that a rank offers to its host.
-pub struct Offer {
+pub struct MemoryOffer {
     /// Whether it takes part in sharing.
     shares: bool,
     /// Or the reason why there is none.
@@ -198,7 +203,7 @@ pub struct Offer {
 }
 
 #[cfg(test)]
-impl Offer {
+impl MemoryOffer {
     /// As of a rank on a host with this label.
     pub fn on(mut self, label: usize) -> Self {
         self.address.label = label as u64;
@@ -218,7 +223,7 @@ pub enum HostsAre {
 impl Endpoint {
     /// Makes memory that this rank offers to its host, unless `shares` is false. Its area for users is to have `area` bytes, of
     /// which the first `reserved` are reserved. Local; a lack of memory is no error.
-    pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> Offer {
+    pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> MemoryOffer {
         let size = head(self.ranks().min(MOST_RANKS)) + area;
         let memory = match shares {
             true => SharedMemory::make(size).map_err(|cause| lacking(&cause, size)),
@@ -226,7 +231,7 @@ impl Endpoint {
         };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let address = HostAddress { label: self.node_label() as u64, process, descriptor };
-        Offer { shares, memory, size, area, reserved, address }
+        MemoryOffer { shares, memory, size, area, reserved, address }
     }
 
     /// Finds the hosts of all ranks, of which `all` are the host addresses, and maps the memory of the lowest rank of each. If on one
@@ -235,7 +240,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
+    pub async fn settle(&mut self, hosts: HostsAre, offer: MemoryOffer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
         let rank = self.rank();
         let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
         let labels: Vec<usize> = match hosts {

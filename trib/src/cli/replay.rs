@@ -18,7 +18,7 @@ pub enum Fabric {
 
 /// How a rank's bytes lie in its memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Buffer {
+pub enum MemoryLayout {
     /// Contiguous.
     Contiguous,
     /// With gaps of 16 bytes before, between and after the extents. The gaps must not change.
@@ -27,7 +27,7 @@ pub enum Buffer {
 
 /// The format of the file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum FileFormat {
     /// Only the pattern's bytes, at their offsets.
     Raw,
     /// A valid NetCDF classic file, through the PnetCDF-like writer (e3sm-*, flash, btio).
@@ -81,10 +81,10 @@ pub struct How {
     /// Layout of each rank's memory. Default: the pattern's. noncontiguous: with gaps of 16 bytes before, between and after
     /// the extents; the replay checks that the gaps do not change.
     #[arg(long, global = true, value_enum, value_name = "LAYOUT", help_heading = "How")]
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<MemoryLayout>,
     /// Format of the file: only the bytes of the pattern, or NetCDF classic (e3sm-*, flash, btio).
     #[arg(long, global = true, value_enum, default_value = "raw", help_heading = "How")]
-    pub format: Format,
+    pub format: FileFormat,
 }
 
 /// Results of a replay.

@@ -7,10 +7,10 @@ use crate::Failure;
 use sha2::{Digest, Sha256};
 
 /// A file of C: its name and its text.
-pub type Source = (&'static str, &'static str);
+pub type SourceFile = (&'static str, &'static str);
 
 /// The library that sums the time inside MPI's file functions.
-const INSIDE: &[Source] = &[("inside.c", include_str!("inside.c"))];
+const INSIDE: &[SourceFile] = &[("inside.c", include_str!("inside.c"))];
 
 /// The library that sums the time inside file functions: that of the installation, or one that is compiled. It needs no MPI, so any
 /// compiler will do.
@@ -35,7 +35,7 @@ fn installed(program: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// They do not compile, or no cache folder can be written.
-pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
+pub fn build(compiler: &str, name: &str, sources: &[SourceFile], options: &[&str]) -> Result<PathBuf, Failure> {
     let folder = cache()?.join(&hash(compiler, sources, options)[..16]);
     let made = folder.join(name);
     if made.is_file() {
@@ -66,7 +66,7 @@ pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -
 }
 
 /// The hash of sources, options and the command that the wrapper runs.
-fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
+fn hash(compiler: &str, sources: &[SourceFile], options: &[&str]) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &[u8]| {
         digest.update(text.len().to_le_bytes());

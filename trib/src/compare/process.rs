@@ -15,7 +15,7 @@ use crate::Failure;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The output of a run.
-pub struct Output {
+pub struct ProcessOutput {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
@@ -28,7 +28,7 @@ pub struct Output {
 ///
 /// # Errors
 /// It cannot be started, fails, or takes longer than `limit`. The error has a line of its output.
-pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
+pub fn run(command: &mut Command, limit: Duration) -> Result<ProcessOutput, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fail = |cause: std::io::Error| Failure::new(format!("{name}: {cause}"));
     let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
@@ -45,7 +45,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
     if !status.success() {
         return Err(Failure::new(format!("{name}: {status}: {}", told(&stderr, &stdout))));
     }
-    Ok(Output { stdout, stderr, seconds })
+    Ok(ProcessOutput { stdout, stderr, seconds })
 }
 
 /// Waits for the child. Another thread ends it when the time is over.
@@ -88,7 +88,7 @@ fn told(stderr: &str, stdout: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shell(text: &str) -> Result<Output, Failure> {
+    fn shell(text: &str) -> Result<ProcessOutput, Failure> {
         run(Command::new("sh").args(["-c", text]), Duration::from_millis(500))
     }
 

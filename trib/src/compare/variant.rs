@@ -13,12 +13,12 @@ pub struct Variant {
     /// Arguments of the launcher.
     pub launcher: Vec<String>,
     /// What runs the pattern.
-    pub runner: Runner,
+    pub runner: ProgramRunner,
 }
 
 /// What runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Runner {
+pub enum ProgramRunner {
     /// The program.
     Plain,
     /// The program, with our library preloaded.
@@ -30,15 +30,15 @@ pub enum Runner {
 impl Variant {
     /// The MPI library's own I/O.
     pub fn plain() -> Self {
-        Self::with(Runner::Plain, "defaults")
+        Self::with(ProgramRunner::Plain, "defaults")
     }
 
     /// Our library with its defaults.
     pub fn ours() -> Self {
-        Self::with(Runner::Ours, "defaults")
+        Self::with(ProgramRunner::Ours, "defaults")
     }
 
-    fn with(runner: Runner, setting: &str) -> Self {
+    fn with(runner: ProgramRunner, setting: &str) -> Self {
         Self { setting: setting.to_string(), hints: [vec![], vec![]], launcher: vec![], runner }
     }
 
@@ -50,7 +50,7 @@ impl Variant {
             setting: setting.join(" ").replace("--mca ", "").replace("{}", "*"),
             hints: [words("write"), words("read")],
             launcher: launcher.iter().map(ToString::to_string).collect(),
-            runner: Runner::Plain,
+            runner: ProgramRunner::Plain,
         }
     }
 }
@@ -61,7 +61,7 @@ impl Variant {
 /// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     let (name, command) = named_peer(text)?;
-    Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
+    Ok((name.to_string(), Variant::with(ProgramRunner::Peer(command.to_string()), "as given")))
 }
 
 /// The name and the command of another library.

@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::cli::doctor::DoctorOptions;
 use crate::launcher::{self, Family, Launcher, library, preload, program as words};
 use crate::{Failure, say};
-use mpi::Mpi;
+use mpi::MpiLibrary;
 use place::FilePlace;
 use program::Program;
 use settings::Settings;
@@ -41,7 +41,7 @@ struct Findings {
     /// The program of the command.
     program: Option<Program>,
     /// The MPI library: the program's; without a program, the one that a program would load here.
-    mpi: Option<Mpi>,
+    mpi: Option<MpiLibrary>,
     place: FilePlace,
     #[serde(flatten)]
     settings: Settings,
@@ -120,7 +120,7 @@ impl Findings {
 }
 
 /// A launcher of one family, and an MPI library with the ABI of another.
-fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
+fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     let (other, launcher) = match (family?, mpi.abi?) {
         (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
         (Family::OpenMpi, tributary_abi::Abi::Mpich) => ("MPICH", "Open MPI"),

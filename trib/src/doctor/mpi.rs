@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// An MPI library.
 #[derive(Debug, Serialize)]
-pub struct Mpi {
+pub struct MpiLibrary {
     pub path: PathBuf,
     /// Its name and version.
     pub version: String,
@@ -41,7 +41,7 @@ struct Loaded {
 const ABIS: [Abi; 3] = [Abi::Mpich, Abi::OpenMpi, Abi::Standard];
 
 /// The MPI library of the program; where it names none, the one that would be loaded under a launcher of this family.
-pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<Mpi> {
+pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<MpiLibrary> {
     let listed = match program.filter(|program| program.is_preloadable()).map(listed) {
         Some(Ok(found)) => found,
         Some(Err(failure)) => {
@@ -101,7 +101,7 @@ fn listed(program: &Program) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Starts a process that loads the library, or without one those that a program would load.
-fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
+fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<MpiLibrary, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["doctor", "--load-mpi"]).env_remove(preload::NAME);
     match (path, family) {
@@ -117,7 +117,7 @@ fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
     })?;
     let Loaded { path, version, abi } = serde_json::from_str(&output.stdout)?;
     let abi = ABIS.into_iter().find(|known| known.name() == abi);
-    Ok(Mpi { path, version, abi_name: abi.map_or("", Abi::name), abi })
+    Ok(MpiLibrary { path, version, abi_name: abi.map_or("", Abi::name), abi })
 }
 
 /// Runs in that process.

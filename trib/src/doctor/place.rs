@@ -18,12 +18,12 @@ pub struct FilePlace {
     /// Whether two hosts may write into one page at a time.
     pub is_coherent: bool,
     /// Where the file system has stripes or blocks.
-    pub stripes: Option<Stripes>,
+    pub stripes: Option<FileStripes>,
 }
 
 /// How a file lies on its servers.
 #[derive(Debug, Serialize)]
-pub struct Stripes {
+pub struct FileStripes {
     /// Bytes that lie together.
     pub unit: u64,
     /// Servers; 0 where it is not known.
@@ -52,7 +52,7 @@ impl FilePlace {
             file_system: machine::file_system(there),
             driver: name.as_str(),
             is_coherent: SystemFiles.file_system(there).is_none_or(|found| found.is_coherent()),
-            stripes: layout.map(|layout| Stripes { unit: layout.unit, factor: layout.factor }),
+            stripes: layout.map(|layout| FileStripes { unit: layout.unit, factor: layout.factor }),
             path,
         }
     }

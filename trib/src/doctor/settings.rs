@@ -14,7 +14,7 @@ pub struct Settings {
     /// The variables of this library that are set, and LD_PRELOAD.
     pub variables: Vec<(String, String)>,
     /// What the site has decided, where it has.
-    pub site: Option<Site>,
+    pub site: Option<SiteFile>,
     /// The line by which the site leaves the file or the program to MPI, if one does.
     pub policy: Option<String>,
     /// The hints that were given and are in force.
@@ -25,7 +25,7 @@ pub struct Settings {
 
 /// The site's file.
 #[derive(Debug, Serialize)]
-pub struct Site {
+pub struct SiteFile {
     pub file: PathBuf,
     /// Where the line about a job goes.
     pub log: Vec<LogPlace>,
@@ -79,10 +79,10 @@ impl Settings {
                 return Self { variables, ..Self::default() };
             }
         };
-        let site = Site::of(environment.site());
+        let site = SiteFile::of(environment.site());
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let policy = environment.site().leaves(&name, &program);
-        let hint = |(key, source): (&str, &tributary::hints::Source)| Hint {
+        let hint = |(key, source): (&str, &tributary::hints::HintSource)| Hint {
             key: key.to_string(),
             value: given.hints().get(key).unwrap_or_default(),
             source: source.to_string(),
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-impl Site {
+impl SiteFile {
     fn of(site: &hints::Site) -> Option<Self> {
         let log = site.log().iter().map(|log| {
             let path = match log {

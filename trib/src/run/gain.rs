@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Plan, child, not_started};
+use super::{RunPlan, child, not_started};
 use crate::Failure;
 use crate::cli::run::RunOptions;
 use crate::compare::{self, statistics::median};
@@ -78,7 +78,7 @@ fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(
 /// One run. What it prints and reads is this process's if `is_shown`.
 fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> Result<(ExitStatus, Took), Failure> {
     let folder = tempfile::tempdir()?;
-    let plan = Plan::measured(options, inside, is_with, folder.path())?;
+    let plan = RunPlan::measured(options, inside, is_with, folder.path())?;
     let mut command = plan.ready.command();
     if !is_shown {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

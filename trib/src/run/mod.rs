@@ -29,7 +29,7 @@ const NOT_RUN: i32 = 126;
 /// # Errors
 /// What can be refused before anything is started.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
-    let plan = Plan::new(options)?;
+    let plan = RunPlan::new(options)?;
     crate::variables::unknown().iter().for_each(|line| eprintln!("trib: {line}"));
     if options.dry_run {
         return say(&plan.ready);
@@ -68,13 +68,13 @@ fn not_started(command: &Command, cause: &std::io::Error) -> ! {
 }
 
 /// What is to be run.
-struct Plan {
+struct RunPlan {
     ready: Ready,
     /// What is done, for people.
     line: String,
 }
 
-impl Plan {
+impl RunPlan {
     /// The command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
         let library = preload::word(&library::library(options.library.as_deref())?)?;

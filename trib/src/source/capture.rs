@@ -11,7 +11,7 @@ use crate::Failure;
 
 /// The collective calls of a real program, from a capture (`TRIB_CAPTURE=DIR`)
 #[derive(Args)]
-pub struct Calls {
+pub struct CaptureSource {
     /// The capture; must be given.
     #[arg(value_name = "FILE")]
     capture: Option<PathBuf>,
@@ -27,7 +27,7 @@ enum Which {
     Read,
 }
 
-impl Parameters for Calls {
+impl Parameters for CaptureSource {
     const NAME: &'static str = "capture";
     const CODE: &'static str = "\
 Whatever a program did under the preload library, the C API or the crate while `TRIB_CAPTURE` named a directory: the extents \

@@ -23,18 +23,18 @@ use crate::{Failure, limits};
 const RANKS: usize = 16;
 
 /// All patterns, in the order in which they are listed.
-pub const SOURCES: &[Source] = &[
-    Source::of::<e3sm::F>(),
-    Source::of::<e3sm::G>(),
-    Source::of::<e3sm::I>(),
-    Source::of::<flash::Mesh>(),
-    Source::of::<btio::Diagonal>(),
-    Source::of::<wrf::Recorded>(),
-    Source::of::<ior::Shared>(),
-    Source::of::<s3d::Checkpoint>(),
-    Source::of::<block4d::Lattice>(),
-    Source::of::<list::Lists>(),
-    Source::of::<capture::Calls>(),
+pub const SOURCES: &[PatternSource] = &[
+    PatternSource::of::<e3sm::F>(),
+    PatternSource::of::<e3sm::G>(),
+    PatternSource::of::<e3sm::I>(),
+    PatternSource::of::<flash::Mesh>(),
+    PatternSource::of::<btio::Diagonal>(),
+    PatternSource::of::<wrf::WrfSource>(),
+    PatternSource::of::<ior::IorSource>(),
+    PatternSource::of::<s3d::Checkpoint>(),
+    PatternSource::of::<block4d::Lattice>(),
+    PatternSource::of::<list::ListSource>(),
+    PatternSource::of::<capture::CaptureSource>(),
 ];
 
 /// A pattern's parameters on the command line, and its description. The fields' comments are the help texts; the type's
@@ -101,7 +101,7 @@ impl Subject {
 type Make = Box<dyn Fn(Option<usize>) -> Result<Subject, Failure> + Send + Sync>;
 
 /// One row of the registry.
-pub struct Source {
+pub struct PatternSource {
     /// See [`Parameters`].
     pub name: &'static str,
     /// See [`Parameters`].
@@ -118,7 +118,7 @@ pub struct Source {
     parse: fn(&ArgMatches) -> Result<Make, clap::Error>,
 }
 
-impl Source {
+impl PatternSource {
     const fn of<P: Parameters>() -> Self {
         Self {
             name: P::NAME,
@@ -152,7 +152,7 @@ impl Source {
 /// A pattern that was chosen on the command line, with its parameters.
 pub struct Chosen {
     /// Its row.
-    pub source: &'static Source,
+    pub source: &'static PatternSource,
     make: Make,
 }
 
@@ -209,6 +209,6 @@ impl Subcommand for Chosen {
 }
 
 /// The row of a name.
-pub fn find(name: &str) -> Option<&'static Source> {
+pub fn find(name: &str) -> Option<&'static PatternSource> {
     SOURCES.iter().find(|source| source.name == name)
 }

@@ -20,7 +20,7 @@ pub mod combiner;
 pub mod committed;
 pub mod contents;
 
-pub use attribute::Attribute;
+pub use attribute::DatatypeAttribute;
 pub use combiner::Combiner;
 pub use committed::is_committed;
 pub use contents::{BlockList, Contents};

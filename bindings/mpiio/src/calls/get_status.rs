@@ -11,11 +11,15 @@ use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
 use crate::entry::{Answer, own};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 
 /// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
-pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
+pub fn look(
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+    without: fn(&[Word]) -> Result<(), c_int>,
+) -> Answer {
     if let Err(code) = own(function, pending::progress) {
         return Answer::Return(code);
     }
@@ -29,7 +33,7 @@ pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]
 
 /// One request.
 pub fn one(arguments: &[Word]) -> Result<(), c_int> {
-    static GET_STATUS: Function = Function::new("PMPI_Request_get_status\0");
+    static GET_STATUS: InterposedFunction = InterposedFunction::new("PMPI_Request_get_status\0");
     match GET_STATUS.call(arguments) as c_int {
         SUCCESS => Ok(()),
         code => Err(code),

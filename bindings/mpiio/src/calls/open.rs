@@ -11,17 +11,17 @@ use tributary::engine::alone;
 use tributary::fabric::mpi::library;
 use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
-use tributary_bindings::prefix::{Prefixed, Storage, prefixed};
+use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
-use crate::channel::{self, Taken, Wants};
+use crate::channel::{self, TakenFile, Wants};
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::report;
 use crate::supported::is_first_rank;
@@ -32,7 +32,7 @@ const ROMIO_DRIVERS: [(u32, &str); 4] =
     [(0x0BD0_0BD0, "lustre:"), (0x6969, "nfs:"), (0x4750_4653, "gpfs:"), (0xAAD7_AAEA, "panfs:")];
 
 /// Handles the call. Collective over the communicator.
-pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else { return Answer::Pass };
     let comm = MPI_Comm::of(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
@@ -64,7 +64,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let opened = name.to_owned();
     named(name, 1, function, arguments, move |code| {
         if code as c_int != SUCCESS {
-            if let Some(Ok(Ok(Taken { endpoint, seat, .. }))) = taken {
+            if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
             }
             return Answer::Return(code);
@@ -72,11 +72,11 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
         let is_reported = matches!(&taken, Some(Ok(Ok(taken))) if taken.is_reported);
         let (runner, seat) = match (taken, left_always.or(ambiguous)) {
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), None) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), None) => {
                 let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
                 (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
             }
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), Some(why)) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), Some(why)) => {
                 seat.keep(endpoint);
                 (Runner::Mpi(why), None)
             }
@@ -141,7 +141,7 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
 }
 
 /// Handles MPI_File_delete, for names with colons. Local.
-pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
         return Answer::Pass;
@@ -158,7 +158,7 @@ pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
 fn named(
     name: &CStr,
     at: usize,
-    function: &'static Function,
+    function: &'static InterposedFunction,
     arguments: &[Word],
     then: impl FnOnce(Word) -> Answer + 'static,
 ) -> Answer {
@@ -199,7 +199,7 @@ fn is_log_of_darshan(name: &CStr) -> bool {
 fn left_by_name(name: &CStr) -> Option<String> {
     match prefixed(name.to_bytes()) {
         _ if is_log_of_darshan(name) => Some("it is a log of Darshan".to_string()),
-        Some(Prefixed { prefix, storage: Storage::Other, .. }) if !is_open_mpi() => {
+        Some(Prefixed { prefix, storage: PrefixKind::Other, .. }) if !is_open_mpi() => {
             Some(format!("the prefix {prefix}: does not name a file of the operating system"))
         }
         _ => None,

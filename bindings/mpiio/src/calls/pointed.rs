@@ -10,7 +10,7 @@ use tributary::engine::Direction;
 use tributary::fabric::mpi::library;
 use tributary_abi::{constants, handles};
 
-use super::collective::{Call, Ending, Form};
+use super::collective::{CallArguments, Ending, Form};
 use super::passing::note;
 use super::step::Step;
 use crate::abi::status::bytes;
@@ -20,13 +20,19 @@ use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;
-use crate::files::{self, Shared};
-use crate::next::Function;
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
 
 /// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
-pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn independent(
+    form: Form,
+    at: &'static InterposedFunction,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
     let passed = note(function, arguments, ALONE);
-    let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
+    let Some((call, shared)) =
+        CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
         return passed;
     };
@@ -55,7 +61,7 @@ pub fn independent(form: Form, at: &'static Function, function: &'static Functio
 }
 
 /// Passes a call at the pointer to MPI as one of `at`, at the place of its step.
-pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer {
+pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
     let given = with_offset(arguments, step.offset);
     Answer::call(at, &given, move |code| {
         if code as c_int == SUCCESS {
@@ -66,7 +72,12 @@ pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer 
 }
 
 /// Passes a collective call at the pointer, which MPI runs, to the function with an explicit offset if the pointer is ours.
-pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Function>, arguments: &[Word]) -> Answer {
+pub fn collective(
+    shared: &Arc<SharedFile>,
+    call: &CallArguments,
+    at: Option<&'static InterposedFunction>,
+    arguments: &[Word],
+) -> Answer {
     match at.zip(Step::of(shared, call.asked())) {
         Some((at, step)) => at_step(at, arguments, step),
         None => Answer::Pass,
@@ -74,7 +85,7 @@ pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Functio
 }
 
 /// Handles MPI_File_seek. MPI's pointer goes to the same place, and MPI checks the arguments.
-pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn seek_to(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, by, whence] = *arguments else { return Answer::Pass };
     let Some((shared, (position, view))) =
         files::find(handle).and_then(|shared| shared.pointer().own().map(|own| (shared.clone(), own)))
@@ -104,7 +115,7 @@ pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
 }
 
 /// Handles MPI_File_get_position.
-pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn get_position(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     let own = files::find(handle).and_then(|shared| shared.pointer().own());
     match own {
@@ -119,7 +130,7 @@ pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer 
 
 /// Sets MPI's pointer of a file to an offset that MPI allows.
 pub fn seek(handle: Word, position: MPI_Offset) {
-    static SEEK: Function = Function::new("PMPI_File_seek\0");
+    static SEEK: InterposedFunction = InterposedFunction::new("PMPI_File_seek\0");
     returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
 }
 
@@ -128,14 +139,14 @@ pub fn seek(handle: Word, position: MPI_Offset) {
 /// # Errors
 /// MPI's.
 pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
-    static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
+    static GET_POSITION: InterposedFunction = InterposedFunction::new("PMPI_File_get_position\0");
     let mut position: MPI_Offset = 0;
     let code = returning(handle, || GET_POSITION.call(&[handle, (&raw mut position) as Word]));
     check("MPI_File_get_position", code as c_int).map(|()| position)
 }
 
 fn file_size(handle: Word) -> Option<u64> {
-    static GET_SIZE: Function = Function::new("PMPI_File_get_size\0");
+    static GET_SIZE: InterposedFunction = InterposedFunction::new("PMPI_File_get_size\0");
     let mut size: MPI_Offset = 0;
     let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;
     u64::try_from(size).ok().filter(|_| code == SUCCESS)

@@ -9,12 +9,12 @@ use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::pending;
 
 /// Handles the call. Local.
-pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS

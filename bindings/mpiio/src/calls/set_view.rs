@@ -11,14 +11,14 @@ use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
 /// Handles the call. Sends no message beyond MPI's own. If MPI fails, its view is not known, and so is its pointer: until the next
 /// view MPI runs the calls, from the pointer that the program knows.
-pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, displacement, etype, filetype, representation, info] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);

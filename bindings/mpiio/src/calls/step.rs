@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::abi::MPI_Offset;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::pointer::Advance;
 
 /// A call at the pointer, which has moved on already: two threads that call at once get different bytes. Unless the call is
 /// [kept](Step::keep), also after an exception, the pointer moves back.
 pub struct Step {
-    file: Arc<Shared>,
+    file: Arc<SharedFile>,
     /// Where the call begins, in etypes.
     pub offset: MPI_Offset,
     etypes: MPI_Offset,
@@ -18,7 +18,7 @@ pub struct Step {
 
 impl Step {
     /// Moves the pointer on by `bytes`. None if the pointer is MPI's.
-    pub fn of(file: &Arc<Shared>, bytes: u64) -> Option<Self> {
+    pub fn of(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
         let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }

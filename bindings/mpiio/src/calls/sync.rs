@@ -9,13 +9,13 @@ use crate::backend::Runner;
 use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::unopened::CallOfUnopened;
 
 /// Handles the call. Collective over the file's ranks. All of them raise the error of one: MPI does not call this rank's error handler
 /// before, from which an exception may go past the agreement that the others wait for.
-pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);

@@ -14,7 +14,7 @@ use tributary::error::About;
 use tributary_abi::handles;
 
 use crate::abi::MPI_Datatype;
-use crate::abi::types::{Attribute, is_committed};
+use crate::abi::types::{DatatypeAttribute, is_committed};
 
 mod array;
 mod build;
@@ -35,7 +35,7 @@ thread_local! {
 /// About [`About::Datatype`]: MPI_DATATYPE_NULL, or a datatype that is not committed. Others: the constructor is not known, or
 /// the bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
-    static KEPT: Attribute<FlatType> = Attribute::new();
+    static KEPT: DatatypeAttribute<FlatType> = DatatypeAttribute::new();
     if datatype == handles().datatype_null {
         return Err(no_data("MPI_DATATYPE_NULL"));
     }

@@ -28,7 +28,7 @@ use crate::counts::CallCounts;
 const SUMS: usize = 8;
 
 /// Of this rank.
-static OWN: Mutex<Sums> = Mutex::new(Sums([0; SUMS]));
+static OWN: Mutex<JobSums> = Mutex::new(JobSums([0; SUMS]));
 /// Whether all ranks of the program know that they tell the job together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
 /// Variables with the number of a job, by scheduler.
@@ -36,7 +36,7 @@ const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
 
 /// In the order of [`JobLine::of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sums([u64; SUMS]);
+struct JobSums([u64; SUMS]);
 
 /// The line.
 #[derive(Debug, Serialize)]
@@ -58,36 +58,36 @@ struct JobLine {
     /// Different names of hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<usize>,
-    files: Split,
-    calls: Calls,
+    files: JobFiles,
+    calls: JobCalls,
     /// Of accelerated calls, over all ranks.
-    bytes: Bytes,
+    bytes: JobBytes,
     /// In accelerated calls, of the slowest rank in each.
     seconds: f64,
 }
 
 /// Files with an accelerated call, and those without one.
 #[derive(Debug, Serialize)]
-struct Split {
+struct JobFiles {
     accelerated: u64,
     left_to_mpi: u64,
 }
 
 /// Collective calls of files, and independent calls of ranks, which are MPI's.
 #[derive(Debug, Serialize)]
-struct Calls {
+struct JobCalls {
     accelerated: u64,
     left_to_mpi: u64,
     independent: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Bytes {
+struct JobBytes {
     written: u64,
     read: u64,
 }
 
-impl Sums {
+impl JobSums {
     fn of(is_first: bool, counts: &CallCounts) -> Self {
         let left = counts.all_left_to_mpi();
         let left = |is_collective: bool| -> u64 {
@@ -116,8 +116,8 @@ impl Sums {
 }
 
 impl JobLine {
-    fn of(sums: Sums, ranks: usize, hosts: Option<usize>) -> Self {
-        let Sums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
+    fn of(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
+        let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
@@ -131,9 +131,9 @@ impl JobLine {
             ranks,
             whole: hosts.is_some(),
             hosts,
-            files: Split { accelerated: ours, left_to_mpi: others },
-            calls: Calls { accelerated, left_to_mpi, independent },
-            bytes: Bytes { written, read },
+            files: JobFiles { accelerated: ours, left_to_mpi: others },
+            calls: JobCalls { accelerated, left_to_mpi, independent },
+            bytes: JobBytes { written, read },
             seconds: microseconds as f64 / 1e6,
         }
     }
@@ -156,12 +156,12 @@ pub fn is_told_by_all() {
 
 /// Adds a file that is being closed. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
-    let file = Sums::of(is_first, counts);
+    let file = JobSums::of(is_first, counts);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
 
-fn own() -> Sums {
+fn own() -> JobSums {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -183,15 +183,15 @@ pub fn tell() -> Vec<String> {
         true => sum(rank, ranks).map(|(sums, hosts)| JobLine::of(sums, ranks, Some(hosts))),
         false => Some(JobLine::of(own(), ranks, None)),
     };
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Sums([0; SUMS]);
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }
 
 /// On rank 0, the sums of all ranks and the number of hosts. Collective over MPI_COMM_WORLD.
-fn sum(rank: usize, ranks: usize) -> Option<(Sums, usize)> {
+fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
-    let (own, mut sums) = (own(), Sums([0; SUMS]));
+    let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, world());
     // SAFETY: two arrays of so many numbers; MPI is initialised.

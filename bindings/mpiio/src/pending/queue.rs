@@ -12,16 +12,16 @@ use tributary::fabric::{Waiting, on_a_sending_thread};
 use tributary_bindings::access::Access;
 
 use super::mpi_arguments::MpiArguments;
-use super::ticket::Ticket;
+use super::ticket::CallTicket;
 use super::{active, thread};
 use crate::backend::{Backend, Runner};
 use crate::calls::attempt::Ended;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::open_file::OpenFile;
 use tributary::engine::{Direction, may_have_device_memory};
 
 /// A queued call.
-pub struct Job {
+pub struct QueuedCall {
     /// Write or read.
     pub direction: Direction,
     /// This rank's access; or an error, which becomes the result on all ranks.
@@ -29,7 +29,7 @@ pub struct Job {
     /// The arguments for MPI, if the engine does not run the call; none if the waiting caller passes the call to MPI.
     pub for_mpi: Option<MpiArguments>,
     /// The ticket that receives the result.
-    pub ticket: Arc<Ticket>,
+    pub ticket: Arc<CallTicket>,
 }
 
 /// What a running call returns: the file's backend, and the result.
@@ -39,18 +39,18 @@ type Running = Pin<Box<dyn Future<Output = CallResult>>>;
 
 /// The calls in flight on a file.
 #[derive(Default)]
-pub struct Queue {
-    jobs: VecDeque<Job>,
-    running: Option<(Running, Arc<Ticket>)>,
+pub struct CallQueue {
+    jobs: VecDeque<QueuedCall>,
+    running: Option<(Running, Arc<CallTicket>)>,
     /// What the running call has returned in the helper thread.
     returned: Option<CallResult>,
     waiting: Option<Waiting>,
     needs_no_messages: bool,
 }
 
-impl Queue {
+impl CallQueue {
     /// Appends a call. Its memory must stay valid and untouched until its ticket has a result.
-    pub fn push(&mut self, shared: &Arc<Shared>, job: Job) {
+    pub fn push(&mut self, shared: &Arc<SharedFile>, job: QueuedCall) {
         job.ticket.begins();
         self.jobs.push_back(job);
         let mut active = active();
@@ -73,7 +73,7 @@ impl Queue {
 }
 
 /// Advances the file's calls as far as possible without waiting. Local.
-pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
+pub fn advance(shared: &Arc<SharedFile>, file: &mut OpenFile) {
     loop {
         if file.queue.running.is_none() {
             let Some(job) = file.queue.jobs.pop_front() else { break };
@@ -115,14 +115,14 @@ fn poll(file: &mut OpenFile) -> Option<CallResult> {
 }
 
 /// Starts a call, which takes the file's backend.
-fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
+fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
     file.queue.waiting = file.backend.waiting();
     // A thread may have no access to a device that another one uses.
     file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
     let mut backend = file.backend.message_in_place();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let Job { direction, access, for_mpi, ticket } = job;
+        let QueuedCall { direction, access, for_mpi, ticket } = job;
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {

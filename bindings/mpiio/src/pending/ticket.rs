@@ -21,14 +21,14 @@ use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
 use crate::error_handler::raise;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// A call in flight.
-pub struct Ticket {
+pub struct CallTicket {
     /// The file handle.
     pub file: Word,
     /// The function that started it.
-    pub function: &'static Function,
+    pub function: &'static InterposedFunction,
     /// Whether this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,
@@ -36,29 +36,29 @@ pub struct Ticket {
 }
 
 /// Calls whose requests the program has not completed.
-fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<Ticket>>> {
-    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<Ticket>>>> = OnceLock::new();
+fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<CallTicket>>> {
+    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<CallTicket>>>> = OnceLock::new();
     LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
     /// Failed calls whose requests MPI has queried in this thread.
-    static FAILED: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) };
+    static FAILED: RefCell<Vec<Arc<CallTicket>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Failed calls whose requests MPI has queried in this thread since the last call of this function.
-pub fn failed() -> Vec<Arc<Ticket>> {
+pub fn failed() -> Vec<Arc<CallTicket>> {
     FAILED.take()
 }
 
 /// The call of a request, if it is one of ours.
-pub fn live(request: MPI_Request) -> Option<Arc<Ticket>> {
+pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
     requests().get(&request).cloned()
 }
 
-impl Ticket {
+impl CallTicket {
     /// For a call of `function` on a file.
-    pub fn new(file: Word, function: &'static Function, speaks: bool) -> Arc<Self> {
+    pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
         Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
@@ -119,7 +119,7 @@ impl Ticket {
         raise(self.file, code)
     }
 
-    /// [`Ticket::raise`], for later.
+    /// [`CallTicket::raise`], for later.
     pub fn raiser(self: Arc<Self>) -> Box<dyn FnOnce()> {
         Box::new(move || {
             self.raise();
@@ -149,8 +149,8 @@ impl Ticket {
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI passes the state that it was given, which `free` has not freed yet.
     let ticket = unsafe {
-        Arc::increment_strong_count(state.cast_const().cast::<Ticket>());
-        Arc::from_raw(state.cast_const().cast::<Ticket>())
+        Arc::increment_strong_count(state.cast_const().cast::<CallTicket>());
+        Arc::from_raw(state.cast_const().cast::<CallTicket>())
     };
     let bytes = match ticket.outcome() {
         Some(Ok(ended)) => ended.bytes(),
@@ -166,7 +166,7 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int
 
 unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     // SAFETY: MPI calls this once for each request.
-    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<Ticket>()) };
+    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<CallTicket>()) };
     if let Some(request) = ticket.request() {
         requests().remove(&request);
     }

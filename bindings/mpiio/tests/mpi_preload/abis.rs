@@ -7,7 +7,7 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
-use tributary_abi::{Abi, Constants, Handles};
+use tributary_abi::{Abi, Constants, PredefinedHandles};
 use tributary_testing::fault_sweep;
 use tributary_testing::wheels::Wheel;
 
@@ -132,7 +132,7 @@ fn constants_are_those_of_the_headers() {
     for (abi, mpicc) in headers {
         let told = told_by(&mpicc, abi);
         let numbers = Constants::of(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
-        let handles = Handles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
+        let handles = PredefinedHandles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
         for (name, number) in numbers.chain(handles) {
             assert_eq!(told[name], number, "{name} in {mpicc}'s header, and in the table of {}", abi.name());
         }
@@ -149,7 +149,7 @@ fn told_by(mpicc: &str, abi: Abi) -> BTreeMap<String, i64> {
     for (name, _) in Constants::of(abi).by_name() {
         text += &format!("printf(\"{name} %lld\\n\", (long long){name});\n");
     }
-    for (name, _) in Handles::by_name(abi) {
+    for (name, _) in PredefinedHandles::by_name(abi) {
         let value = format!("sizeof({name}) == 4 ? (unsigned)(size_t){name} : (size_t){name}");
         text += &format!("printf(\"{name} %lld\\n\", (long long)({value}));\n");
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::mpi::Mpi;
 use super::part::MeasuredPart;
 use trib::Failure;
-use trib::compare::process::{self, Output};
-use trib::compare::variant::{Runner, Variant};
+use trib::compare::process::{self, ProcessOutput};
+use trib::compare::variant::{ProgramRunner, Variant};
 
 /// A run that takes longer is assumed to hang.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -55,10 +55,10 @@ impl Job<'_> {
     ///
     /// # Errors
     /// The run fails.
-    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
+    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<ProcessOutput, Failure> {
         let mut command = match &variant.runner {
-            Runner::Peer(template) => self.shell(template, parts)?,
-            runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
+            ProgramRunner::Peer(template) => self.shell(template, parts)?,
+            runner => self.launch(variant, *runner == ProgramRunner::Ours, parts, extra)?,
         };
         process::run(&mut command, self.limit)
     }

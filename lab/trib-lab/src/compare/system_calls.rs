@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::run::{Extra, Job};
 use trib::Failure;
-use trib::compare::variant::{Runner, Variant};
+use trib::compare::variant::{ProgramRunner, Variant};
 
 /// The marks of a part's beginning and end: nonexistent files for which the program asks.
 const BEGIN: &str = "\"/trib-compare/begin-";
@@ -18,7 +18,7 @@ const END: &str = "\"/trib-compare/end-";
 /// # Errors
 /// The reason why there are none.
 pub fn count(job: &Job<'_>, variant: &Variant, parts: &str) -> Result<[f64; 2], String> {
-    if matches!(variant.runner, Runner::Peer(_)) {
+    if matches!(variant.runner, ProgramRunner::Peer(_)) {
         return Err("not counted for peers that are commands".to_string());
     }
     all(job, variant, parts).map_err(|failure| failure.to_string())

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::cli::patterns::{DivisionOptions, PatternsOptions};
 use trib::report::facts;
-use trib::source::{SOURCES, Source, Subject};
+use trib::source::{PatternSource, SOURCES, Subject};
 use trib::{Failure, say};
 
 /// Width of the table in characters without a terminal.
@@ -66,7 +66,7 @@ fn all(options: &PatternsOptions) -> Result<(), Failure> {
 }
 
 /// One pattern, without numbers.
-fn about(source: &Source) -> Value {
+fn about(source: &PatternSource) -> Value {
     json!({
         "name": source.name,
         "what": source.about(),
@@ -80,8 +80,8 @@ fn about(source: &Source) -> Value {
 }
 
 /// One pattern, for people.
-fn one(source: &Source, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
-    let Source { name, code, origin, formulas, example, picture, .. } = source;
+fn one(source: &PatternSource, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
+    let PatternSource { name, code, origin, formulas, example, picture, .. } = source;
     let mut rows = vec![("pattern", format!("{name}: {}", source.about()))];
     rows.extend([("code", code.to_string()), ("source", origin.to_string())]);
     let parameters: Vec<_> = parameters::of(source).iter().map(ToString::to_string).collect();

@@ -9,7 +9,7 @@ use super::parameters;
 use crate::cli::{Cli, Command};
 use crate::generated::{self, at_root};
 use crate::picture;
-use trib::source::{SOURCES, Source};
+use trib::source::{PatternSource, SOURCES};
 
 const HEAD: &str = "\
 <!-- Generated from trib/src/source/; regenerate with: lab/generate -->
@@ -53,8 +53,8 @@ fn page() -> String {
     page
 }
 
-fn section(page: &mut String, source: &Source) {
-    let Source { name, code, origin, formulas, example, .. } = source;
+fn section(page: &mut String, source: &PatternSource) {
+    let PatternSource { name, code, origin, formulas, example, .. } = source;
     let _ = writeln!(page, "\n## {name}\n\n{code}\n\nSource: {origin}");
     let _ = writeln!(page, "\n![{name}: who owns what](patterns/{name}.svg)");
     let cell = |text: &str| text.replace('|', "\\|");

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Arg;
 use serde::Serialize;
 
-use trib::source::Source;
+use trib::source::PatternSource;
 
 /// One parameter.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct Parameter {
 }
 
 /// All parameters of a pattern.
-pub fn of(source: &Source) -> Vec<Parameter> {
+pub fn of(source: &PatternSource) -> Vec<Parameter> {
     let own = |argument: &&Arg| argument.get_long().is_some() || argument.is_positional();
     source.command().get_arguments().filter(own).map(parameter).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::places::{InMemory, Messages, Places};
-use super::ring::{Entry, MessagePlace, Ring, bytes_at};
+use super::ring::{MessagePlace, Ring, RingEntry, bytes_at};
 use crate::access::pairs::PairCursor;
 use crate::access::{Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
@@ -15,7 +15,7 @@ use crate::engine::storage::copy::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
-use crate::fabric::shared::{Group, Watch};
+use crate::fabric::shared::{GroupMemory, Watch};
 use crate::schedule::{Action, Op, Span};
 
 /// The signal that places of messages are published.
@@ -25,7 +25,7 @@ const COUNTED: usize = 1;
 
 /// The state of a rank in the layer.
 pub struct NodeMember<'a> {
-    group: &'a Group,
+    group: &'a GroupMemory,
     direction: Direction,
     call: u64,
     round: u64,
@@ -126,8 +126,8 @@ impl<'a> NodeMember<'a> {
         Some(self.group.watch(self.awaited(), seen))
     }
 
-    fn entry(&self, aggregator: usize) -> Entry<'a> {
-        Entry::of(self.group, aggregator)
+    fn entry(&self, aggregator: usize) -> RingEntry<'a> {
+        RingEntry::of(self.group, aggregator)
     }
 
     /// The place of the message of a span, once it is published.

@@ -18,7 +18,7 @@ use crate::engine::two_layer::LocalPlan;
 use crate::engine::two_layer::merge::{MergeStep, Merged};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 
 /// The places of one member's bytes for one aggregator.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ pub struct Messages {
 #[derive(Debug, Clone)]
 pub struct InMemory {
     /// The group that shares the memory.
-    pub group: Arc<Group>,
+    pub group: Arc<GroupMemory>,
     /// The places of each outgoing list.
     pub places: Vec<Places>,
     /// On the local aggregator: its messages by ascending aggregator.
@@ -65,7 +65,7 @@ const PLACES: u8 = 1;
 /// Those of the fabric.
 pub async fn agree_on_places(
     endpoint: &mut Endpoint,
-    group: &Arc<Group>,
+    group: &Arc<GroupMemory>,
     aggregators: usize,
     local_plan: Option<&LocalPlan>,
     outgoing: &[ListsToSend],

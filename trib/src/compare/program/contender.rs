@@ -67,7 +67,7 @@ impl Contender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::variant::Runner;
+    use super::super::super::variant::ProgramRunner;
     use super::*;
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
             setting: "io=romio321 cb_nodes=4".to_string(),
             hints: [words("cb_nodes=4 romio_cb_write=enable"), words("cb_nodes=4 romio_cb_read=enable")],
             launcher: words("--mca io romio321"),
-            runner: Runner::Plain,
+            runner: ProgramRunner::Plain,
         };
         let contender = Contender::of("best", &variant, 3, folder.path()).unwrap();
         let file = folder.path().join("hints-best-3");

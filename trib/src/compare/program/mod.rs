@@ -19,7 +19,7 @@ use crate::launcher::Family;
 use crate::parallel::processors;
 use contender::Contender;
 use outcome::ProgramOutcome;
-use runs::Runs;
+use runs::RunCosts;
 pub use runs::{INSIDE, seconds_inside};
 use start::Start;
 
@@ -32,12 +32,12 @@ const BEST: &str = "best";
 /// A contender, and its runs.
 struct Turn {
     contender: Contender,
-    runs: Runs,
+    runs: RunCosts,
 }
 
 impl Turn {
     fn new(contender: Contender) -> Self {
-        Self { contender, runs: Runs::default() }
+        Self { contender, runs: RunCosts::default() }
     }
 }
 
@@ -81,13 +81,13 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
 fn best(
     start: &Start,
     (ranks, hosts): (u64, u64),
-    defaults: &Runs,
+    defaults: &RunCosts,
     step: &dyn Fn(&str),
 ) -> Result<Option<Contender>, Failure> {
-    let mut tried: Vec<(Contender, Runs)> = Vec::new();
+    let mut tried: Vec<(Contender, RunCosts)> = Vec::new();
     for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
-        let mut runs = Runs::default();
+        let mut runs = RunCosts::default();
         // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
         if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {

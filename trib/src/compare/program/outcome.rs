@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::statistics::{Ratio, median};
 use super::super::variant::{ABOUT_VULCAN, VULCAN};
-use super::runs::Runs;
+use super::runs::RunCosts;
 use super::{DEFAULT, OURS, Turn};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
@@ -19,7 +19,7 @@ pub struct ProgramOutcome<'a> {
     pairs: u64,
     ranks: usize,
     hosts: usize,
-    ours: Runs,
+    ours: RunCosts,
     peers: BTreeMap<String, Peer>,
 }
 
@@ -34,7 +34,7 @@ struct Peer {
     wall_ratio: Option<Ratio>,
     cpu_ratio: Option<Ratio>,
     #[serde(flatten)]
-    runs: Runs,
+    runs: RunCosts,
 }
 
 impl<'a> ProgramOutcome<'a> {
@@ -102,7 +102,7 @@ impl<'a> ProgramOutcome<'a> {
         }
     }
 
-    fn add_counts(&self, table: &mut Table, default: &Runs) {
+    fn add_counts(&self, table: &mut Table, default: &RunCosts) {
         let ours = &self.ours;
         for (name, default, ours) in [
             ("context switches", &default.context_switches, &ours.context_switches),

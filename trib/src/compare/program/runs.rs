@@ -12,9 +12,9 @@ pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
 
 /// The record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
-struct Rank {
+struct RankRecord {
     host: String,
-    calls: BTreeMap<String, Function>,
+    calls: BTreeMap<String, FunctionCost>,
     seconds: f64,
     cpu: f64,
     context_switches: f64,
@@ -24,7 +24,7 @@ struct Rank {
 
 /// Calls of one function.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Function {
+pub struct FunctionCost {
     /// Of all ranks.
     pub calls: f64,
     /// Of the slowest rank.
@@ -33,7 +33,7 @@ pub struct Function {
 
 /// The costs of runs, one number for each run.
 #[derive(Debug, Default, Serialize)]
-pub struct Runs {
+pub struct RunCosts {
     /// Seconds by the program's own timer, if one was named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timed_seconds: Vec<f64>,
@@ -50,7 +50,7 @@ pub struct Runs {
     /// Peak memory of the largest rank in bytes.
     pub peak_bytes: Vec<f64>,
     /// By function, in the last run.
-    pub functions: BTreeMap<String, Function>,
+    pub functions: BTreeMap<String, FunctionCost>,
     /// Number of ranks.
     #[serde(skip)]
     pub ranks: usize,
@@ -59,7 +59,7 @@ pub struct Runs {
     pub hosts: usize,
 }
 
-impl Runs {
+impl RunCosts {
     /// Number of runs.
     pub fn count(&self) -> usize {
         self.wall_seconds.len()
@@ -82,8 +82,8 @@ impl Runs {
     pub fn add(&mut self, folder: &Path, wall: f64) -> Result<(), Failure> {
         let ranks = ranks(folder)?;
         self.wall_seconds.push(wall);
-        let largest = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
-        let sum = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).sum();
+        let largest = |of: &dyn Fn(&RankRecord) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+        let sum = |of: &dyn Fn(&RankRecord) -> f64| ranks.iter().map(of).sum();
         self.inside_seconds.push(largest(&|rank| rank.seconds));
         self.cpu_seconds.push(sum(&|rank| rank.cpu));
         self.context_switches.push(sum(&|rank| rank.context_switches));
@@ -112,8 +112,8 @@ pub fn seconds_inside(folder: &Path) -> Result<(Option<f64>, usize), Failure> {
 }
 
 /// The records of all ranks.
-fn ranks(folder: &Path) -> Result<Vec<Rank>, Failure> {
-    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<Rank, Failure> {
+fn ranks(folder: &Path) -> Result<Vec<RankRecord>, Failure> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<RankRecord, Failure> {
         Ok(serde_json::from_str(&std::fs::read_to_string(entry?.path())?)?)
     };
     std::fs::read_dir(folder)?.map(read).collect()

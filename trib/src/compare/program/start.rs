@@ -8,7 +8,7 @@ use regex::Regex;
 use tempfile::TempDir;
 
 use super::contender::{Contender, FOR_HINTS};
-use super::runs::{INSIDE, Runs};
+use super::runs::{INSIDE, RunCosts};
 use super::{BEST, OURS};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
@@ -97,7 +97,7 @@ impl<'a> Start<'a> {
     ///
     /// # Errors
     /// It fails, no rank called MPI_File_*, or it does not print the time that was asked for.
-    pub fn once(&self, contender: &Contender, runs: &mut Runs) -> Result<(), Failure> {
+    pub fn once(&self, contender: &Contender, runs: &mut RunCosts) -> Result<(), Failure> {
         let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(&self.directory)?);
         let filled = |text: &str| text.replace(DIRECTORY, &folder.path().display().to_string());
         if let Some(prepare) = self.prepare {

@@ -10,12 +10,12 @@ use super::Combiner;
 
 /// A datatype from MPI_Type_get_contents: a reference that we must free, unless it is predefined.
 #[derive(Debug)]
-struct Owned {
+struct OwnedDatatype {
     handle: MPI_Datatype,
     is_ours: bool,
 }
 
-impl Owned {
+impl OwnedDatatype {
     /// Takes the reference. It is not freed if MPI refuses its envelope.
     fn new(handle: MPI_Datatype) -> Self {
         // An unknown combiner belongs to a derived type.
@@ -25,7 +25,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedDatatype {
     fn drop(&mut self) {
         if self.is_ours {
             // SAFETY: a reference from MPI_Type_get_contents, freed once.
@@ -44,7 +44,7 @@ pub struct Contents {
     /// Counts and addresses of a constructor with large counts.
     large: std::vec::IntoIter<ffi::MPI_Count>,
     is_large: bool,
-    types: Vec<Owned>,
+    types: Vec<OwnedDatatype>,
 }
 
 impl Contents {
@@ -62,7 +62,7 @@ impl Contents {
             addresses: lists.addresses.into_iter(),
             is_large: !lists.large.is_empty(),
             large: lists.large.into_iter(),
-            types: lists.types.iter().map(Owned::new).collect(),
+            types: lists.types.iter().map(OwnedDatatype::new).collect(),
         })
     }
 
@@ -129,7 +129,7 @@ fn missing() -> Error {
 }
 
 /// The number of a datatype's combiner, and the number of its arguments of each kind.
-struct Envelope {
+struct TypeEnvelope {
     combiner: c_int,
     integers: usize,
     addresses: usize,
@@ -139,7 +139,7 @@ struct Envelope {
 
 /// Asks for the envelope with large counts, because MPI refuses the other one for constructors with large counts. Libraries
 /// before MPI 4 have neither of these.
-fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     let code = unsafe {
@@ -150,17 +150,17 @@ fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     }
     check("MPI_Type_get_envelope_c", code)?;
     let [integers, addresses, large, types] = [integers, addresses, large, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large, types })
 }
 
-fn small_envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn small_envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     check("MPI_Type_get_envelope", unsafe {
         ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner)
     })?;
     let [integers, addresses, types] = [integers, addresses, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large: 0, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large: 0, types })
 }
 
 #[derive(Default)]
@@ -171,7 +171,7 @@ struct ConstructorLists {
     types: HandleArray<MPI_Datatype>,
 }
 
-impl Envelope {
+impl TypeEnvelope {
     /// The arguments of a datatype that is not predefined, whose envelope this is.
     fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
         let mut lists = ConstructorLists {

@@ -8,8 +8,8 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use trib::agreement::agreed;
 use trib::calls::Calls;
-use trib::cli::replay::Format;
-use trib::rank_program::{Task, Wished};
+use trib::cli::replay::FileFormat;
+use trib::rank_program::{ReplayTask, Wished};
 use trib::{Failure, verify};
 use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
@@ -118,7 +118,7 @@ impl Turns<'_> {
     fn write(&self, endpoint: Endpoint, hints: &Hints) -> Result<(Calls, Endpoint), Failure> {
         let pattern = &Passes { pattern: self.pattern, count: self.options.passes as usize };
         let (path, calls) = (self.path, Wished::Write);
-        let task = Task { pattern, path, hints, buffer: None, format: Format::Raw, calls, compared: false };
+        let task = ReplayTask { pattern, path, hints, buffer: None, format: FileFormat::Raw, calls, compared: false };
         let (outcome, endpoint) = task.run(endpoint)?;
         Ok((outcome.done.into_calls(), endpoint))
     }
@@ -127,7 +127,7 @@ impl Turns<'_> {
         if rank > 0 {
             return Ok(());
         }
-        let compared = verify::compare(self.pattern, Format::Raw, self.path);
+        let compared = verify::compare(self.pattern, FileFormat::Raw, self.path);
         compared.map_err(|failure| Failure::new(format!("{} with {choice}: {failure}", self.case.write.name)))
     }
 
