@@ -105,7 +105,7 @@ numbers! {
 impl Constants {
     /// The constants of an ABI.
     #[inline]
-    pub fn of(abi: Abi) -> &'static Self {
+    pub fn for_abi(abi: Abi) -> &'static Self {
         match abi {
             Abi::Mpich => &MPICH,
             Abi::OpenMpi => &OPEN_MPI,
@@ -141,7 +141,7 @@ macro_rules! predefined {
 
         impl PredefinedHandles {
             /// The handles of a library; or the name of one that it lacks.
-            pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
+            pub(crate) fn from_library(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
                     let address = library.address(name).map(|address| address as Word);
                     address.ok_or(name.to_str().unwrap_or_default())

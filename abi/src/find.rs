@@ -61,7 +61,7 @@ impl Abi {
         }
     }
 
-    fn of(library: &Library) -> Result<Self, Refusal> {
+    fn from_library(library: &Library) -> Result<Self, Refusal> {
         match standard_version(library) {
             Some(STANDARD) => return Ok(Self::Standard),
             Some(version) => return Err(Refusal::unknown(library, format!("version {version} of the standard ABI"))),
@@ -97,9 +97,9 @@ pub struct Mpi {
 impl Mpi {
     fn of_process() -> Result<Self, Refusal> {
         let library = Library::of_process().ok_or(Refusal::NotThere)?;
-        let abi = Abi::of(&library)?;
+        let abi = Abi::from_library(&library)?;
         let missing = |name| Refusal::unknown(&library, format!("{}, but has no {name}", abi.name()));
-        let handles = PredefinedHandles::of(abi, &library).map_err(missing)?;
+        let handles = PredefinedHandles::from_library(abi, &library).map_err(missing)?;
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 
@@ -111,7 +111,7 @@ impl Mpi {
     /// Its constants.
     #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
-        Constants::of(self.abi)
+        Constants::for_abi(self.abi)
     }
 
     /// The address of one of its functions.

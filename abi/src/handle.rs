@@ -31,13 +31,13 @@ macro_rules! handles {
 
             /// A handle from a caller. If handles are integers, the upper half of the word is cleared.
             #[inline]
-            pub fn of(word: Word) -> Self {
+            pub fn from_word(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
             /// The same for a handle that was received as an argument of a C function.
             pub fn as_given(self) -> Self {
-                Self::of(self.0)
+                Self::from_word(self.0)
             }
 
             /// Reads the handle at `place`.
@@ -187,7 +187,7 @@ impl<H: Handle> HandleArray<H> {
     }
 
     /// An array of `count` copies of `handle`.
-    pub fn of(handle: H, count: usize) -> Self {
+    pub fn from_elem(handle: H, count: usize) -> Self {
         (0..count).map(|_| handle).collect()
     }
 

@@ -15,7 +15,7 @@ compile_error!(
 /// An argument or a result in a register.
 pub type Word = usize;
 
-/// A type that is the same in every MPI library. (Handles are not; they have `of`, which depends on their width.)
+/// A type that is the same in every MPI library. (Handles are not; they have `from_word`, which depends on their width.)
 pub trait Plain: Copy {}
 
 impl Plain for c_int {}

@@ -34,7 +34,7 @@ pub enum IoClass {
 
 impl IoClass {
     /// Returns the class of an operating-system error.
-    pub fn of(error: &std::io::Error) -> Self {
+    pub fn from_io_error(error: &std::io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOSPC) => Self::NoSpace,
             Some(libc::EDQUOT) => Self::Quota,
@@ -274,7 +274,7 @@ impl Error {
             operation: operation.to_string(),
             path: path.display().to_string(),
             offset: offset.into(),
-            class: IoClass::of(cause),
+            class: IoClass::from_io_error(cause),
             cause: cause.to_string(),
         }
     }

@@ -25,7 +25,7 @@ impl Extents {
     /// An extent before 0 or beyond 2^63 - 1.
     pub fn scatter(&self, stride: i64, places: impl Iterator<Item = (u64, u64)> + Clone) -> Result<Self> {
         let places = places.filter(|&(_, copies)| copies > 0 && self.count() > 0);
-        if let Some(Regular { offset, copies, distance, count }) = Regular::of(places.clone()) {
+        if let Some(Regular { offset, copies, distance, count }) = Regular::from_places(places.clone()) {
             return self.clone().shift(offset)?.repeat(stride, copies)?.repeat(distance, count);
         }
         let Scattered { summary, last_end, places: number } = self.scattered(stride, places.clone())?;
@@ -123,7 +123,7 @@ struct Regular {
 }
 
 impl Regular {
-    fn of(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+    fn from_places(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let (offset, copies) = places.next()?;
         let mut all = Self { offset, copies, distance: 0, count: 1 };
         let mut last = offset;

@@ -118,7 +118,7 @@ enum ListIter<'a> {
 }
 
 impl<'a> ListIter<'a> {
-    fn of(base: &'a Base) -> Option<Self> {
+    fn from_base(base: &'a Base) -> Option<Self> {
         match base {
             Base::List(packed, _) => Some(Self::Packed(packed.iter())),
             Base::Plain(plain, _) => Some(Self::Plain(plain.iter())),
@@ -142,10 +142,10 @@ enum Current {
 impl<'a> Sublists<'a> {
     /// A walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
-        Self::of(&extents.nodes, 0)
+        Self::from_nodes(&extents.nodes, 0)
     }
 
-    fn of(nodes: &'a [ListNode], by: i64) -> Self {
+    fn from_nodes(nodes: &'a [ListNode], by: i64) -> Self {
         Self {
             nodes: nodes.iter(),
             by,
@@ -174,7 +174,7 @@ impl<'a> Sublists<'a> {
                 CursorState::List(base, shift, levels, open) => {
                     if open.is_none() {
                         let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
-                        *open = ListIter::of(base).zip(at);
+                        *open = ListIter::from_base(base).zip(at);
                     }
                     let Some((list, shift)) = open else {
                         *next = CursorState::Between;
@@ -200,7 +200,7 @@ impl<'a> Sublists<'a> {
                         return true;
                     }
                     match copies.places.next() {
-                        Some(by) => copies.inside = Some(Box::new(Sublists::of(&group.nodes, by))),
+                        Some(by) => copies.inside = Some(Box::new(Sublists::from_nodes(&group.nodes, by))),
                         None => *open = None,
                     }
                 }

@@ -83,7 +83,7 @@ pub struct HandleState {
 
 impl File {
     /// Makes the file of a setup. With a `target`, it records its calls for a capture.
-    pub(in crate::engine) fn of(
+    pub(in crate::engine) fn from_setup(
         endpoint: Endpoint,
         setup: Setup,
         files: Arc<dyn OpenStorage>,
@@ -228,7 +228,7 @@ impl File {
             }
             self.setup.is_the_same(file)
         };
-        let opened = guarded("open", None, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let opened = guarded("open", None, open).map_err(|failure| failure.into_error(self.endpoint.rank(), path));
         let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),

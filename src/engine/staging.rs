@@ -54,7 +54,7 @@ impl File {
         let mut survey = Survey::default();
         in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
             let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
-            match survey.of(from) {
+            match survey.runtime_at(from) {
                 None => to.copy_from_slice(source.piece(memory, len)),
                 Some(runtime) => {
                     // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
@@ -96,7 +96,7 @@ impl File {
         let mut survey = Survey::default();
         in_one(parts, |StagedPiece { memory, at, len }| {
             let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
-            match survey.of(to) {
+            match survey.runtime_at(to) {
                 None => sink.piece(memory, len).copy_from_slice(from),
                 Some(runtime) => {
                     // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
@@ -132,7 +132,7 @@ impl File {
 /// Tells whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
 fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> bool {
     let mut survey = Survey::default();
-    in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
+    in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.runtime_at(place(memory, len)).is_some())
 }
 
 /// Bytes that are contiguous in memory and in the order of the call.

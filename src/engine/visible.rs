@@ -114,6 +114,6 @@ impl File {
 
     fn pass_on(&self) -> Result<()> {
         let Some(storage) = self.open_storage() else { return Ok(()) };
-        self.setup.pass_on(&**storage).map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        self.setup.pass_on(&**storage).map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
     }
 }

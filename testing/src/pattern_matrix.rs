@@ -50,7 +50,7 @@ pub fn all() -> Vec<Sized> {
     {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 2, seed: 1 };
         let content = Content { case, history, records: 2, ..Content::default() };
-        let generated = Arc::new(Generator::of(case, RANKS, options).unwrap());
+        let generated = Arc::new(Generator::from_case(case, RANKS, options).unwrap());
         all.push((Box::new(E3sm::with_content(generated, content).unwrap()), LARGER));
     }
     all.push((Box::new(lists()), "striping_unit=128;cb_buffer_size=256"));
@@ -143,7 +143,7 @@ pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     for (name, kernels) in KERNELS.iter().copied() {
         let hints = hints(&[kernels, "nc_num_aggrs_per_node=2"]);
         let topology = tributary::Topology::blocks(RANKS, 4).unwrap();
-        let report = replay.run(&mut endpoint, &ReplaySettings::of(&hints, &topology).unwrap()).unwrap();
+        let report = replay.run(&mut endpoint, &ReplaySettings::from_hints(&hints, &topology).unwrap()).unwrap();
         assert_eq!((report.bytes_sent, report.bytes_received), (bytes, bytes), "{name}");
     }
     endpoint

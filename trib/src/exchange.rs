@@ -48,7 +48,7 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
 /// Those of the fabric, or a message that differs from what was sent.
 pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<ReplayOutcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
-    let settings = ReplaySettings::of(hints, &topology)?;
+    let settings = ReplaySettings::from_hints(hints, &topology)?;
     let report = replay.run(&mut endpoint, &settings)?;
     Ok(ReplayOutcome { report, nodes: topology.nodes() })
 }

@@ -20,7 +20,7 @@ impl Output {
     ///
     /// # Errors
     /// No temporary file can be made.
-    pub fn of(wanted: &Wanted) -> Result<Self, Failure> {
+    pub fn from_wanted(wanted: &Wanted) -> Result<Self, Failure> {
         if let Some(path) = &wanted.read_only {
             return Ok(Self::Read(path.clone()));
         }

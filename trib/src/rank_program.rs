@@ -141,7 +141,7 @@ impl ReplayTask<'_> {
             return self.write_netcdf(endpoint, case);
         }
         let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
-        let (shown, mut calls) = (Shown::of(&file), Calls::default());
+        let (shown, mut calls) = (Shown::from_file(&file), Calls::default());
         let mut file =
             self.steps(file, first, BufferContents::Written, |file, PreparedAccess { access, buffer }, _| {
                 let call = file.write_all(&access.file, &access.layout, &buffer)?;
@@ -170,7 +170,7 @@ impl ReplayTask<'_> {
     fn read(&self, endpoint: Endpoint, first: PreparedAccess) -> Result<(Read, Shown, Endpoint), Error> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
-        let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
+        let (shown, mut calls, mut wrong) = (Shown::from_file(&file), Calls::default(), None);
         let mut file = self.steps(file, first, BufferContents::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
             let read = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?;
@@ -215,7 +215,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(file: &File) -> Self {
+    fn from_file(file: &File) -> Self {
         Self { nodes: file.topology().nodes(), driver: file.driver() }
     }
 

@@ -61,7 +61,7 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
         Subject::File(pattern) => {
             check_format(options, &**pattern)?;
             check_limits(options, &**pattern)?;
-            reports.then(|| Output::of(&options.wanted)).transpose()?
+            reports.then(|| Output::from_wanted(&options.wanted)).transpose()?
         }
     };
     Ok(Prepared { hints, subject, output })

@@ -70,7 +70,7 @@ impl E3sm {
             (None, case, ranks) => {
                 let small = if case == E3smCase::I { SMALL_LAND } else { SMALL };
                 let ranks = ranks.filter(|_| !fold).unwrap_or(SMALL_RANKS);
-                Arc::new(Generator::of(case, ranks, small)?)
+                Arc::new(Generator::from_case(case, ranks, small)?)
             }
         };
         let case = Self::with_content(source, content)?;
@@ -167,7 +167,7 @@ impl E3sm {
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
-        Ok(RankLists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
+        Ok(RankLists::from_decompositions(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
     /// The case and the file's name, as text.
@@ -213,7 +213,7 @@ fn totals(source: &dyn Decompositions, layout: &HistoryLayout, ranks: usize) -> 
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {
-        let one = RankLists::of(source, share(source.ranks(), rank, ranks)).counts();
+        let one = RankLists::from_decompositions(source, share(source.ranks(), rank, ranks)).counts();
         all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
     let last = layout.content.records - 1;

@@ -72,14 +72,14 @@ impl Generator {
     /// # Errors
     /// No ranks or too many, no columns, or groups that are none or more than a rank's columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
-        Self::of(E3smCase::F, ranks, options)
+        Self::from_case(E3smCase::F, ranks, options)
     }
 
     /// Decompositions of a case over `ranks` ranks.
     ///
     /// # Errors
     /// As [`Generator::new`].
-    pub fn of(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
+    pub fn from_case(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
             return Err(PatternError::argument("ranks", ranks, "1 to 2^32 - 1"));

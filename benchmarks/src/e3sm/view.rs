@@ -28,7 +28,7 @@ pub(super) struct LeveledList {
 
 impl RankLists {
     /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
-    pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
+    pub fn from_decompositions(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
             let base = (0..which).find(|&base| all.is_levels_of(which, base));
@@ -96,7 +96,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(variable: &LayoutVariable, begin: u64, part: LeveledList) -> Self {
+    fn from_variable(variable: &LayoutVariable, begin: u64, part: LeveledList) -> Self {
         let stride = part.row * variable.size;
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
@@ -125,7 +125,7 @@ pub(super) fn extents<'a>(
     for (variable, begin) in variables {
         match variable.owner {
             VariableOwner::Decomposed(which) => {
-                let next = Rows::of(variable, begin, lists.parts[which]);
+                let next = Rows::from_variable(variable, begin, lists.parts[which]);
                 if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
                     push(&mut all, rows.replace(next), lists, &mut packed)?;
                 }
@@ -176,7 +176,7 @@ mod tests {
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
-        let lists = RankLists::of(&source, 0..1);
+        let lists = RankLists::from_decompositions(&source, 0..1);
         let variable = |begin, owner, elements| LayoutVariable {
             number: 0,
             name: "v".to_string(),

@@ -118,7 +118,7 @@ impl Pattern for ListPattern {
     /// O(own extents) memory; every extent of the higher ranks is looked for among them.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = ExtentIndex::of(self.lists.extents(rank))?;
+        let own = ExtentIndex::from_extents(self.lists.extents(rank))?;
         for higher in rank + 1..self.ranks() {
             for extent in self.lists.extents(higher) {
                 let extent = extent?;

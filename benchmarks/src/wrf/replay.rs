@@ -51,7 +51,7 @@ impl ReplaySettings {
     ///
     /// # Errors
     /// Hints that do not fit each other or the number of ranks.
-    pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
+    pub fn from_hints(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
         let kernel = hints.outermost(hints.data_kernel());
         let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));

@@ -35,7 +35,7 @@ impl TransferTable {
         self.all.extend(transfers);
     }
 
-    fn of(&self, place: usize) -> &[PeerBytes] {
+    fn transfers(&self, place: usize) -> &[PeerBytes] {
         let end = self.starts.get(place + 1).copied().unwrap_or(self.all.len());
         self.starts.get(place).map_or(&[], |&start| &self.all[start..end])
     }
@@ -154,12 +154,12 @@ impl Trace {
 
     /// What `rank` sends in `round`, by ascending peer; nothing for a rank or round that is not there.
     pub fn sends(&self, round: usize, rank: Rank) -> &[PeerBytes] {
-        self.place(round, rank).map_or(&[], |place| self.sends.of(place))
+        self.place(round, rank).map_or(&[], |place| self.sends.transfers(place))
     }
 
     /// What `rank` receives in `round`, likewise.
     pub fn receives(&self, round: usize, rank: Rank) -> &[PeerBytes] {
-        self.place(round, rank).map_or(&[], |place| self.receives.of(place))
+        self.place(round, rank).map_or(&[], |place| self.receives.transfers(place))
     }
 
     /// The ranks that receive in `round`, ascending.

@@ -29,7 +29,8 @@ fn content(case: E3smCase, history: History, records: usize) -> Content {
 
 fn small(case: E3smCase, history: History, records: usize, ranks: usize) -> E3sm {
     let options = GeneratorOptions { columns_per_rank: 5, groups: 2, seed: 3 };
-    E3sm::with_content(Arc::new(Generator::of(case, ranks, options).unwrap()), content(case, history, records)).unwrap()
+    E3sm::with_content(Arc::new(Generator::from_case(case, ranks, options).unwrap()), content(case, history, records))
+        .unwrap()
 }
 
 /// How many variables each decomposition has, rank 0 alone last: (fixed-size, record).
@@ -114,7 +115,7 @@ fn every_file_holds_what_every_pattern_must() {
     for (case, history) in FILES {
         // As many columns in every group: the last elements of the file are somebody's.
         let options = GeneratorOptions { columns_per_rank: 4, groups: 2, seed: 1 };
-        let source = Arc::new(Generator::of(case, 2, options).unwrap());
+        let source = Arc::new(Generator::from_case(case, 2, options).unwrap());
         every::check(&E3sm::with_content(source, content(case, history, 2)).unwrap());
     }
 }
@@ -245,7 +246,8 @@ fn the_tables_have_the_variables_of_the_models_own_files() {
 fn generated_decompositions_have_no_element_twice() {
     for case in [E3smCase::F, E3smCase::G, E3smCase::I] {
         for (ranks, columns_per_rank, groups) in [(1, 1, 1), (3, 7, 3), (4, 6, 6), (5, 8, 3)] {
-            let made = Generator::of(case, ranks, GeneratorOptions { columns_per_rank, groups, seed: 5 }).unwrap();
+            let made =
+                Generator::from_case(case, ranks, GeneratorOptions { columns_per_rank, groups, seed: 5 }).unwrap();
             // Reading a map checks ranges, rows and owners.
             let map = DecompositionMap::from_bytes("m.nc", map_file::to_map(&made).unwrap()).unwrap();
             assert_eq!(map.dims(), made.dims());
@@ -270,7 +272,7 @@ fn a_case_opens_with_and_without_a_map() {
         assert_eq!((folded.ranks(), folded.decompositions().ranks()), (5, 16));
         assert!(open(Some(0), false).is_err() && open(Some(0), true).is_err());
         let path = directory.path().join(format!("{case:?}.nc"));
-        let made = Generator::of(case, 3, GeneratorOptions::default()).unwrap();
+        let made = Generator::from_case(case, 3, GeneratorOptions::default()).unwrap();
         std::fs::write(&path, map_file::to_map(&made).unwrap()).unwrap();
         let with_map = |case, ranks, fold| {
             let content = Content { case, ..Content::default() };

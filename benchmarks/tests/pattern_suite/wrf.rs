@@ -141,7 +141,7 @@ fn every_kernel_delivers_every_byte() {
         "trib_kernel_data=two_layer;nc_num_aggrs_per_node=4;trib_throttle_data=1",
     ] {
         let hints = Hints::parse(text).unwrap();
-        check(text, &replay(trace(), || ReplaySettings::of(&hints, &topology).unwrap()));
+        check(text, &replay(trace(), || ReplaySettings::from_hints(&hints, &topology).unwrap()));
     }
 }
 
@@ -151,7 +151,7 @@ fn two_layers_take_fewer_messages_between_more_ranks() {
     let all = (0..12).flat_map(|from| (0..12).map(move |to| ((0, from, to), 100))).collect();
     let hints = Hints::parse("trib_kernel_data=two_layer;nc_num_aggrs_per_node=1").unwrap();
     let topology = Topology::blocks(12, 4).unwrap();
-    let layered = replay(open(12, 1, &all), || ReplaySettings::of(&hints, &topology).unwrap());
+    let layered = replay(open(12, 1, &all), || ReplaySettings::from_hints(&hints, &topology).unwrap());
     let flat = replay(open(12, 1, &all), || ReplaySettings::flat(KERNELS[0]));
     assert_eq!((flat.fabric_messages, layered.fabric_messages), (12 * 11, 9 + 3 * 11));
 }
@@ -278,7 +278,7 @@ fn the_real_trace_at_its_full_size() {
     // All flat kernels do it in 1.5 to 9 s; two_layer, which copies every byte three times, in a minute.
     for kernel in ["ascending_isend", "balanced"] {
         let hints = Hints::parse(&format!("trib_kernel_data={kernel}")).unwrap();
-        let settings = ReplaySettings::of(&hints, &topology).unwrap();
+        let settings = ReplaySettings::from_hints(&hints, &topology).unwrap();
         let all = threads::run(1024, |transport| replay.run(&mut Endpoint::new(transport), &settings).unwrap());
         let report = all.unwrap().swap_remove(0);
         assert_eq!((report.bytes_sent, report.bytes_received, report.messages), (BYTES, BYTES, 1_389_840), "{kernel}");

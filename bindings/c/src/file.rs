@@ -170,7 +170,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let unused =
         asked.unused().iter().cloned().chain(asked.without_effect(|key| not_of_the_file(&file, key))).collect();
     file.describe_hints(&asked, unused);
-    let hints = HintTable::of(&file);
+    let hints = HintTable::from_file(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }
 

@@ -77,7 +77,7 @@ pub struct trib_statistics {
 }
 
 impl trib_statistics {
-    fn of(calls: u64, report: &CallReport) -> Self {
+    fn from_report(calls: u64, report: &CallReport) -> Self {
         let path = match report.path {
             Path::Nothing => trib_path::TRIB_PATH_NOTHING,
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
@@ -122,7 +122,10 @@ pub unsafe extern "C-unwind" fn trib_get_statistics(
             return Err(Error::argument("statistics", "NULL", "a pointer to a trib_statistics"));
         }
         let file = opened(file)?;
-        put(statistics, file.last.as_ref().map(|last| trib_statistics::of(file.calls, last)).unwrap_or_default());
+        put(
+            statistics,
+            file.last.as_ref().map(|last| trib_statistics::from_report(file.calls, last)).unwrap_or_default(),
+        );
         Ok(())
     })
 }

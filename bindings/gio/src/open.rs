@@ -66,10 +66,10 @@ unsafe fn open(
     let (path, info) = unsafe { (path_of(filename), entries(info.as_given())) };
     let own = path.and_then(|path| match no_handle {
         true => Err(Error::argument("fh", "NULL", "a pointer to a GIO_File")),
-        false => Ok((path, AccessMode::of(amode)?)),
+        false => Ok((path, AccessMode::from_amode(amode)?)),
     });
     let terms = agreed(&mut endpoint, own, amode, &info)?;
-    let access = AccessMode::of(terms.amode)?;
+    let access = AccessMode::from_amode(terms.amode)?;
     let mut file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
     // SAFETY: an intracommunicator, of which an endpoint was made.
     file.set_sole_writer(unsafe { has_the_whole_program(comm.as_given()) });

@@ -76,7 +76,7 @@ impl Report {
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
-            Runner::Engine(file) => (Some(Engine::of(file)), None),
+            Runner::Engine(file) => (Some(Engine::from_file(file)), None),
             Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
             Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
@@ -167,7 +167,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
 }
 
 impl Engine {
-    fn of(file: &tributary::File) -> Self {
+    fn from_file(file: &tributary::File) -> Self {
         let hints = file.hints();
         Self {
             ranks: file.topology().ranks(),

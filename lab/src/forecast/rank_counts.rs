@@ -48,7 +48,7 @@ impl RankCounts {
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
         let domains = &division.domains;
-        let touched = Touched::of(domains).by(access);
+        let touched = Touched::new(domains).by(access);
         let sizes = Sizes { bytes: access.bytes(), extents: access.count(), touched };
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], sizes };
         for list in lists(access, domains) {

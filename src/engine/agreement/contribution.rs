@@ -27,7 +27,12 @@ pub struct Contribution {
 impl Contribution {
     /// The contribution of a rank; `footprint` is what it holds.
     pub fn new(facts: Facts, footprint: Footprint) -> Self {
-        Self { facts, ranges: RankRanges::of(facts.range().into_iter()), footprint, data: SmallData::default() }
+        Self {
+            facts,
+            ranges: RankRanges::from_ranges(facts.range().into_iter()),
+            footprint,
+            data: SmallData::default(),
+        }
     }
 
     /// This rank's data comes along.
@@ -49,7 +54,7 @@ impl Contribution {
 
     /// What all ranks agree on, if this is the contribution of all.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
-        Agreed::of(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
+        Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
 
     /// The contribution as bytes.
@@ -94,11 +99,12 @@ mod tests {
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let of = |file: &Extents| Facts::of((file, file), (AccessShift::No, 0), None, Some(Tiling::of(5)));
-        let mut one = Contribution::new(of(&file), Footprint::of(3, &file, 1));
+        let of =
+            |file: &Extents| Facts::from_access((file, file), (AccessShift::No, 0), None, Some(Tiling::from_key(5)));
+        let mut one = Contribution::new(of(&file), Footprint::from_extents(3, &file, 1));
         assert_eq!(Contribution::from(&one.body()), one);
         let source = [7u8; 90];
-        one.bring(SmallData::of(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
+        one.bring(SmallData::from_access(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
         assert_eq!(Contribution::from(&one.body()), one);
         let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(3));
         assert_eq!(Contribution::from(&none.body()), none);

@@ -40,5 +40,5 @@ pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<b
     let (start, end) = file.span().unwrap_or_default();
     let all = allgather(endpoint, &message(&[start, end])).await?;
     let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
-    Ok(RankRanges::of(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
+    Ok(RankRanges::from_ranges(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }

@@ -43,15 +43,15 @@ pub fn windows(setup: &Setup, left: &Amount) -> CallWindows {
 /// O(ranks log ranks).
 pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
     let mut all = Facts::NONE;
-    let ranges = RankRanges::of((0..slots.ranks()).filter_map(|place| {
-        let facts: Facts = get(slots.of(place));
+    let ranges = RankRanges::from_ranges((0..slots.ranks()).filter_map(|place| {
+        let facts: Facts = get(slots.slot(place));
         all.merge(&facts);
         facts.range()
     }));
     if all.failed.is_none() && !all.calls.are_mixed() && all.left.bytes > 0 {
         end(&mut all);
     }
-    Agreed::of(&all, &ranges, tiling, false, direction)
+    Agreed::from_facts(&all, &ranges, tiling, false, direction)
 }
 
 impl File {
@@ -73,8 +73,8 @@ impl File {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let fits = checked.is_ok() && early.is_none() && slots::fits(file);
-        let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
-        facts.calls = CallKinds::of(CallKind::Write, rank);
+        let mut facts = Facts::from_access((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
+        facts.calls = CallKinds::new(CallKind::Write, rank);
         facts.comes_along |= fits;
         facts.is_sole = self.is_sole_writer();
         let mut error = checked.err();
@@ -139,8 +139,8 @@ impl File {
     ) -> Result<(Agreed, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
-        let mut facts = Facts::of((file, file), (AccessShift::No, 0), early, None);
-        facts.calls = CallKinds::of(CallKind::Read, rank);
+        let mut facts = Facts::from_access((file, file), (AccessShift::No, 0), early, None);
+        facts.calls = CallKinds::new(CallKind::Read, rank);
         let mut error = checked.err();
         if error.is_some() {
             facts.fail(rank);

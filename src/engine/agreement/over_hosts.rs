@@ -42,7 +42,7 @@ impl File {
         let may_be_small = self.setup.takes_small();
         let mut contribution = self.contribution(file, layout, early, Direction::Write);
         if may_be_small && checked.is_ok() && early.is_none() {
-            let data = SmallData::of(self.endpoint.rank(), file, layout, source);
+            let data = SmallData::from_access(self.endpoint.rank(), file, layout, source);
             data.into_iter().for_each(|data| contribution.bring(data));
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
@@ -76,8 +76,8 @@ impl File {
     ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        let mut facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
-        facts.calls = CallKinds::of(direction.into(), self.endpoint.rank());
+        let mut facts = Facts::from_access((file, file), again, early, Some(self.setup.tiling));
+        facts.calls = CallKinds::new(direction.into(), self.endpoint.rank());
         facts.is_sole = self.is_sole_writer();
         Contribution::new(facts, self.footprint(file, direction))
     }
@@ -148,7 +148,7 @@ impl Setup {
             Switch::Enable => self.layout.unit.max(self.window_terms().1),
             Switch::Automatic | Switch::Disable => 1,
         };
-        Footprint::of(host, file, unit)
+        Footprint::from_extents(host, file, unit)
     }
 }
 

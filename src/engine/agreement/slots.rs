@@ -60,9 +60,9 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
     SCRATCH.with_borrow_mut(|Scratch { parts, joined }| {
         parts.clear();
         for rank in 0..slots.ranks() {
-            collect(rank, slots.of(rank), parts);
+            collect(rank, slots.slot(rank), parts);
         }
-        write_parts(storage, parts, joined, |rank| slots.of(rank), written)
+        write_parts(storage, parts, joined, |rank| slots.slot(rank), written)
     })
 }
 

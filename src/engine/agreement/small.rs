@@ -20,7 +20,7 @@ pub struct SmallData {
 
 impl SmallData {
     /// The block of a rank, if its data is small.
-    pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
+    pub fn from_access(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
         let extents = file.count().saturating_mul(EXTENT as u64);
         if file.count() == 0 {
             return Some(Self::default());
@@ -121,7 +121,7 @@ mod tests {
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();
         let source = [7u8; 12];
-        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
+        let good = SmallData::from_access(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
         assert_eq!(SmallData::from(good.bytes(), 12).as_ref(), Some(&good));
         assert_eq!(good.pieces().len(), 4);
         let damaged = |at: usize, number: u64| {

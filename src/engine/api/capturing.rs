@@ -161,7 +161,7 @@ impl CaptureWriter {
                 return Ok(endpoint);
             }
         };
-        let mut capture = File::of(endpoint, setup, Arc::new(SystemFiles), None);
+        let mut capture = File::from_setup(endpoint, setup, Arc::new(SystemFiles), None);
         let written = match parts.bytes(rank, &header, finished) {
             Ok((extents, bytes)) => {
                 capture.write_all_async(&extents, &BufferLayout::Contiguous, bytes[..].into()).await.map(drop)

@@ -173,7 +173,7 @@ impl File {
 
     /// Turns a failure into an error with this rank and the path.
     fn with_context<T>(&self, outcome: std::result::Result<T, StorageFailure>) -> Result<T> {
-        outcome.map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        outcome.map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
     }
 }
 

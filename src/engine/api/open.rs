@@ -110,7 +110,7 @@ impl File {
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
-        let mut file = Self::of(endpoint, setup, files, target);
+        let mut file = Self::from_setup(endpoint, setup, files, target);
         if target.is_some() {
             file.timeline = Some(Box::new(TimelineWriter::new(file.endpoint.ranks())));
         }

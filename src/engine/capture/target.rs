@@ -35,10 +35,10 @@ impl CaptureTarget {
     /// What the environment of this process asks for; the variables are read once.
     pub fn of_process() -> Option<&'static Self> {
         static READ: OnceLock<Option<CaptureTarget>> = OnceLock::new();
-        READ.get_or_init(|| Self::of(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
+        READ.get_or_init(|| Self::from_variables(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
     }
 
-    fn of(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
+    fn from_variables(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
         let directory = PathBuf::from(directory.filter(|it| !it.is_empty())?);
         let Some(text) = limit.filter(|it| !it.is_empty()) else {
             return Some(Self { directory, limit: DEFAULT_LIMIT, complaint: None });
@@ -106,8 +106,9 @@ mod tests {
 
     #[test]
     fn the_environment_names_directory_and_limit() {
-        let of = |directory: &str, limit: &str| CaptureTarget::of(Some(directory.into()), Some(limit.into()));
-        assert_eq!(CaptureTarget::of(None, Some("3".into())), None);
+        let of =
+            |directory: &str, limit: &str| CaptureTarget::from_variables(Some(directory.into()), Some(limit.into()));
+        assert_eq!(CaptureTarget::from_variables(None, Some("3".into())), None);
         assert_eq!(of("", "3"), None);
         let all = of("there", "2M").unwrap();
         assert_eq!((all.directory, all.limit, all.complaint), (PathBuf::from("there"), 2 << 20, None));

@@ -50,7 +50,7 @@ words! {
 
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
-    pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
+    pub fn from_facts(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
         let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
         let [plans, lowest, highest] = again;
         // In ranges that overlap, pieces may overlap or not.
@@ -101,7 +101,7 @@ impl Agreed {
         let (begin, _quiet) = (Instant::now(), without_size_signal());
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
             guarded("write", self.left.start, || write(&**storage, &mut self.transferred))
-                .map_err(|failure| failure.of(rank, path))
+                .map_err(|failure| failure.into_error(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
         wrote.inspect_err(|_| self.failed = Some(CallFault::OfRank(rank)))
@@ -119,18 +119,18 @@ pub mod tests {
     pub fn agreed(files: &[Extents], tiling: Option<Tiling>, early: &[usize]) -> Agreed {
         let of = |(rank, file): (usize, &Extents)| {
             let outcome = Outcome { bytes: file.bytes(), ..Outcome::default() };
-            Facts::of((file, file), (AccessShift::No, 0), early.contains(&rank).then_some(&outcome), tiling)
+            Facts::from_access((file, file), (AccessShift::No, 0), early.contains(&rank).then_some(&outcome), tiling)
         };
         let ranks: Vec<_> = files.iter().enumerate().map(of).collect();
         let mut all = Facts::NONE;
         ranks.iter().for_each(|facts| all.merge(facts));
-        let ranges = RankRanges::of(ranks.iter().filter_map(Facts::range));
-        Agreed::of(&all, &ranges, tiling.unwrap_or(Tiling::of(7)), false, Direction::Write)
+        let ranges = RankRanges::from_ranges(ranks.iter().filter_map(Facts::range));
+        Agreed::from_facts(&all, &ranges, tiling.unwrap_or(Tiling::from_key(7)), false, Direction::Write)
     }
 
     #[test]
     fn tiling_pieces_and_disjoint_ranges_are_disjoint() {
-        let all = |files: &[Extents], look: bool| agreed(files, look.then_some(Tiling::of(11)), &[]).disjoint;
+        let all = |files: &[Extents], look: bool| agreed(files, look.then_some(Tiling::from_key(11)), &[]).disjoint;
         let strided = |rank: u64| Extents::strided(rank * 8, 8, 32, 9).unwrap();
         let interleaved: Vec<_> = (0..4).map(strided).collect();
         assert_eq!(all(&interleaved, true), Some(true));

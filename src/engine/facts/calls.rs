@@ -74,7 +74,7 @@ impl CallKinds {
 
     /// The call of one rank.
     #[inline]
-    pub fn of(kind: CallKind, rank: Rank) -> Self {
+    pub fn new(kind: CallKind, rank: Rank) -> Self {
         let (kind, rank) = ((kind as u32) << RANK_BITS, rank as u32 & RANK_MASK);
         // The lower half merges by its maximum, so a lower rank is a higher number there.
         Self(u64::from(kind | rank) << 32 | u64::from(kind | (RANK_MASK - rank)))
@@ -161,7 +161,7 @@ mod tests {
 
     fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
         calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {
-            all.merge(CallKinds::of(kind, rank));
+            all.merge(CallKinds::new(kind, rank));
             all
         })
     }

@@ -20,7 +20,7 @@ pub enum RankRanges {
 
 impl RankRanges {
     /// The ranges of ranks, from the lowest offset of each to its highest end, in any order. O(n log n) for n ranges.
-    pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
+    pub fn from_ranges(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut all = RangeList::new();
         ranges.for_each(|next| match all.last_mut() {
             Some(last) if last.1 == next.0 => last.1 = next.1,
@@ -65,7 +65,7 @@ impl RankRanges {
     /// Hears of ranges.
     pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
-            count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
+            count if count <= MAX_RANGES as u64 => Self::from_ranges((0..count).map(|_| (next(), next()))),
             u64::MAX => Self::Overlap,
             _ => Self::TooMany,
         }
@@ -97,10 +97,10 @@ mod tests {
 
     /// The ranges, one after the other, as others hear of them.
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
-        let mut all = RankRanges::of([].into_iter());
+        let mut all = RankRanges::from_ranges([].into_iter());
         for &span in spans {
             let mut words = Vec::new();
-            all.merge(RankRanges::of([span].into_iter()));
+            all.merge(RankRanges::from_ranges([span].into_iter()));
             all.encode(&mut |value| words.push(value));
             let mut words = words.into_iter();
             all = RankRanges::decode(&mut || words.next().unwrap());
@@ -114,7 +114,7 @@ mod tests {
             let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
             let apart = (0..spans.len()).all(|a| (0..a).all(|b| spans[a].1 <= spans[b].0 || spans[b].1 <= spans[a].0));
             prop_assert_eq!(merged(&spans).are_disjoint(), Some(apart));
-            prop_assert_eq!(RankRanges::of(spans.into_iter()).are_disjoint(), Some(apart));
+            prop_assert_eq!(RankRanges::from_ranges(spans.into_iter()).are_disjoint(), Some(apart));
         }
     }
 
@@ -124,6 +124,10 @@ mod tests {
         assert_eq!(merged(&dense), RankRanges::Disjoint([(0, 100_000)].into_iter().collect()));
         let sparse: Vec<_> = (0..300).map(|at| (at * 10, at * 10 + 9)).collect();
         assert_eq!(merged(&sparse).are_disjoint(), None);
-        assert_eq!(RankRanges::of(sparse.into_iter()).are_disjoint(), Some(true), "as long as they are not sent");
+        assert_eq!(
+            RankRanges::from_ranges(sparse.into_iter()).are_disjoint(),
+            Some(true),
+            "as long as they are not sent"
+        );
     }
 }

@@ -78,7 +78,7 @@ impl Default for Ranges {
 impl Ranges {
     /// Adds one rank.
     pub fn add(&mut self, file: &Extents) {
-        self.merge(Self(Amount::of(file, 0)));
+        self.merge(Self(Amount::from_extents(file, 0)));
     }
 
     /// Adds the ranks that another has counted.

@@ -92,7 +92,7 @@ pub struct CallReport {
 
 impl CallReport {
     /// The report of a call of all these bytes, of which so many were written or read, on the path of this way.
-    pub(in crate::engine) fn of(
+    pub(in crate::engine) fn from_amounts(
         direction: Direction,
         (way, reason): (Way, Reason),
         all: &Amount,
@@ -117,7 +117,7 @@ impl CallReport {
         Self {
             aggregators: usize::from(matches!(way, Way::Root | Way::Slots)),
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::of(direction, (way, reason), &agreed.all, agreed.transferred)
+            ..Self::from_amounts(direction, (way, reason), &agreed.all, agreed.transferred)
         }
     }
 

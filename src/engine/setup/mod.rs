@@ -121,7 +121,7 @@ impl Setup {
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
-        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
+        let setup = Self::from_parts(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
         Ok(Some(Self {
             shares_in_nodes,
             path,
@@ -134,7 +134,7 @@ impl Setup {
             // Files that are only read may be copies, which a job has put on the disks of its hosts.
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
-            tiling: Tiling::of(key),
+            tiling: Tiling::from_key(key),
             ..setup
         }))
     }
@@ -147,7 +147,7 @@ impl Setup {
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
-        Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
+        Self::from_parts(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
     }
 
     /// As [`Setup::dry`], for ranks of an MPI whose hosts are the nodes, on a file system that hosts see alike. Local.
@@ -163,7 +163,7 @@ impl Setup {
         Ok(Self { shares_memory, shares_in_nodes, by_host, ..setup })
     }
 
-    fn of(
+    fn from_parts(
         rank: Rank,
         topology: Topology,
         layout: Layout,
@@ -177,13 +177,14 @@ impl Setup {
         let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
         let window_counter = |aggregators: usize| {
             let any = Written { start: 0, end: 1, bytes: 1, histogram: &[] };
-            Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
+            Touched::new(&driver.domains(&layout, aggregators, any, &driver_hints))
         };
         let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
-        let (by_host, hosts_cache_apart, identity, is_captured, tiling) = (false, false, None, false, Tiling::of(0));
+        let (by_host, hosts_cache_apart, identity, is_captured, tiling) =
+            (false, false, None, false, Tiling::from_key(0));
         let driver_name = hints.driver;
         Ok(Self {
             path,

@@ -322,7 +322,7 @@ impl Combine for Terms<'_, '_> {
 /// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let created = guarded("open", None, || Ok(made(arguments, alike)));
-    created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
+    created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
 fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {

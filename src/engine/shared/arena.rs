@@ -64,7 +64,7 @@ impl CallWindows {
 
     /// The window of a byte.
     #[inline]
-    pub fn of(&self, offset: u64) -> u64 {
+    pub fn number_at(&self, offset: u64) -> u64 {
         (offset - self.base) / self.window
     }
 
@@ -119,7 +119,7 @@ impl Arena {
             let thrown = Tiling::random().key() | 1;
             let _ = key.compare_exchange(0, thrown, Ordering::AcqRel, Ordering::Acquire);
         }
-        Tiling::of(key.load(Ordering::Acquire))
+        Tiling::from_key(key.load(Ordering::Acquire))
     }
 
     /// The lock of the rank that writes windows.
@@ -237,7 +237,8 @@ impl Arena {
     /// The address of a byte of the file. The rank must be allowed to access its window.
     #[inline]
     pub fn place(&self, windows: &CallWindows, offset: u64) -> *mut u8 {
-        let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
+        let place =
+            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
 
@@ -263,7 +264,8 @@ impl Arena {
     /// The word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
     fn bit(&self, windows: &CallWindows, offset: u64) -> (&AtomicU64, u64) {
-        let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
+        let place =
+            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
     }
 

@@ -25,7 +25,7 @@ pub async fn place(
 ) -> Result<()> {
     let WindowWriter { arena, windows, .. } = *writer;
     while let Some(at) = walk.position() {
-        let number = windows.of(at);
+        let number = windows.number_at(at);
         // All windows before the next one with data of this rank are passed.
         arena.own_position().store(number, Ordering::SeqCst);
         writer.try_write();

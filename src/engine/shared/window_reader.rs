@@ -53,7 +53,7 @@ impl WindowReader<'_> {
         let Self { arena, windows, .. } = *self;
         let mut taken = 0;
         while let Some(at) = walk.position().filter(|&at| at < windows.end) {
-            let number = windows.of(at);
+            let number = windows.number_at(at);
             self.pass(number);
             self.wait_for(endpoint, number).await?;
             arena.touch(&windows, number);
@@ -116,7 +116,7 @@ impl WindowReader<'_> {
         let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
         let outcome = match self.storage {
             Ok(storage) => guarded("read", extent.offset, || read_all(&**storage, bytes, extent.offset))
-                .map_err(|failure| failure.of(self.rank, self.path)),
+                .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = outcome {

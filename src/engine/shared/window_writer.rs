@@ -252,7 +252,7 @@ impl WindowWriter<'_> {
         }
         let outcome = match self.storage {
             Ok(storage) => {
-                guarded("write", None, || act(&**storage)).map_err(|failure| failure.of(self.rank, self.path))
+                guarded("write", None, || act(&**storage)).map_err(|failure| failure.into_error(self.rank, self.path))
             }
             Err(error) => Err(error.clone()),
         };

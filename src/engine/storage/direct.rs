@@ -23,7 +23,7 @@ pub fn write(
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
         let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
-        let error = written.err().map(|failure| failure.of(rank, path));
+        let error = written.err().map(|failure| failure.into_error(rank, path));
         return Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
@@ -34,7 +34,7 @@ pub fn write(
             packing.failure.take().map_or(Ok(()), Err)
         })
     });
-    let error = written.err().map(|failure| failure.of(rank, path));
+    let error = written.err().map(|failure| failure.into_error(rank, path));
     Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() }
 }
 

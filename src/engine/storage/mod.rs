@@ -39,7 +39,7 @@ pub struct StorageFailure {
 
 impl StorageFailure {
     /// As the error of a rank.
-    pub fn of(self, rank: Rank, path: &Path) -> Error {
+    pub fn into_error(self, rank: Rank, path: &Path) -> Error {
         Error::io(rank, self.operation, path, self.offset, &self.cause)
     }
 }
@@ -66,7 +66,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
     let size = || storage.size().map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
-    guarded("stat", None, size).map_err(|failure| failure.of(rank, path))
+    guarded("stat", None, size).map_err(|failure| failure.into_error(rank, path))
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.

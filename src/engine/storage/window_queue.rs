@@ -219,7 +219,7 @@ impl WindowQueue {
             self.outcome.times.push((done.begin, done.begin + done.busy));
         }
         if let (None, Some(failure)) = (&self.outcome.error, done.failure) {
-            self.outcome.error = Some(failure.of(self.rank, &self.path));
+            self.outcome.error = Some(failure.into_error(self.rank, &self.path));
         }
         match done.task {
             Task::Write => self.free.push(done.buffer),

@@ -35,7 +35,7 @@ impl File {
         let bridge = self.setup.read_sieve().bridge();
         let read = self.storage().and_then(|storage| {
             guarded("read", None, || direct_read::read(&*storage, extents, layout, sink, bridge))
-                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+                .map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
     }

@@ -73,7 +73,7 @@ impl File {
             aggregators: 1,
             rounds: windows.count(),
             seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
-            ..CallReport::of(Direction::Write, chosen, &agreed.all, closing.transferred)
+            ..CallReport::from_amounts(Direction::Write, chosen, &agreed.all, closing.transferred)
         })
     }
 
@@ -134,7 +134,7 @@ impl File {
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
         let access = (file, layout, source);
-        let footprint = Footprint::of(0, file, 1);
+        let footprint = Footprint::from_extents(0, file, 1);
         let (agreed, error) = self.agree_on_host_to_write(access, asked, checked, None, Some(&footprint)).await?;
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
@@ -169,7 +169,7 @@ async fn close_windows(
     let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
-        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
+        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.slot(place)));
         let closing = WindowsOutcome {
             failed: (failed != 0).then(|| failed as usize - 1),
             transferred: arena.written().load(Ordering::Acquire),

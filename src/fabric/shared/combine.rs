@@ -73,7 +73,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The slot of the rank with this place.
-    pub fn of(&self, place: usize) -> &'a [u8] {
+    pub fn slot(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
         // SAFETY: reserved; all ranks have arrived (at a combine: all but the lowest, which reads), and do not write to this set
         // before the combine after next.

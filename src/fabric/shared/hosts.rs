@@ -94,7 +94,7 @@ impl Hosts {
     /// On a leader, after [`Endpoint::await_contributions`]: the contributions of the other ranks of its host, in rank order.
     pub fn contributions(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.here.iter().map(|here| here.handed_in());
-        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.of(place))))
+        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.slot(place))))
     }
 
     /// On a leader: answers all ranks of its host, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute again.

@@ -53,7 +53,7 @@ fn rows(capture: &Capture) -> Result<(Vec<AlikeCalls>, u64), Failure> {
     }
     let mut rows: Vec<AlikeCalls> = Vec::new();
     for (number, ((call, outcome), sum)) in first.iter().zip(&outcomes).zip(sums).enumerate() {
-        let row = AlikeCalls::of(number, call, outcome, sum);
+        let row = AlikeCalls::new(number, call, outcome, sum);
         match rows.last_mut() {
             Some(last) if last.is_like(&row) => {
                 last.count += 1;
@@ -78,7 +78,7 @@ impl Sum {
 }
 
 impl AlikeCalls {
-    fn of(first: usize, call: &Call, outcome: &CallOutcome, sum: Sum) -> Self {
+    fn new(first: usize, call: &Call, outcome: &CallOutcome, sum: Sum) -> Self {
         let (path, why, seconds) = match &outcome.report {
             Some(report) => (report.path.to_string(), report.why().to_string(), report.seconds.total),
             None => ("failed".to_string(), outcome.error.clone().unwrap_or_default(), call.took.as_secs_f64()),

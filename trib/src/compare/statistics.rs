@@ -23,7 +23,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// The n-th of `peer` divided by the n-th of `ours`. None without pairs, or if a number of ours is 0.
-    pub fn of(peer: &[f64], ours: &[f64]) -> Option<Self> {
+    pub fn from_times(peer: &[f64], ours: &[f64]) -> Option<Self> {
         let ratios: Vec<f64> = peer.iter().zip(ours).map(|(peer, ours)| peer / ours).collect();
         let all_finite = ratios.iter().all(|ratio| ratio.is_finite());
         let (min, max) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
@@ -52,14 +52,14 @@ mod tests {
     #[test]
     fn ratios_are_of_pairs_and_not_of_medians() {
         // Both are slow in the second pair. The ratios are 2, 2 and 4, although the medians' ratio is 4 / 2.
-        let ratio = Ratio::of(&[2.0, 200.0, 4.0], &[1.0, 100.0, 1.0]).unwrap();
+        let ratio = Ratio::from_times(&[2.0, 200.0, 4.0], &[1.0, 100.0, 1.0]).unwrap();
         assert_eq!((ratio.median, ratio.min, ratio.max), (2.0, 2.0, 4.0));
     }
 
     #[test]
     fn lists_without_a_ratio() {
-        assert_eq!(Ratio::of(&[], &[1.0]), None);
-        assert_eq!(Ratio::of(&[1.0, 1.0], &[1.0, 0.0]), None);
+        assert_eq!(Ratio::from_times(&[], &[1.0]), None);
+        assert_eq!(Ratio::from_times(&[1.0, 1.0], &[1.0, 0.0]), None);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     if options.load_mpi {
         return mpi::load();
     }
-    let findings = Findings::of(options);
+    let findings = Findings::from_options(options);
     say(if options.json { serde_json::to_string_pretty(&findings)? } else { text::of(&findings) })?;
     match findings.problems.len() {
         0 => Ok(()),
@@ -79,12 +79,12 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
 pub fn without_mpi(command: &[String]) -> Option<String> {
     let is_launcher = usize::from(launcher::is_named(&command[0]));
     let word = &command[words::place(command, is_launcher)?];
-    let program = Program::of(word).ok()?;
+    let program = Program::from_word(word).ok()?;
     mpi::is_without(&program).then(|| word.clone())
 }
 
 impl Findings {
-    fn of(options: &DoctorOptions) -> Self {
+    fn from_options(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();
         let mut or_problem = |failure: Failure| problems.push(failure.to_string());
         let found = library::library(options.library.as_deref()).and_then(|path| preload::word(&path));
@@ -93,7 +93,7 @@ impl Findings {
         let launcher: Option<&'static Launcher> = named.and_then(|found| found.map_err(&mut or_problem).ok()).flatten();
         let from = usize::from(launcher.is_some());
         let program = match words::place(&options.command, from) {
-            Some(at) => Program::of(&options.command[at]).map_err(&mut or_problem).ok(),
+            Some(at) => Program::from_word(&options.command[at]).map_err(&mut or_problem).ok(),
             None => {
                 if !options.command.is_empty() {
                     let line = options.command.join(" ");
@@ -109,8 +109,8 @@ impl Findings {
         let mpi = mpi::of(program.as_ref(), family, &mut problems);
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
-        let settings = Settings::of(&options.path, &options.hints, of, &mut problems);
-        let place = FilePlace::of(&options.path, &mut problems);
+        let settings = Settings::from_path(&options.path, &options.hints, of, &mut problems);
+        let place = FilePlace::from_path(&options.path, &mut problems);
         problems.extend(launcher.and_then(|launcher| slots::too_few(launcher, &options.command)));
         let next = next(options, &problems, &settings, (&place, program.as_ref()));
         let word = options.command.first().cloned();

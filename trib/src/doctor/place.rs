@@ -32,7 +32,7 @@ pub struct FileStripes {
 
 impl FilePlace {
     /// That of a file or a directory; of a file that is not there, of its directory. A directory that is not there is a problem.
-    pub fn of(path: &Path, problems: &mut Vec<String>) -> Self {
+    pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         if let Some(folder) = path.parent().filter(|folder| !path.exists() && !folder.is_dir()) {
             problems.push(format!(

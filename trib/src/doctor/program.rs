@@ -49,7 +49,7 @@ impl Program {
     ///
     /// # Errors
     /// It cannot be read, or is no program.
-    pub fn of(word: &str) -> Result<Self, Failure> {
+    pub fn from_word(word: &str) -> Result<Self, Failure> {
         let path = words::file(word)
             .ok_or_else(|| Failure::new(format!("program: {word}; allowed: a file that can be run")))?;
         Self::at(path, None, 0)
@@ -71,7 +71,7 @@ impl Program {
         }
         let elf = Elf::parse(&bytes).map_err(|_| fail(&"neither a program of Linux nor a script with #!"))?;
         let machine = elf.header.e_machine;
-        let sanitizer = Sanitizer::of(&elf, &path);
+        let sanitizer = Sanitizer::from_elf(&elf, &path);
         Ok(Self {
             path,
             script,

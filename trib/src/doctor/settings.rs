@@ -51,7 +51,7 @@ pub struct Hint {
 impl Settings {
     /// Those of a file of this name, or of one in this directory, with hints of the command line, of the program at `program`, which
     /// runs on the library at `library`.
-    pub fn of(
+    pub fn from_path(
         path: &Path,
         options: &[String],
         (library, program): (Option<&Path>, Option<&Path>),
@@ -79,7 +79,7 @@ impl Settings {
                 return Self { variables, ..Self::default() };
             }
         };
-        let site = SiteFile::of(environment.site());
+        let site = SiteFile::from_site(environment.site());
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let policy = environment.site().leaves(&name, &program);
         let hint = |(key, source): (&str, &tributary::hints::HintSource)| Hint {
@@ -95,7 +95,7 @@ impl Settings {
 }
 
 impl SiteFile {
-    fn of(site: &hints::Site) -> Option<Self> {
+    fn from_site(site: &hints::Site) -> Option<Self> {
         let log = site.log().iter().map(|log| {
             let path = match log {
                 hints::Log::Syslog => PathBuf::from("/dev/log"),

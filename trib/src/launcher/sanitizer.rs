@@ -25,7 +25,7 @@ pub enum Sanitizer {
 
 impl Sanitizer {
     /// That of the program `elf` at `path`; none if it is built without. Runs the program's dynamic linker, and not the program.
-    pub fn of(elf: &Elf<'_>, path: &Path) -> Option<Self> {
+    pub fn from_elf(elf: &Elf<'_>, path: &Path) -> Option<Self> {
         let named = elf.libraries.iter().find(|name| SHARED.iter().any(|start| name.starts_with(start)));
         if let Some(name) = named {
             let found = elf.interpreter.and_then(|linker| resolved(linker, path, name));
@@ -40,7 +40,7 @@ impl Sanitizer {
     /// That of the program at `path`; none if it cannot be read.
     pub fn at(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
-        Self::of(&Elf::parse(&bytes).ok()?, path)
+        Self::from_elf(&Elf::parse(&bytes).ok()?, path)
     }
 }
 

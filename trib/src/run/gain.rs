@@ -55,7 +55,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Adds pairs until the ratio stands, the time is over, or the command fails. A file has what the library wrote at the end.
 fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(Took, Took)>) -> Result<(), Failure> {
-    while pairs.len() < PAIRS && !Gain::of(pairs).stands() {
+    while pairs.len() < PAIRS && !Gain::from_pairs(pairs).stands() {
         // Another pair is not begun if it would end behind the budget.
         let (without, with) = pairs[0];
         if begin.elapsed() + Duration::from_secs_f64(without.whole + with.whole) > BUDGET {
@@ -111,7 +111,7 @@ struct Gain {
 
 impl Gain {
     /// The times inside MPI-IO where all runs have them, or else those of all.
-    fn of(pairs: &[(Took, Took)]) -> Self {
+    fn from_pairs(pairs: &[(Took, Took)]) -> Self {
         let is_inside = pairs.iter().all(|(without, with)| without.inside.is_some() && with.inside.is_some());
         let seconds = |took: &Took| took.inside.filter(|_| is_inside).unwrap_or(took.whole);
         let ratio = |(without, with): &(Took, Took)| match seconds(with) {
@@ -168,7 +168,7 @@ impl Gain {
 
 /// The gain in a line.
 fn line(pairs: &[(Took, Took)]) -> String {
-    let gain = Gain::of(pairs);
+    let gain = Gain::from_pairs(pairs);
     let ([before, after], [start, end]) = (gain.seconds, gain.whole);
     let what = match gain.ranks {
         Some(ranks) => format!("inside MPI-IO, {ranks} ranks"),
@@ -257,12 +257,12 @@ mod tests {
     #[test]
     fn a_ratio_stands_when_the_interval_of_its_median_is_narrow() {
         let near = |count: usize| (0..count).map(|turn| pair(2.0 + 0.01 * turn as f64, 1.0)).collect::<Vec<_>>();
-        assert!(!Gain::of(&near(5)).stands() && Gain::of(&near(6)).stands());
+        assert!(!Gain::from_pairs(&near(5)).stands() && Gain::from_pairs(&near(6)).stands());
         // One run that was disturbed does not count among many.
         let mut all = near(9);
-        assert!(Gain::of(&all).stands());
+        assert!(Gain::from_pairs(&all).stands());
         all.push(pair(9.0, 1.0));
-        assert!(Gain::of(&all).stands());
+        assert!(Gain::from_pairs(&all).stands());
     }
 
     /// The places that tables of the sign test have for 5 % on both sides together.

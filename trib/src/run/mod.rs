@@ -78,7 +78,7 @@ impl RunPlan {
     /// The command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
         let library = preload::word(&library::library(options.library.as_deref())?)?;
-        Self::of(options, &library, &library, variables::of(options)?)
+        Self::with_list(options, &library, &library, variables::of(options)?)
     }
 
     /// The command with `inside`, which measures into a folder, and with the library or without.
@@ -88,11 +88,11 @@ impl RunPlan {
         let mut variables = if is_with { variables::of(options)? } else { Vec::new() };
         variables.push((compare::INSIDE.to_string(), folder.display().to_string()));
         let list = if is_with { format!("{inside}:{library}") } else { inside };
-        Self::of(options, &library, &list, variables)
+        Self::with_list(options, &library, &list, variables)
     }
 
     /// The command with a `list` of libraries, and other variables.
-    fn of(
+    fn with_list(
         options: &RunOptions,
         library: &str,
         list: &str,

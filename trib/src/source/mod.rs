@@ -24,17 +24,17 @@ const RANKS: usize = 16;
 
 /// All patterns, in the order in which they are listed.
 pub const SOURCES: &[PatternSource] = &[
-    PatternSource::of::<e3sm::F>(),
-    PatternSource::of::<e3sm::G>(),
-    PatternSource::of::<e3sm::I>(),
-    PatternSource::of::<flash::Mesh>(),
-    PatternSource::of::<btio::Diagonal>(),
-    PatternSource::of::<wrf::WrfSource>(),
-    PatternSource::of::<ior::IorSource>(),
-    PatternSource::of::<s3d::Checkpoint>(),
-    PatternSource::of::<block4d::Lattice>(),
-    PatternSource::of::<list::ListSource>(),
-    PatternSource::of::<capture::CaptureSource>(),
+    PatternSource::from_parameters::<e3sm::F>(),
+    PatternSource::from_parameters::<e3sm::G>(),
+    PatternSource::from_parameters::<e3sm::I>(),
+    PatternSource::from_parameters::<flash::Mesh>(),
+    PatternSource::from_parameters::<btio::Diagonal>(),
+    PatternSource::from_parameters::<wrf::WrfSource>(),
+    PatternSource::from_parameters::<ior::IorSource>(),
+    PatternSource::from_parameters::<s3d::Checkpoint>(),
+    PatternSource::from_parameters::<block4d::Lattice>(),
+    PatternSource::from_parameters::<list::ListSource>(),
+    PatternSource::from_parameters::<capture::CaptureSource>(),
 ];
 
 /// A pattern's parameters on the command line, and its description. The fields' comments are the help texts; the type's
@@ -119,7 +119,7 @@ pub struct PatternSource {
 }
 
 impl PatternSource {
-    const fn of<P: Parameters>() -> Self {
+    const fn from_parameters<P: Parameters>() -> Self {
         Self {
             name: P::NAME,
             code: P::CODE,

@@ -249,7 +249,7 @@ impl CallArguments {
                     CountType::Int => i64::from(from_word::<c_int>(rest.next()?)),
                     CountType::Large => from_word(rest.next()?),
                 },
-                datatype: MPI_Datatype::of(rest.next()?),
+                datatype: MPI_Datatype::from_word(rest.next()?),
                 result: if form.ending == Ending::Begin { 0 } else { rest.next()? },
             })
         }
@@ -262,7 +262,7 @@ impl CallArguments {
 
     /// The access that the arguments describe; and of a call at a pointer of ours its step.
     fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
-        let step = if self.offset.is_none() { Step::of(shared, self.asked()) } else { None };
+        let step = if self.offset.is_none() { Step::take(shared, self.asked()) } else { None };
         (self.located(view, step.as_ref()), step)
     }
 
@@ -296,7 +296,7 @@ impl CallArguments {
         };
         let is_null = self.datatype == handles().datatype_null;
         // SAFETY: the program's datatype, which MPI checks.
-        let datatype = if is_null { None } else { unsafe { Kept::of(self.datatype) }.ok() };
+        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(self.datatype) }.ok() };
         let datatype = datatype.unwrap_or_else(Kept::none);
         let Self { file, buffer, count, .. } = *self;
         let is_split = form.ending == Ending::Begin;

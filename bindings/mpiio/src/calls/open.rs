@@ -34,7 +34,7 @@ const ROMIO_DRIVERS: [(u32, &str); 4] =
 /// Handles the call. Collective over the communicator.
 pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else { return Answer::Pass };
-    let comm = MPI_Comm::of(comm);
+    let comm = MPI_Comm::from_word(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
@@ -46,7 +46,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     // SAFETY: an int; a valid info.
-    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::from_word(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };

@@ -37,7 +37,7 @@ pub fn independent(
         return passed;
     };
     let asked = call.asked();
-    let Some(step) = Step::of(&shared, asked) else { return passed };
+    let Some(step) = Step::take(&shared, asked) else { return passed };
     if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
         return at_step(at, arguments, step);
     }
@@ -78,7 +78,7 @@ pub fn collective(
     at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    match at.zip(Step::of(shared, call.asked())) {
+    match at.zip(Step::take(shared, call.asked())) {
         Some((at, step)) => at_step(at, arguments, step),
         None => Answer::Pass,
     }

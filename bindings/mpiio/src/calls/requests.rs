@@ -106,7 +106,7 @@ fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
 fn test_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, _flag, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testall.
-    let row = unsafe { TakenRequests::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = progress(function).map(|()| function.call(arguments));
     row.all(code.unwrap_or_else(|code| code))
 }
@@ -115,7 +115,7 @@ fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     static TEST_ALL: InterposedFunction = InterposedFunction::new("PMPI_Testall\0");
     let [count, requests, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitall.
-    let row = unsafe { TakenRequests::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = match row.tickets() {
         Some(tickets) => match own(function, || tickets.iter().for_each(|ticket| pending::drive(ticket))) {
             Ok(()) => taken(function.call(arguments)),
@@ -130,7 +130,7 @@ fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
 fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testsome.
-    let row = unsafe { TakenRequests::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     if let Err(code) = progress(function) {
         return Answer::Return(code);
     }
@@ -143,7 +143,7 @@ fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     static TEST_SOME: InterposedFunction = InterposedFunction::new("PMPI_Testsome\0");
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
-    let row = unsafe { TakenRequests::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let mut rest = PollPause::default();
     let code = loop {
         if let Err(code) = progress(function) {
@@ -206,9 +206,9 @@ struct TakenRequests {
 impl TakenRequests {
     /// # Safety
     /// `count` is an int, and `requests` the address of as many requests.
-    unsafe fn of(count: Word, requests: Word, statuses: Word) -> Self {
+    unsafe fn from_raw(count: Word, requests: Word, statuses: Word) -> Self {
         // SAFETY: the caller's promise.
-        Self { requests: unsafe { RequestArray::of(count, requests) }, statuses }
+        Self { requests: unsafe { RequestArray::from_raw(count, requests) }, statuses }
     }
 
     /// The calls in flight of these requests, if all of them belong to such calls.

@@ -22,7 +22,7 @@ pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
         {
             pending::settle(&shared);
             // SAFETY: the program's info, in a call that takes one.
-            unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
+            unsafe { want(&mut shared.lock(), MPI_Info::from_word(info), "MPI_File_set_info") };
         }
         Answer::Return(code)
     })

@@ -34,8 +34,8 @@ pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> An
         }
         let mut file = shared.lock();
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };
-        let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
+        unsafe { want(&mut file, MPI_Info::from_word(info), "MPI_File_set_view") };
+        let (etype, filetype) = (MPI_Datatype::from_word(etype), MPI_Datatype::from_word(filetype));
         // SAFETY: MPI_File_set_view has accepted these arguments.
         let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
         // SAFETY: likewise.

@@ -45,7 +45,7 @@ pub fn pass(
     at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    let Some((at, step)) = at.zip(Step::of(shared, call.asked())) else { return Answer::Pass };
+    let Some((at, step)) = at.zip(Step::take(shared, call.asked())) else { return Answer::Pass };
     let shared = shared.clone();
     Answer::call(at, &with_offset(arguments, step.offset), move |code| {
         if code as c_int == SUCCESS {

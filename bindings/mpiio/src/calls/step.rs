@@ -18,7 +18,7 @@ pub struct Step {
 
 impl Step {
     /// Moves the pointer on by `bytes`. None if the pointer is MPI's.
-    pub fn of(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
+    pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
         let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }

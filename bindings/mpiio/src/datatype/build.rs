@@ -14,7 +14,7 @@ use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name,
 pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     let all = measures(datatype)?;
     let Measures { size, extent, .. } = all;
-    let contents = Contents::of(datatype)?;
+    let contents = Contents::from_datatype(datatype)?;
     let is_predefined = contents.combiner.is_predefined();
     let shape = made(datatype, &all, contents)?;
     if shape.extents().bytes() != size {
@@ -32,7 +32,7 @@ struct TypeArgument {
 
 fn part(datatype: MPI_Datatype) -> Result<TypeArgument, Error> {
     let all = measures(datatype)?;
-    Ok(TypeArgument { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
+    Ok(TypeArgument { shape: made(datatype, &all, Contents::from_datatype(datatype)?)?, extent: all.extent })
 }
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {

@@ -34,7 +34,7 @@ static TOGETHER: AtomicBool = AtomicBool::new(false);
 /// Variables with the number of a job, by scheduler.
 const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
 
-/// In the order of [`JobLine::of`].
+/// In the order of [`JobLine::from_sums`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct JobSums([u64; SUMS]);
 
@@ -88,7 +88,7 @@ struct JobBytes {
 }
 
 impl JobSums {
-    fn of(is_first: bool, counts: &CallCounts) -> Self {
+    fn from_counts(is_first: bool, counts: &CallCounts) -> Self {
         let left = counts.all_left_to_mpi();
         let left = |is_collective: bool| -> u64 {
             let of = left
@@ -116,7 +116,7 @@ impl JobSums {
 }
 
 impl JobLine {
-    fn of(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
+    fn from_sums(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
         let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -156,7 +156,7 @@ pub fn is_told_by_all() {
 
 /// Adds a file that is being closed. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
-    let file = JobSums::of(is_first, counts);
+    let file = JobSums::from_counts(is_first, counts);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
@@ -180,8 +180,8 @@ pub fn tell() -> Vec<String> {
     // SAFETY: MPI is initialised and not finalised.
     let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
     let line = match is_together {
-        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::of(sums, ranks, Some(hosts))),
-        false => Some(JobLine::of(own(), ranks, None)),
+        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
+        false => Some(JobLine::from_sums(own(), ranks, None)),
     };
     *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };

@@ -127,7 +127,7 @@ impl<'a> NodeMember<'a> {
     }
 
     fn entry(&self, aggregator: usize) -> RingEntry<'a> {
-        RingEntry::of(self.group, aggregator)
+        RingEntry::new(self.group, aggregator)
     }
 
     /// The place of the message of a span, once it is published.

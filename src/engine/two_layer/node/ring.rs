@@ -69,7 +69,7 @@ pub struct MessagePlace {
 
 impl<'a> RingEntry<'a> {
     /// The entry of an aggregator.
-    pub fn of(group: &'a GroupMemory, aggregator: usize) -> Self {
+    pub fn new(group: &'a GroupMemory, aggregator: usize) -> Self {
         let long = |number: usize| group.memory().long(group.area() + aggregator * ENTRY + number * 8);
         Self {
             call: long(0),
@@ -180,7 +180,7 @@ impl Ring {
         self.rooms.retain(|room| match &room.state {
             RoomState::Open => true,
             RoomState::Sent(message) => Arc::strong_count(message) > 1,
-            RoomState::HandedOut => !RingEntry::of(group, room.aggregator).is_done(),
+            RoomState::HandedOut => !RingEntry::new(group, room.aggregator).is_done(),
         });
         self.first = Some(aggregator);
         if self.rooms.iter().any(|room| room.aggregator == aggregator) {

@@ -45,7 +45,7 @@ impl Contender {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn of(name: &str, variant: &Variant, number: usize, folder: &Path) -> Result<Self, Failure> {
+    pub fn from_variant(name: &str, variant: &Variant, number: usize, folder: &Path) -> Result<Self, Failure> {
         let mut contender = Self { setting: variant.setting.clone(), ..Self::new(name) };
         let mut hints: Vec<&str> = variant.hints.iter().flatten().map(String::as_str).collect();
         hints.sort_unstable();
@@ -80,7 +80,7 @@ mod tests {
             launcher: words("--mca io romio321"),
             runner: ProgramRunner::Plain,
         };
-        let contender = Contender::of("best", &variant, 3, folder.path()).unwrap();
+        let contender = Contender::from_variant("best", &variant, 3, folder.path()).unwrap();
         let file = folder.path().join("hints-best-3");
         let due = [
             ("ROMIO_HINTS", file.display().to_string()),

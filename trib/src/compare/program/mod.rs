@@ -51,7 +51,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         Ok(Contender::peer(name, command))
     });
     let peers: Vec<Contender> = peers.collect::<Result<_, Failure>>()?;
-    let start = Start::of(options)?;
+    let start = Start::from_options(options)?;
     let bar = crate::progress(options.pairs, "");
     bar.set_message("the first run");
     let mut first = Turn::new(Contender::new(DEFAULT));
@@ -74,7 +74,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    ProgramOutcome::of(options, turns).print(options.json)
+    ProgramOutcome::from_turns(options, turns).print(options.json)
 }
 
 /// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.

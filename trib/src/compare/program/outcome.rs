@@ -39,16 +39,16 @@ struct Peer {
 
 impl<'a> ProgramOutcome<'a> {
     /// What was measured; one of the turns is ours.
-    pub fn of(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
+    pub fn from_turns(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
         let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);
         let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
         let peer = |Turn { contender, runs }: Turn| {
             let peer = Peer {
                 setting: contender.setting,
-                timed_ratio: Ratio::of(&runs.timed_seconds, &ours.timed_seconds),
-                inside_ratio: Ratio::of(&runs.inside_seconds, &ours.inside_seconds),
-                wall_ratio: Ratio::of(&runs.wall_seconds, &ours.wall_seconds),
-                cpu_ratio: Ratio::of(&runs.cpu_seconds, &ours.cpu_seconds),
+                timed_ratio: Ratio::from_times(&runs.timed_seconds, &ours.timed_seconds),
+                inside_ratio: Ratio::from_times(&runs.inside_seconds, &ours.inside_seconds),
+                wall_ratio: Ratio::from_times(&runs.wall_seconds, &ours.wall_seconds),
+                cpu_ratio: Ratio::from_times(&runs.cpu_seconds, &ours.cpu_seconds),
                 runs,
             };
             (contender.name, peer)
@@ -98,7 +98,12 @@ impl<'a> ProgramOutcome<'a> {
         for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
             let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };
             let (theirs, ours) = (peer.runs.counted(), self.ours.counted());
-            add_time(table, &format!("{what}, {name} ({}), s", peer.setting), (theirs, ours), Ratio::of(theirs, ours));
+            add_time(
+                table,
+                &format!("{what}, {name} ({}), s", peer.setting),
+                (theirs, ours),
+                Ratio::from_times(theirs, ours),
+            );
         }
     }
 

@@ -44,7 +44,7 @@ impl<'a> Start<'a> {
     ///
     /// # Errors
     /// There is no launcher, library, compiler or directory; hints of the user's own where the best are looked for.
-    pub fn of(options: &'a CompareOptions) -> Result<Self, Failure> {
+    pub fn from_options(options: &'a CompareOptions) -> Result<Self, Failure> {
         let (words, program) = (&options.command, &options.program);
         if let Some(name) = FOR_HINTS.iter().find(|name| program.best && std::env::var_os(name).is_some()) {
             return Err(Failure::new(format!("best: {name} is set; allowed: no hints in the environment")));
@@ -82,7 +82,7 @@ impl<'a> Start<'a> {
     /// The MPI library is not known; files of hints cannot be written.
     pub fn candidates(&self, ranks: u64, hosts: u64) -> Result<Vec<Contender>, Failure> {
         let all = variant::candidates(self.known_family()?, &self.words[0], ranks, hosts).into_iter().enumerate();
-        all.map(|(number, variant)| Contender::of(BEST, &variant, number, self.hints.path())).collect()
+        all.map(|(number, variant)| Contender::from_variant(BEST, &variant, number, self.hints.path())).collect()
     }
 
     /// Every rank by itself, in ROMIO.
@@ -90,7 +90,7 @@ impl<'a> Start<'a> {
     /// # Errors
     /// The file of hints cannot be written.
     pub fn independent(&self) -> Result<Contender, Failure> {
-        Contender::of(INDEPENDENT, &variant::independent(), 0, self.hints.path())
+        Contender::from_variant(INDEPENDENT, &variant::independent(), 0, self.hints.path())
     }
 
     /// Runs the command, in a new folder.

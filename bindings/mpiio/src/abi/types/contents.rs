@@ -19,8 +19,9 @@ impl OwnedDatatype {
     /// Takes the reference. It is not freed if MPI refuses its envelope.
     fn new(handle: MPI_Datatype) -> Self {
         // An unknown combiner belongs to a derived type.
-        let is_ours = envelope(handle)
-            .is_ok_and(|envelope| Combiner::of(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined()));
+        let is_ours = envelope(handle).is_ok_and(|envelope| {
+            Combiner::from_number(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined())
+        });
         Self { handle, is_ours }
     }
 }
@@ -52,9 +53,9 @@ impl Contents {
     ///
     /// # Errors
     /// The handle is not a datatype, or its constructor is not known here.
-    pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+    pub fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
         let envelope = envelope(datatype)?;
-        let combiner = Combiner::of(envelope.combiner)?;
+        let combiner = Combiner::from_number(envelope.combiner)?;
         let lists = if combiner.is_predefined() { ConstructorLists::default() } else { envelope.lists(datatype)? };
         Ok(Self {
             combiner,
@@ -178,7 +179,7 @@ impl TypeEnvelope {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: HandleArray::of(handles().datatype_null, self.types),
+            types: HandleArray::from_elem(handles().datatype_null, self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)
