@@ -34,17 +34,16 @@ pub struct File {
     pub(in crate::engine) plans: Plans,
     /// The number of this aggregator's rounds by fan-in.
     pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
-    /// Windows in the memory that all ranks share, or those of this host.
+    /// Windows in shared memory, of all ranks or of the ranks of this host.
     arena: Option<Arc<Arena>>,
     /// True if ranks may have written the same bytes in some call.
     pub(in crate::engine) may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub(in crate::engine) reads_disjoint: bool,
-    /// The calls so far, if they are captured.
+    /// Recorded calls of this rank, if calls are captured.
     pub(in crate::engine) recording: Option<Recording>,
     /// The timeline of this rank, if it is recorded.
     pub(in crate::engine) timeline: Option<Box<TimelineWriter>>,
-    /// The stall watchdog.
     pub(in crate::engine) watchdog: Arc<StallWatchdog>,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
@@ -82,7 +81,7 @@ pub struct Handle {
 }
 
 impl File {
-    /// Makes the file of a setup. With a `target`, it records its calls for a capture.
+    /// Returns the open file of a setup. With a `target`, the file records its calls for a capture.
     pub(in crate::engine) fn of(
         endpoint: Endpoint,
         setup: Setup,
@@ -136,7 +135,7 @@ impl File {
         self.sole_writer = Some(is_sole);
     }
 
-    /// Returns whether no one else can write the file during the current call, as far as this rank knows.
+    /// Returns true if no one else can write the file during the current call, as far as this rank knows.
     pub(in crate::engine) fn is_sole_writer(&self) -> bool {
         self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
@@ -203,7 +202,7 @@ impl File {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
     }
 
-    /// Returns whether this rank shares memory with other ranks.
+    /// Returns true if this rank shares memory with other ranks.
     pub(in crate::engine) fn has_arena(&self) -> bool {
         self.arena.is_some()
     }
@@ -214,7 +213,7 @@ impl File {
         self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
 
-    /// This rank's own handle.
+    /// Returns this rank's own handle, and opens it if needed.
     pub(in crate::engine) fn storage(&mut self) -> Result<Arc<dyn Storage>> {
         if let Some(storage) = &self.storage {
             return Ok(storage.clone());
@@ -242,7 +241,7 @@ impl File {
         self.storage.as_ref()
     }
 
-    /// Takes this rank's handle, if it is open. Its drop closes it.
+    /// Takes this rank's handle, if it is open. Dropping the handle closes it.
     pub(in crate::engine) fn take_storage(&mut self) -> Option<Arc<dyn Storage>> {
         self.storage.take()
     }
@@ -287,7 +286,7 @@ impl File {
         &self.setup.roles.aggregators
     }
 
-    /// Returns whether collective calls go through memory that all ranks share, without messages.
+    /// Returns true if collective calls go through memory that all ranks share, without messages.
     pub fn shares_memory(&self) -> bool {
         self.setup.shares_memory
     }

@@ -1,4 +1,4 @@
-//! The capture of a file: records each call at its end, and stores the capture when the file is closed.
+//! Records each call on a file when the call ends, and stores the capture when the file is closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
-/// The capture of a file that is being closed; it does not need the file any more.
+/// The recorded calls of a file that is being closed. The writer no longer needs the file.
 pub struct CaptureWriter {
     recording: Recording,
     timeline: Option<RankTimeline>,
     header: Header,
 }
 
-/// The reason why a capture is not stored. Rank 0 prints it, and the program continues.
+/// Rank 0 prints why the capture of `file` is not stored. The program continues.
 fn complain(rank: Rank, file: &str, why: &str) {
     if rank == 0 {
         crate::say(format_args!("no capture of {file}: {why}"));
@@ -176,10 +176,11 @@ impl CaptureWriter {
     }
 }
 
-/// The places of the parts of a capture.
+/// Offsets and lengths of the parts of a capture.
 struct Parts {
+    /// Length of the front (preamble, header and index) in bytes.
     front: u64,
-    /// Reports, then ranks.
+    /// The entry of the reports, then one entry a rank.
     index: Vec<Entry>,
 }
 

@@ -143,7 +143,8 @@ impl File {
         }))
     }
 
-    /// Writes all bytes so far to stable storage (fsync), and returns when this is done. Collective. Costs one agreement.
+    /// Writes all bytes written so far to stable storage (fsync), and returns when this is done. Collective. Costs one
+    /// agreement.
     ///
     /// # Errors
     /// The error of the lowest rank, on every rank; an operation was dropped before its end.
@@ -155,8 +156,8 @@ impl File {
         waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
     }
 
-    /// Syncs like [`File::sync`], and runs `other`, in which ranks may wait for each other: it starts when all ranks are known to be in
-    /// this call. Collective. Costs two agreements.
+    /// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it
+    /// starts when all ranks are known to be in this call. Collective. Costs two agreements.
     ///
     /// # Errors
     /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
@@ -173,7 +174,7 @@ impl File {
         outcome
     }
 
-    /// Stores what this rank has written. Local.
+    /// Writes the bytes that this rank has written to stable storage. Local.
     fn sync_own(&mut self) -> Result<()> {
         let storage = self.storage_to_sync();
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
@@ -300,8 +301,9 @@ mod tests {
     use crate::fabric::threads;
     use crate::schedule::ReduceOp::{Max, Sum};
 
-    /// Ranks that do not go on have made no file, know what was agreed, and have their endpoint; so do those that go on after them,
-    /// on one host, on several pretended ones, and without shared memory.
+    /// Ranks whose first agreement forbids the open make no file, know the agreed words, and get their endpoint back;
+    /// ranks that open the file after that work too. On one host, on several pretended hosts, and without shared
+    /// memory.
     #[test]
     fn a_first_agreement_opens_the_file_or_gives_the_endpoint_back() {
         let directory = tempfile::tempdir().unwrap();
@@ -314,7 +316,7 @@ mod tests {
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
                     let is_alike = |words: &[u64]| words[0] == 4;
-                    // Before and after the hosts are known; then the file.
+                    // Rounds before and after the hosts are known, and after the file was made.
                     for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
                         let mut words = [(endpoint.rank() as u64).min(last), 1];
                         let mut first_agreement =

@@ -16,13 +16,13 @@ use crate::fabric::Waiting;
 /// not know this, and may wait for ever for this rank's part. Complete windows may be in the file.
 #[must_use = "an operation makes progress only when it is tested or waited for"]
 pub struct Operation<'a, T> {
-    /// `None` after the end.
+    /// The running call; `None` after its end.
     future: Option<Pin<Box<dyn Future<Output = Result<T>> + 'a>>>,
     waiting: Waiting,
 }
 
 impl<'a, T> Operation<'a, T> {
-    /// Makes the operation that `future` runs ([`Waiting::call`]).
+    /// Returns the operation that runs `future` ([`Waiting::call`]).
     pub(in crate::engine) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
         Self { future: Some(future), waiting }
     }

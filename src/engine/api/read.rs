@@ -1,4 +1,5 @@
-//! The collective read: its public calls, and how it differs from a write in a [call](super::super::call).
+//! The public calls of the collective read, and its part of the code that reads and writes share
+//! ([call](super::super::call)).
 
 use std::pin::pin;
 
@@ -38,7 +39,7 @@ impl File {
         self.read_now(extents, layout, buffer.into())
     }
 
-    /// The part that is not generic, so that it is compiled in this crate.
+    /// Reads; not generic, so that it is compiled in this crate.
     fn read_now(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());

@@ -1,4 +1,5 @@
-//! The collective write: its public calls, and how it differs from a read in a [call](super::super::call).
+//! The public calls of the collective write, and its part of the code that reads and writes share
+//! ([call](super::super::call)).
 
 use std::pin::pin;
 
@@ -29,7 +30,7 @@ impl File {
         self.write_now(extents, layout, buffer.into())
     }
 
-    /// The part that is not generic, so that it is compiled in this crate.
+    /// Writes; not generic, so that it is compiled in this crate.
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
@@ -84,7 +85,7 @@ impl File {
         buffer: impl Into<Source<'a>>,
     ) -> Operation<'a, CallReport> {
         let (waiting, source) = (self.endpoint.waiting().clone(), buffer.into());
-        // Here and not in the first test: an operation dropped before its first test counts as dropped too.
+        // Begin here and not in the first test: an operation dropped before its first test counts as dropped too.
         let begun = self.begin();
         let future = Box::pin(async move {
             begun?;

@@ -21,22 +21,22 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// A random key.
+    /// Returns a hash with a random key.
     pub fn random() -> Self {
         Self { key: RandomState::new().hash_one(0u8) }
     }
 
-    /// The hash with the key of another rank.
+    /// Returns the hash with the given key, for example of another rank.
     pub fn of(key: u64) -> Self {
         Self { key }
     }
 
-    /// The key, for other ranks.
+    /// Returns the key, for other ranks.
     pub fn key(&self) -> u64 {
         self.key
     }
 
-    /// The number that a piece adds to the sum.
+    /// Returns the number that the piece from `start` to `end` adds to the sum.
     #[inline]
     pub fn piece(&self, start: u64, end: u64) -> u64 {
         self.hash(end).wrapping_sub(self.hash(start))

@@ -1,4 +1,4 @@
-//! The lists of a rank: its access cut by aggregator, and what goes through them.
+//! The lists of extents that a rank has for each aggregator, and the cursors over them.
 //!
 //! | module | holds |
 //! |---|---|
