@@ -10,11 +10,11 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
-/// Gives every rank the blocks of all ranks, in rank order. Collective; all blocks must have the same length. Ranks that share
-/// memory send no messages.
+/// Returns the blocks of all ranks on every rank, in rank order. Collective; all blocks must have the same length.
+/// Ranks that share memory send no messages.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     if on_host::applies_to(endpoint) {
         return on_host::allgather(endpoint, own).await;
@@ -28,7 +28,7 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
 /// Returns the schedule of one rank for blocks of `len` bytes. O(log ranks).
 fn schedule(rank: Rank, ranks: usize, len: u64) -> Schedule {
     let blocks = |buffer, first: usize, count: usize| Span::new(buffer, first as u64 * len, count as u64 * len);
-    // The blocks of this rank and those behind it.
+    // Blocks in the order of ranks from this rank on.
     let turned = Buffer::Stage(0);
     let mut builder = Builder::default();
     let mut before = vec![builder.copy(blocks(Buffer::Send, 0, 1), blocks(turned, 0, 1), &[])];

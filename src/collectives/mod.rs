@@ -5,9 +5,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `agreement` | the engine's calls: allreduce, broadcast, gather, agreement on errors |
+//! | `agreement` | the functions that the engine calls: allreduce, broadcast, gather, agreement on errors |
 //! | [`mod@combine`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
-//! | `on_host` | the calls where all ranks share memory |
+//! | `on_host` | allreduce, broadcast and allgather of ranks that share memory |
 //! | `gather` | a linear gather of blocks whose length only the sender knows |
 //! | `allgather` | Bruck's allgather |
 //! | [`binomial`] | broadcast and reduction along a binomial tree |
@@ -26,12 +26,12 @@ pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
 pub use allgather::allgather;
 pub use group::Group;
 
-/// Tags of the collectives' messages; the engine's tags begin at [`FIRST_FREE_TAG`].
+/// Tags of the messages of each collective operation; the engine's tags begin at [`FIRST_FREE_TAG`].
 const REDUCE: u16 = 0;
 const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
 const ALLGATHER: u16 = 3;
-/// The combine over hosts.
+/// Tag of the messages of a reduction over hosts.
 const COMBINE: u16 = 4;
 /// The first tag that the collectives do not use.
 pub const FIRST_FREE_TAG: u16 = 5;

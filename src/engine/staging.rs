@@ -1,8 +1,8 @@
-//! Device memory: bytes that the processor may not access are copied to, or from, host memory of the size of the rank's bytes,
-//! where they lie one after the other in the order of the call.
+//! Staging of device memory: bytes that the processor may not access are copied to or from host memory. The host memory
+//! has the size of the rank's bytes, and holds them one after the other in the order of the call.
 //!
-//! Each piece of a layout is copied by itself, by the runtime of its memory; adjacent pieces are copied together. Bytes between
-//! pieces are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
+//! The runtime of the device copies each piece of a layout; adjacent pieces are copied together. Bytes between pieces
+//! are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
 
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
@@ -11,21 +11,21 @@ use crate::engine::file::File;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 
-/// The memory that a read fills.
+/// Memory that a read fills: the caller's, or host memory instead of device memory.
 pub struct Target<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
-    /// Host memory in place of a device's.
+    /// Host memory instead of the caller's device memory; `None` if the caller's memory is host memory.
     staged: Option<Vec<u8>>,
 }
 
 impl<'a> Target<'a> {
-    /// The caller's memory.
+    /// Returns the caller's memory as the target.
     pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self { layout, sink, staged: None }
     }
 
-    /// The memory to read into.
+    /// Returns the memory to read into, and its layout.
     pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
         match &mut self.staged {
             Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
@@ -69,7 +69,7 @@ impl File {
     /// Makes a read of `len` bytes go to host memory, if the target has device memory. Local.
     ///
     /// # Errors
-    /// As [`File::stage_write`].
+    /// The same errors as [`File::stage_write`].
     #[cold]
     pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
         let Target { layout, sink, staged } = target;
@@ -129,7 +129,8 @@ impl File {
     }
 }
 
-/// Tells whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
+/// Returns true if a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close
+/// together.
 fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> bool {
     let mut survey = Survey::default();
     in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
@@ -144,7 +145,7 @@ struct StagedPiece {
     len: u64,
 }
 
-/// The pieces of a layout of `len` bytes.
+/// Returns the pieces of a layout of `len` bytes.
 fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = StagedPiece> {
     let (whole, pieces) = match layout {
         BufferLayout::Contiguous => ((len > 0).then_some(Extent { offset: 0, len }), None),
@@ -158,7 +159,7 @@ fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = StagedPiec
     })
 }
 
-/// The pieces of an access before the file's `end`.
+/// Returns the pieces of an access before the file's `end`.
 fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = StagedPiece> + 'a {
     let mut at = 0;
     let clipped = move |piece: Piece| {
@@ -183,7 +184,7 @@ fn in_one(parts: impl Iterator<Item = StagedPiece>, mut each: impl FnMut(StagedP
     open.map_or(Ok(()), each)
 }
 
-/// The end of a file if `got` bytes of the extents `file` lie before it.
+/// Returns the end of a file of which `got` bytes of the extents `file` could be read.
 fn end_of(file: &Extents, got: u64) -> u64 {
     if got >= file.bytes() {
         return u64::MAX;

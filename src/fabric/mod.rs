@@ -1,4 +1,4 @@
-//! Fabrics: they carry the messages of a schedule.
+//! Fabrics: carry the messages of a schedule between ranks.
 //!
 //! A fabric is a [`Transport`]: it posts sends and receives, and reports completions. [`execute`] runs a schedule over any
 //! fabric. In [`threads`], ranks are threads of one process; [`mpi`] is the fabric of supercomputers. Fabrics

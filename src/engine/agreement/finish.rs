@@ -14,7 +14,7 @@ use crate::topology::Rank;
 /// the error if a rank failed.
 ///
 /// # Errors
-/// The error of the lowest rank that has one, on every rank; those of the fabric.
+/// The error of the lowest rank that has one, on every rank; errors of the message transport.
 pub async fn finish_call(
     endpoint: &mut Endpoint,
     all: &Amount,

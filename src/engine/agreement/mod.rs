@@ -37,7 +37,7 @@ pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 /// large requests only.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or_default();
     let all = allgather(endpoint, &message(&[start, end])).await?;

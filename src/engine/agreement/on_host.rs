@@ -62,7 +62,7 @@ impl File {
     /// all ranks. Also returns this rank's own error. Collective over the ranks that share the memory.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -131,7 +131,7 @@ impl File {
     /// left to read, the last rank to arrive finds the end of the file.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_read(
         &mut self,
         file: &Extents,

@@ -33,7 +33,7 @@ impl File {
     /// returns this rank's own error. Collective.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -54,7 +54,7 @@ impl File {
     /// in bytes, or `u64::MAX` if this rank has not looked for it.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_read(
         &mut self,
         file: &Extents,
@@ -100,7 +100,7 @@ impl File {
     /// Makes the first agreement of a call without data, like [`File::agree_over_hosts_to_write`].
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(super) async fn agree_over_hosts_without_data(
         &mut self,
         facts: Facts,

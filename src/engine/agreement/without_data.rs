@@ -67,7 +67,7 @@ impl File {
     /// in the call `name`. Collective: one broadcast, or two if ranks are in different calls.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agreed_error(
         &mut self,
         fault: Fault,
@@ -98,7 +98,7 @@ impl File {
 /// this rank is in the call `name`. Collective: two broadcasts.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn calls_differ(endpoint: &mut Endpoint, [one, other]: [Rank; 2], name: &str, path: &Path) -> Result<Error> {
     let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
     for (rank, call) in &mut calls {

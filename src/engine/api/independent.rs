@@ -33,7 +33,7 @@ impl File {
     /// Writes like [`File::write_at`], from `source`, which may be device memory. Local.
     ///
     /// # Errors
-    /// As [`File::write_at`]; device memory that cannot be copied.
+    /// The same errors as [`File::write_at`]; device memory that cannot be copied.
     pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.writable("write", offset)?;
@@ -59,7 +59,7 @@ impl File {
     /// of `bytes` is unchanged. Local, as [`File::write_at`].
     ///
     /// # Errors
-    /// As [`File::write_at`]; the contents of `bytes` are then undefined.
+    /// The same errors as [`File::write_at`]; the contents of `bytes` are then undefined.
     pub fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> Result<u64> {
         self.read_at_into(offset, bytes.into())
     }
@@ -67,7 +67,7 @@ impl File {
     /// Reads like [`File::read_at`], into `sink`, which may be device memory. Local.
     ///
     /// # Errors
-    /// As [`File::read_at`]; device memory that cannot be copied.
+    /// The same errors as [`File::read_at`]; device memory that cannot be copied.
     pub fn read_at_into(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
@@ -113,7 +113,7 @@ impl File {
     /// Sets the size like [`File::set_len`], for a caller that has already checked the length. Collective.
     ///
     /// # Errors
-    /// As [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
+    /// The same errors as [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
     pub fn set_len_after(&mut self, checked: Result<u64>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();

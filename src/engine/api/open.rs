@@ -40,7 +40,7 @@ impl File {
     /// Opens like [`File::open`], with another storage instead of the operating system's files. Collective.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub fn open_on(
         endpoint: Endpoint,
         path: impl Into<PathBuf>,
@@ -55,7 +55,7 @@ impl File {
     /// Opens like [`File::open`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub async fn open_async(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
@@ -64,7 +64,7 @@ impl File {
     /// the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub async fn open_after(
         endpoint: Endpoint,
         (path, name): (&Path, &'static str),
@@ -120,7 +120,7 @@ impl File {
     /// Returns the fan-in of the aggregators over all rounds of all calls so far, the same on all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the fabric; an operation was dropped before its end.
+    /// Errors of the message transport; an operation was dropped before its end.
     pub fn fan_in(&mut self) -> Result<FanIn> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -160,7 +160,7 @@ impl File {
     /// starts when all ranks are known to be in this call. Collective. Costs two agreements.
     ///
     /// # Errors
-    /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
+    /// The same errors as [`File::sync`], or the error of `other` of the lowest rank, on every rank.
     pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -196,7 +196,7 @@ impl File {
     /// Closes like [`File::close`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::close`].
+    /// The same errors as [`File::close`].
     pub async fn close_async(self) -> Result<Endpoint> {
         self.close_after(Ok(())).await
     }
@@ -204,7 +204,7 @@ impl File {
     /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed. Collective.
     ///
     /// # Errors
-    /// As [`File::close`], or the `own` error of the lowest rank, on every rank.
+    /// The same errors as [`File::close`], or the `own` error of the lowest rank, on every rank.
     pub async fn close_after(mut self, own: Result<()>) -> Result<Endpoint> {
         let recording = self.take_recording();
         self.shut_after(own).await?;

@@ -52,7 +52,7 @@ impl File {
     /// Reads like [`File::read_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::read_all`].
+    /// The same errors as [`File::read_all`].
     pub async fn read_all_async(
         &mut self,
         extents: &Extents,

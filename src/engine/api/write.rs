@@ -45,7 +45,7 @@ impl File {
     /// Writes like [`File::write_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::write_all`].
+    /// The same errors as [`File::write_all`].
     pub async fn write_all_async(
         &mut self,
         extents: &Extents,
@@ -60,7 +60,7 @@ impl File {
     /// without a copy, as [`File::write_all`] does. Collective.
     ///
     /// # Errors
-    /// As [`File::write_all`].
+    /// The same errors as [`File::write_all`].
     ///
     /// # Safety
     /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source` is freed.

@@ -133,7 +133,7 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
 /// Decodes the calls of a block, and the rank's timeline if the block has one. Costs as much as [`decode`].
 ///
 /// # Errors
-/// As [`decode`].
+/// The same errors as [`decode`].
 pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
     let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
     let (mut calls, mut timeline) = (Vec::new(), None);

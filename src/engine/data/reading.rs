@@ -46,7 +46,8 @@ impl<'a> Reading<'a> {
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// Those of the fabric. A failure to read stays in the queue for the agreement; the bytes delivered are then undefined.
+    /// Errors of the message transport. A failure to read stays in the queue for the agreement; the bytes delivered are
+    /// then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, queue).await?;

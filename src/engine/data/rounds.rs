@@ -74,7 +74,7 @@ impl<'a> Rounds<'a> {
         self.watchdog.go_on(part);
     }
 
-    /// The next round that this rank takes part in.
+    /// Returns the next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
         let aggregated = self.local_aggregation.as_ref().and_then(LocalAggregation::next_round);
         let inside = self.inside.as_ref().and_then(NodeMember::next_round);

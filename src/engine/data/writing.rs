@@ -53,7 +53,7 @@ impl<'a> Writing<'a> {
     /// Runs all rounds. Aggregators write windows through `queue`. Collective over the ranks that have data.
     ///
     /// # Errors
-    /// Those of the fabric. A failure to write stays in the queue for the agreement.
+    /// Errors of the message transport. A failure to write stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.at.next_round() {
             if let Err(error) = self.round(round, endpoint, queue).await {

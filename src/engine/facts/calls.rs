@@ -144,7 +144,7 @@ impl Words for Fault {
         });
     }
 
-    /// The kind of a call is in the highest bits, which a rank never uses.
+    /// Decodes the word. The kind of a call is in the highest bits, which a rank never uses.
     #[inline]
     fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {

@@ -69,12 +69,12 @@ impl Amount {
         self.touched = self.touched.saturating_add(other.touched);
     }
 
-    /// The length of the range in bytes.
+    /// Returns the length of the range in bytes.
     pub fn span(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// The mean size of an extent in bytes.
+    /// Returns the mean size of an extent in bytes.
     pub fn mean(&self) -> u64 {
         self.bytes / self.requests.max(1)
     }

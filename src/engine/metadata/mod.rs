@@ -49,7 +49,7 @@ pub struct Announced {
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// Those of the fabric; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
+/// Errors of the message transport; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,

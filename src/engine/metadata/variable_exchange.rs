@@ -38,7 +38,7 @@ pub fn slot_of(offset: u64) -> usize {
 /// other way round. A body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
-/// Those of the fabric; a damaged head, after which the exchange cannot continue.
+/// Errors of the message transport; a damaged head, after which the exchange cannot continue.
 pub async fn exchange(
     endpoint: &mut Endpoint,
     route: &Route,

@@ -45,7 +45,7 @@ impl Plan {
     /// the number of window buffers that this aggregator still has to allocate.
     ///
     /// # Errors
-    /// Those of the fabric; an aggregator has no memory for a round (the same on all ranks).
+    /// Errors of the message transport; an aggregator has no memory for a round (the same on all ranks).
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,

@@ -140,7 +140,7 @@ impl Phases {
     /// host.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn share_in_nodes(
         &mut self,
         endpoint: &mut Endpoint,
