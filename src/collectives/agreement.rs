@@ -20,7 +20,8 @@ use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
 use crate::topology::Rank;
 
 /// Reduces each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all
-/// ranks. A binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w).
+/// ranks. A binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w) for p ranks (see
+/// [`super`] for t_s and t_w).
 ///
 /// # Errors
 /// Errors of the message transport.
@@ -144,8 +145,8 @@ pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result
     Ok(slots.into_blocks())
 }
 
-/// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An allreduce
-/// of 8 bytes, and a broadcast if there is an error.
+/// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An
+/// allreduce of 8 bytes, and a broadcast if there is an error.
 ///
 /// # Errors
 /// The agreed error; errors of the message transport.

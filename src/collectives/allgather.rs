@@ -1,8 +1,10 @@
-//! Bruck's allgather: in each step every rank sends all blocks that it has to a lower rank, and has twice as many afterwards.
+//! Bruck's allgather: in each step every rank sends all blocks that it has to a lower rank, and has twice as many
+//! afterwards.
 //!
-//! Paper: Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient Algorithms for All-to-All Communications in Multiport Message-Passing
-//! Systems (1997). In step i rank r sends the first min(2^i, p - 2^i) blocks to rank r - 2^i, and appends the blocks of rank
-//! r + 2^i. A rotation at the end brings the blocks into rank order. ceil(log2 p) t_s + (p - 1) m t_w for blocks of m bytes.
+//! Paper: Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient Algorithms for All-to-All Communications in Multiport
+//! Message-Passing Systems (1997). In step i rank r sends the first min(2^i, p - 2^i) blocks to rank r - 2^i, and
+//! appends the blocks of rank r + 2^i. A rotation at the end brings the blocks into rank order. ceil(log2 p) t_s + (p -
+//! 1) m t_w for blocks of m bytes.
 
 use super::{ALLGATHER, on_host};
 use crate::error::Result;

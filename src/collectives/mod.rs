@@ -1,14 +1,16 @@
-//! The collective operations of the engine, as schedules. (Other algorithms, from papers, are in the crate `tributary-lab`.)
+//! The collective operations of the engine, as schedules. (Other algorithms, from papers, are in the crate
+//! `tributary-lab`.)
 //!
-//! An algorithm is a pure function that returns a schedule. The functions of this module run schedules on an endpoint. They are
-//! collective: every rank of the endpoint calls them, in the same order.
+//! An algorithm is a pure function that returns a schedule. The functions of this module run schedules on an endpoint.
+//! They are collective: every rank of the endpoint calls them, in the same order. Costs are given for p ranks: t_s is
+//! the start-up time of a message, t_w the time to send one byte, and t_c the time to reduce one byte.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `agreement` | the functions that the engine calls: allreduce, broadcast, gather, agreement on errors |
 //! | [`mod@combine`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
 //! | `on_host` | allreduce, broadcast and allgather of ranks that share memory |
-//! | `gather` | a linear gather of blocks whose length only the sender knows |
+//! | `gather` | a linear gather of blocks of different lengths |
 //! | `allgather` | Bruck's allgather |
 //! | [`binomial`] | broadcast and reduction along a binomial tree |
 //! | [`part`], `group` | a collective among the members of a group, as a step of a larger one |

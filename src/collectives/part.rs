@@ -1,11 +1,11 @@
-//! A part: a collective among the members of a group, as a step of a larger one: reduce + broadcast, a hierarchy, the engine's
-//! agreement. An algorithm appends its operations for a part to a builder.
+//! A part is one collective among the members of a group, as a step of a larger operation: reduce + broadcast, a
+//! hierarchy, the engine's agreement. An algorithm appends its operations for a part to a builder.
 //!
-//! **Why parts can follow one another.** When `before` is finished, the message lies in [`Part::message`] on every member that
-//! has one. When the returned operations are finished, the result is there, scratch space (`Stage(1)`) is free, and all
-//! receives of the part are finished; the message may be overwritten, or only read if the operation is a broadcast. Sends that
-//! are not among the returned operations were ready no later than these. So the messages of two parts between the same two
-//! ranks match in order without stages of their own.
+//! **Why parts can follow one another.** When `before` is finished, the message lies in [`Part::message`] on every
+//! member that has one. When the returned operations are finished, the result is there, scratch space (`Stage(1)`) is
+//! free, and all receives of the part are finished; the message may be overwritten, or only read if the operation is a
+//! broadcast. Sends that are not among the returned operations were ready no later than these. So the messages of two
+//! parts between the same two ranks match in order without stages of their own.
 
 use super::group::Group;
 use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Span};
@@ -23,7 +23,8 @@ pub enum WordOps<'a> {
     Each(&'a [ReduceOp]),
 }
 
-/// One collective among the members of a group. All fields but the group's own number and `message` are equal on all members.
+/// One collective among the members of a group. All fields are equal on all members, except the member number in the
+/// group and `message`.
 pub struct Part<'a> {
     /// Ranks that take part.
     pub group: Group,

@@ -1,4 +1,4 @@
-//! A collective call, described once, for writes and reads alike: facts, agreement, choice, plan, rounds, outcome.
+//! A collective write or read from begin to end: facts, agreement, choice, plan, rounds, outcome.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | choice | the path of the bytes, the same on all ranks, and the reason | `policy/paths.rs` |
 //! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
 //! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
-//! | outcome | errors, counts and times, agreed | `agreement/finish.rs` |
+//! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in `api`.
 

@@ -13,7 +13,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// `write` or `read`.
+    /// Returns the name of the direction: `write` or `read`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "write",

@@ -14,7 +14,7 @@
 //! | `facts` | arguments, errors and amounts of ranks in a call, their merged result, and the encoding of both |
 //! | `agreement` | agreements of all ranks: on the facts when a call begins, on the outcome when it ends |
 //! | `policy` | the rules that choose the path of a call: every threshold, the table of paths, the reason |
-//! | `roles` | the aggregators and the phases to them: one layer of messages or two |
+//! | `roles` | the aggregators, and the routes of messages to them: one layer of messages or two |
 //! | `plan` | which rank sends which bytes to which aggregator; plans that are used again; [`planning`] at any scale |
 //! | `lists` | the access cut by aggregator, and the cursors over it |
 //! | `metadata` | exchanges lists of extents, in messages whose sizes only their senders know |
@@ -27,8 +27,8 @@
 //!
 //! A module uses only modules that stand before it in the list of `tests/suite/layers.rs`.
 //!
-//! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end returns
-//! the same error on every rank.
+//! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end
+//! returns the same error on every rank.
 
 mod agreement;
 mod api;

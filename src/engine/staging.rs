@@ -35,10 +35,11 @@ impl<'a> Target<'a> {
 }
 
 impl File {
-    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Local.
+    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes`
+    /// empty. Local.
     ///
     /// # Errors
-    /// No memory, an error of the runtime. On this rank only.
+    /// There is no host memory, or the runtime of the device fails. The error is on this rank only.
     #[cold]
     pub(in crate::engine) fn stage_write(
         &self,
@@ -57,7 +58,8 @@ impl File {
             match survey.of(from) {
                 None => to.copy_from_slice(source.piece(memory, len)),
                 Some(runtime) => {
-                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
+                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be
+                    // read.
                     let copied = unsafe { runtime.to_host(from, to) };
                     copied.map_err(|cause| self.not_copied("write from", runtime.name(), cause))?;
                 }
@@ -79,8 +81,8 @@ impl File {
         Ok(())
     }
 
-    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
-    /// unchanged. An error goes into `outcome`. Local.
+    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
+    /// file is unchanged. An error goes into `outcome`. Local.
     pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
@@ -99,7 +101,8 @@ impl File {
             match survey.of(to) {
                 None => sink.piece(memory, len).copy_from_slice(from),
                 Some(runtime) => {
-                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
+                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be
+                    // written.
                     let copied = unsafe { runtime.to_device(from, to) };
                     copied.map_err(|cause| self.not_copied("read into", runtime.name(), cause))?;
                 }
@@ -136,11 +139,11 @@ fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -
     in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
 }
 
-/// Bytes that are contiguous in memory and in the order of the call.
+/// Bytes that are contiguous both in memory and in the order of the call.
 struct StagedPiece {
     /// Offset in the caller's memory.
     memory: u64,
-    /// Offset among the bytes of the call.
+    /// Offset among this rank's bytes of the call.
     at: usize,
     len: u64,
 }
@@ -170,7 +173,7 @@ fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Ite
     pieces(file, layout).map(clipped).filter(|part| part.len > 0)
 }
 
-/// Calls `each` for the parts; adjacent parts are joined.
+/// Calls `each` for the pieces; joins adjacent pieces first.
 fn in_one(parts: impl Iterator<Item = StagedPiece>, mut each: impl FnMut(StagedPiece) -> Result<()>) -> Result<()> {
     let mut open: Option<StagedPiece> = None;
     for part in parts {

@@ -1,9 +1,10 @@
-//! Runs a schedule over any transport. It contains no algorithm: the schedule says what to do, [`Progress`] says when.
+//! Runs a schedule over any transport. This module contains no algorithm: the schedule says what to do, [`Progress`]
+//! says when.
 //!
 //! The functions are `async` without a runtime: each poll of the future polls the fabric once and makes progress.
-//! [`Waiting::wait`] polls until the future is done and yields the core in between. If the rank can start nothing before one
-//! certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`], [`Transport::wait`]). It
-//! does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
+//! [`Waiting::wait`] polls until the future is done and yields the core in between. If the rank can start nothing
+//! before one certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`],
+//! [`Transport::wait`]). It does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -225,8 +226,8 @@ impl Endpoint {
     }
 
     /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage. Every rank that the
-    /// schedules name runs its own; schedules that may be in flight at once on different ranks must have different tags or run
-    /// in the same order on all ranks.
+    /// schedules name runs its own schedule; schedules that may be in flight at once on different ranks must have
+    /// different tags or run in the same order on all ranks.
     ///
     /// # Errors
     /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not

@@ -32,8 +32,8 @@ impl Failure {
         Self { rank, stop, returns, agreed, is_agreed }
     }
 
-    /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the fabric.
-    /// Local.
+    /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the
+    /// fabric. Local.
     pub fn set_returning(&self, returns: bool) {
         self.returns.store(returns, Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ impl Failure {
         self.returns.load(Ordering::Relaxed)
     }
 
-    /// Begins a call: no error of it is agreed yet.
+    /// Begins a call: forgets the agreed error of the call before.
     pub fn begin(&self) {
         if self.is_agreed.load(Ordering::Relaxed) {
             self.is_agreed.store(false, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// Records that all ranks know this error and return it.
+    /// Records that all ranks know `error` and return it.
     pub fn agreed(&self, error: &Error) {
         *self.last() = Some(error.clone());
         self.is_agreed.store(true, Ordering::Relaxed);

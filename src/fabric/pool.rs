@@ -1,7 +1,8 @@
-//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page faults.
+//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page
+//! faults.
 //!
-//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed, the
-//! system may reclaim the pages of unused blocks ([`advise_unused`]).
+//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed,
+//! the system may reclaim the pages of unused blocks ([`advise_unused`]).
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -98,7 +99,7 @@ impl Block {
     /// fit, moves all bytes to a block at least twice as large.
     ///
     /// # Panics
-    /// If there is no memory left, as a vector does.
+    /// If there is no memory left, like a vector.
     #[inline]
     pub fn extend(&mut self, len: usize) -> &mut [u8] {
         let (from, end) = (self.len, self.len + len);

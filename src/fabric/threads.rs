@@ -1,7 +1,7 @@
 //! The fabric of threads: ranks are threads of one process. It needs no MPI and works for over a thousand ranks.
 //!
-//! Every rank has a mailbox per context. Only its owner matches messages with receives, so matching needs no lock. Messages
-//! are moved, not copied. A rank with nothing to do parks.
+//! Every rank has a mailbox per context. Only its owner matches messages with receives, so matching needs no lock.
+//! Messages are moved, not copied. A rank with nothing to do parks.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -71,14 +71,14 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
     panic.map_or(Ok(all), |payload| resume_unwind(payload))
 }
 
-/// The state that all ranks share.
+/// State that all ranks of a run share.
 struct World {
     ranks: usize,
     sleepers: Vec<OnceLock<Thread>>,
     contexts: Mutex<Vec<Context>>,
     /// Rank that panicked or stopped the others; [`NOBODY`] if none.
     died: AtomicUsize,
-    /// The error of every other rank's next call.
+    /// Error that every other rank's next call returns.
     why: OnceLock<Error>,
 }
 
@@ -100,7 +100,8 @@ impl World {
         Self { ranks, sleepers, contexts, died, why }
     }
 
-    /// Makes every rank's next call fail with `why`, or with the error of an earlier call of this function.
+    /// Makes every rank's next call of the transport fail with `why`, or with the error of an earlier call of this
+    /// function.
     fn stop(&self, rank: Rank, why: impl FnOnce() -> Error) {
         self.why.get_or_init(why);
         self.died.store(rank, Ordering::SeqCst);

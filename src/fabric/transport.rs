@@ -26,9 +26,10 @@ pub struct Completion {
 
 /// One rank's connection to all other ranks: a communication context of its own, never shared with the application.
 ///
-/// Only [`Transport::wait`] may block, and [`Transport::duplicate`], which is collective. All other calls are local. Messages
-/// match by (sender, receiver, tag) in the order they were posted. A message has up to 2^63 - 1 bytes. The transport owns the
-/// bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network may still access.
+/// Only [`Transport::wait`] may block, and [`Transport::duplicate`], which is collective. All other calls are local.
+/// Messages match by (sender, receiver, tag) in the order they were posted. A message has up to 2^63 - 1 bytes. The
+/// transport owns the bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network
+/// may still access.
 pub trait Transport {
     /// Returns this rank.
     fn rank(&self) -> Rank;
@@ -75,8 +76,8 @@ pub trait Transport {
     /// rank has died.
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()>;
 
-    /// Blocks inside the fabric until a part of `ticket`'s message is sent or received, and appends completions. A fabric in
-    /// which polling is better returns at once.
+    /// Blocks inside the fabric until a part of `ticket`'s message is sent or received, and appends completions. A
+    /// fabric in which polling is better returns at once.
     ///
     /// # Errors
     /// The errors of [`Transport::poll`].
@@ -102,8 +103,8 @@ pub trait Transport {
 
 /// The wait of a rank with nothing to do. Shared between the rank, which waits, and its helper threads, which wake it.
 pub trait Idle: Send + Sync {
-    /// Returns when a message for this rank may have arrived, after [`Idle::wake`], or after a short time. `rounds` counts the
-    /// calls without progress, for fabrics that back off.
+    /// Returns when a message for this rank may have arrived, after [`Idle::wake`], or after a short time. `rounds`
+    /// counts the calls without progress, for fabrics that back off.
     fn idle(&self, rounds: u32);
 
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.

@@ -115,8 +115,8 @@ impl Waiting {
         Quiet { rounds: 0, seen: self.0.events.load(Ordering::Relaxed) }
     }
 
-    /// Yields the core or sleeps, after a poll of this endpoint's future has returned `Pending`; longer after many polls
-    /// without progress. For callers that poll several futures themselves.
+    /// Yields the core or sleeps, after a poll of this endpoint's future has returned `Pending`; longer after many
+    /// polls without progress. For callers that poll several futures themselves.
     pub fn idle(&self, quiet: &mut Quiet) {
         let events = self.0.events.load(Ordering::Relaxed);
         quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };

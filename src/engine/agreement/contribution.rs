@@ -36,7 +36,7 @@ impl Contribution {
         (self.facts.comes_along, self.data) = (true, data);
     }
 
-    /// Merges the contribution of other ranks.
+    /// Merges the contribution of other ranks into this one.
     pub fn merge(&mut self, other: Self) {
         self.facts.merge(&other.facts);
         self.facts.comes_along &= self.data.bytes().len() + other.data.bytes().len() <= SMALL_OF_ALL;

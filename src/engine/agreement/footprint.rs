@@ -13,7 +13,7 @@ const SEVERAL: u64 = u64::MAX;
 /// The merged footprints of one or more ranks: the ranges of the file that they access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint {
-    /// The host of the ranks, or [`SEVERAL`].
+    /// Number of the host of the ranks, or [`SEVERAL`].
     host: u64,
     /// Ascending ranges that do not overlap, as (start, end) in bytes; `None` if footprints of two hosts overlap, or if
     /// a footprint is unknown.
@@ -172,8 +172,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Returns true if hosts are apart: no byte, and no gap below the grain between bytes of one host, belongs to two
-    /// hosts.
+    /// Returns true if no byte, and no gap below the grain between bytes of one host, belongs to two hosts.
     fn reference(ranks: &[(usize, Vec<(u64, u64)>)]) -> bool {
         let footprints = |host: usize| {
             let own = ranks.iter().filter(|(of, _)| *of == host).flat_map(|(_, pieces)| pieces.iter());

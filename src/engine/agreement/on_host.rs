@@ -56,10 +56,10 @@ pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end
 }
 
 impl File {
-    /// The first agreement of a write in shared memory. `asked` is the extents that the program passed; the access has
-    /// the same bytes in ascending order. `footprint` is the ranges that this rank accesses, if they are not one range.
-    /// `early` is the outcome if this rank has written its bytes already. The last rank to arrive writes small data of
-    /// all ranks. Also returns this rank's own error. Collective over the ranks that share the memory.
+    /// Makes the first agreement of a write in shared memory. `asked` is the extents that the program passed; the
+    /// access has the same bytes in ascending order. `footprint` is the ranges that this rank accesses, if they are not
+    /// one range. `early` is the outcome if this rank has written its bytes already. The last rank to arrive writes
+    /// small data of all ranks. Also returns this rank's own error. Collective over the ranks that share the memory.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -104,7 +104,7 @@ impl File {
                     }
                     match arena.prepare(&windows(setup, &agreed.left)) {
                         Ok(()) => {
-                            // Bytes that ranks wrote early count too.
+                            // Bytes that ranks wrote before the agreement count too.
                             arena.written().store(agreed.transferred, Ordering::Release);
                             Ok(())
                         }
@@ -127,8 +127,8 @@ impl File {
         Ok((get(arena.team().combined().decision()), error))
     }
 
-    /// The first agreement of a read in shared memory, like [`File::agree_on_host_to_write`]. If ranks have something
-    /// left to read, the last rank to arrive finds the end of the file.
+    /// Makes the first agreement of a read in shared memory, like [`File::agree_on_host_to_write`]. If ranks have
+    /// something left to read, the last rank to arrive finds the end of the file.
     ///
     /// # Errors
     /// Errors of the message transport.

@@ -160,7 +160,7 @@ struct CallToCombine<'a> {
     rank: Rank,
     direction: Direction,
     contribution: Contribution,
-    /// On rank 0: the file, if small data may be written to it.
+    /// On rank 0: the handle of the file (or the error of opening it), if small data may be written.
     small: Option<Result<Arc<dyn Storage>>>,
     error: Option<Error>,
 }

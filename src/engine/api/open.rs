@@ -28,8 +28,8 @@ use crate::hints::{Hints, OnFailure};
 use crate::topology::Rank;
 
 impl File {
-    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
-    /// and hints.
+    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same
+    /// path, mode and hints.
     ///
     /// # Errors
     /// Bad or different arguments, or the file cannot be created or opened: the same on all ranks.
@@ -60,8 +60,9 @@ impl File {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
 
-    /// Opens like [`File::open_async`], if the agreement on `first_agreement` allows it; otherwise returns the endpoint. `name` is the name of
-    /// the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
+    /// Opens like [`File::open_async`], if the agreement on `first_agreement` allows it; otherwise returns the
+    /// endpoint. `name` is the name of the call for the stall watchdog. Collective, with the same operations and the
+    /// same condition on all ranks.
     ///
     /// # Errors
     /// The same errors as [`File::open`].
@@ -182,12 +183,12 @@ impl File {
         storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
     }
 
-    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
-    /// so the file may be removed or its file system unmounted at once.
+    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their
+    /// handles, so the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// An error of the close on any rank, returned on every rank; errors of the fabric. If an operation was dropped before its end, this
-    /// rank closes the file at once, without the other ranks, and the endpoint is lost.
+    /// An error of the close on any rank, returned on every rank; errors of the message transport. If an operation was
+    /// dropped before its end, this rank closes the file at once, without the other ranks, and the endpoint is lost.
     pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.close_async()))
@@ -201,7 +202,8 @@ impl File {
         self.close_after(Ok(())).await
     }
 
-    /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed. Collective.
+    /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed.
+    /// Collective.
     ///
     /// # Errors
     /// The same errors as [`File::close`], or the `own` error of the lowest rank, on every rank.
@@ -232,7 +234,7 @@ impl File {
         Ok(())
     }
 
-    /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective.
+    /// Agrees on an outcome: if a rank has an error, all ranks return the error of the lowest such rank. Collective.
     ///
     /// # Errors
     /// The agreed error.
@@ -245,9 +247,9 @@ impl File {
         value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
     }
 
-    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with the error of the
-    /// lowest rank that has one, and this error is returned. Collective: the other ranks call [`File::write_all`] or [`File::read_all`],
-    /// by `direction`, or this method.
+    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with
+    /// the error of the lowest rank that has one, and this error is returned. Collective: the other ranks call
+    /// [`File::write_all`] or [`File::read_all`], by `direction`, or this method.
     pub fn refuse(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.refuse_async(direction, error)))
@@ -261,8 +263,8 @@ impl File {
         }
     }
 
-    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation is the error.
-    /// Collective.
+    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation
+    /// is the error. Collective.
     pub fn start_refuse(&mut self, direction: Direction, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let begun = self.begin();

@@ -24,9 +24,10 @@ pub struct ReadReport {
 }
 
 impl File {
-    /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
-    /// bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes. Holes of the file read as zeros.
-    /// Bytes of the buffer for offsets behind the end of the file are unchanged. Costs as much as a write of the same access.
+    /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call
+    /// accesses only its bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes.
+    /// Holes of the file read as zeros. Bytes of the buffer for offsets behind the end of the file are unchanged. Costs
+    /// as much as a write of the same access.
     ///
     /// # Errors
     /// The argument or I/O error of the lowest rank, on every rank. The contents of the buffers are then undefined.

@@ -16,11 +16,13 @@ use crate::engine::ways::write_windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
-    /// Writes `buffer` to `extents` of the file, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
-    /// bytes. Collective; a rank without data passes no extents. The hint `trib_overlap` decides whose bytes stay if ranks overlap.
+    /// Writes `buffer` to `extents` of the file, together with all ranks. `layout` is the layout of `buffer`; the call
+    /// accesses only its bytes. Collective; a rank without data passes no extents. The hint `trib_overlap` decides
+    /// whose bytes stay if ranks overlap.
     ///
     /// # Errors
-    /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the file.
+    /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the
+    /// file.
     pub fn write_all<'a>(
         &mut self,
         extents: &Extents,
@@ -56,14 +58,15 @@ impl File {
         self.begun_write(extents, layout, source).await
     }
 
-    /// Writes like [`File::write_all_async`], for a caller that waits for the end of the call: the call may then send and write `source`
-    /// without a copy, as [`File::write_all`] does. Collective.
+    /// Writes like [`File::write_all_async`], for a caller that waits for the end of the call: the call may then send
+    /// and write `source` without a copy, as [`File::write_all`] does. Collective.
     ///
     /// # Errors
     /// The same errors as [`File::write_all`].
     ///
     /// # Safety
-    /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source` is freed.
+    /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source`
+    /// is freed.
     pub async unsafe fn write_all_to_end(
         &mut self,
         extents: &Extents,

@@ -70,7 +70,7 @@ impl Encoder {
         self.out.len()
     }
 
-    /// Appends a list. O(extents).
+    /// Appends a list of extents. O(extents).
     pub fn add_list(&mut self, list: &Extents) {
         let start = list.span().map_or(0, |(start, _)| start);
         let mut packer = Packer::default();

@@ -10,7 +10,7 @@ use crate::hints::Unused;
 
 /// The first bytes of a capture.
 pub const MAGIC: [u8; 8] = *b"TRIBCAPT";
-/// The version of the format.
+/// Version of the capture's format.
 pub const VERSION: u32 = 1;
 /// Number of bytes before the header.
 pub const PREAMBLE: usize = 24;

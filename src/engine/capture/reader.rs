@@ -37,7 +37,7 @@ pub struct Capture {
 pub struct CallOutcome {
     /// Number of the call on the file, from 0.
     pub call: u64,
-    /// `write` or `read`.
+    /// Direction of the call: `write` or `read`.
     pub direction: String,
     /// Report of the call, if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,8 @@ impl Capture {
     /// Opens a capture and reads its header and index. Local. O(ranks).
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has another version.
+    /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has
+    /// another version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, None, cause);

@@ -68,7 +68,7 @@ impl Target {
         new_file(&self.directory, file, UNFINISHED).map(|(path, _)| path)
     }
 
-    /// Gives the capture of `file` its final name: that of `file`, and a number where it is taken. Local.
+    /// Gives the capture of `file` its final name: the name of `file`, with a number if that name is taken. Local.
     ///
     /// # Errors
     /// The file cannot be made or renamed.
@@ -78,8 +78,8 @@ impl Target {
     }
 }
 
-/// Makes a new, empty file about `file` in a directory, which is made if it is not there: the name of `file`, the extension, and
-/// a number before it where that name is taken. Local.
+/// Creates a new, empty file for `file` in a directory, which is created if needed. Its name is the name of `file` and
+/// the extension, with a number before the extension if that name is taken. Local.
 ///
 /// # Errors
 /// The directory, or the file, cannot be made.

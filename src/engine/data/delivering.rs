@@ -25,13 +25,13 @@ use crate::topology::Rank;
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// The messages to this rank.
+    /// The messages that this rank receives.
     pub incoming: &'r RoundReceives,
     /// On a local aggregator: the messages of its members in this round.
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's access to the memory that the members of a local aggregator share. ||| pub inside
+    /// This rank's access to the memory that the members of a local aggregator share.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank gets bytes from.
     pub outflows: &'r mut [Outflow],
@@ -41,7 +41,7 @@ pub struct Delivering<'r, 'a> {
     pub user: Sink<'r>,
     /// This aggregator's window in this round; `None` if it has none.
     pub window: Option<Window>,
-    /// The window's bytes; `None` if reading failed: zeros are sent, and the agreement reports the error.
+    /// Bytes of the window; `None` if reading failed: then zeros are sent, and the agreement reports the error.
     pub read: Option<&'r [u8]>,
     /// Time that this rank spent in copying.
     pub placement: Duration,
@@ -99,7 +99,7 @@ impl Delivering<'_, '_> {
         match self.read {
             Some(read) => self.outflows[own].take(window, read, self.user.reborrow()),
             None => {
-                // Zeros, as another aggregator would send.
+                // Deliver zeros, as another aggregator would send.
                 let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
                 self.outflows[own].scatter(&zeros, self.user.reborrow());
             }

@@ -34,7 +34,7 @@ pub struct Placing<'r, 'a> {
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's part in the shared memory of its node.
+    /// This rank's access to the memory that the members of a local aggregator share.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank sends bytes to.
     pub outflows: &'r mut [Outflow],
@@ -112,7 +112,7 @@ impl RoundMessage {
 pub enum Arrived {
     /// A message from another rank.
     Message(Bytes),
-    /// This rank's own bytes, which are in the caller's memory.
+    /// This rank's own bytes, which are still in the caller's memory.
     Own,
 }
 

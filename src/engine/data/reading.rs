@@ -1,4 +1,5 @@
-//! The rounds of a read: read ahead, exchange, deliver.
+//! The rounds of a read: aggregators read windows ahead, ranks exchange messages, and each rank copies its bytes to the
+//! caller's memory.
 //!
 //! Every round runs the transpose of the schedule that a write of the same access would run: aggregators send and ranks
 //! receive, under the same kernel and throttle. While one window is exchanged, the next ones are read from the file.

@@ -1,8 +1,8 @@
 //! The state of a rank in the data phase of a write or a read.
 //!
-//! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds alike and
-//! take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it, and the exchange
-//! cannot deadlock across rounds.
+//! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds
+//! alike and take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it,
+//! and the exchange cannot deadlock across rounds.
 
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
@@ -20,7 +20,7 @@ use crate::exchange::two_layer::Share;
 use crate::schedule::Schedule;
 use crate::topology::Rank;
 
-/// The tag of the data phase.
+/// Tag of the messages of the data phase.
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
 
 /// The state of one rank over all rounds of the data phase.

@@ -29,8 +29,8 @@ pub struct Windows {
 /// One window with data, and the messages for it.
 #[derive(Debug)]
 pub struct Opened {
-    /// The window, trimmed to its first and last byte with data. (A window of several stripes begins at the start of the
-    /// stripe.)
+    /// The window, trimmed to its first and last byte with data. (A window of several stripes begins at the start of
+    /// the stripe.)
     pub window: Window,
     /// The bytes of the window that have data; `None` if there is no memory to mark them.
     pub coverage: Option<Coverage>,
@@ -137,7 +137,7 @@ impl Windows {
         self.inflows.get_mut(id)
     }
 
-    /// Keeps the memory of a coverage for the next one.
+    /// Keeps the memory of a window's coverage for the next window.
     pub fn recycle(&mut self, coverage: Coverage) {
         self.spare = coverage;
     }

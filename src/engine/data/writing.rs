@@ -1,4 +1,5 @@
-//! The rounds of a write: pack, exchange, place, write behind.
+//! The rounds of a write: ranks pack and exchange messages, and aggregators place them in windows, which are written
+//! behind.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -47,7 +47,7 @@ words! {
 }
 
 impl Amount {
-    /// No bytes.
+    /// The amount of a rank without bytes.
     pub const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, most: 0, touched: 0 };
 
     /// Returns the amount of one rank, which has bytes in `touched` windows.

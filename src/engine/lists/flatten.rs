@@ -8,7 +8,7 @@ use crate::access::pieces::{Piece, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Walk};
 use crate::drivers::Domains;
 
-/// The lists of one rank for one aggregator.
+/// The bytes that one rank sends to (or wants from) one aggregator, as lists of extents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListsToSend {
     /// Index of the aggregator.
@@ -19,8 +19,8 @@ pub struct ListsToSend {
     pub memory: Packed,
 }
 
-/// Divides an access by aggregator; returns the aggregators with data, ascending. Bytes at or behind `limit` are left out (a
-/// read ends at the end of the file).
+/// Divides an access by aggregator; returns the lists for each aggregator with data, ascending. Bytes at or behind
+/// `limit` are left out (a read ends at the end of the file).
 pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
     let finish = |(aggregator, stream): (usize, Box<Stream>)| stream.finish(aggregator);
     divide(file, layout, domains, limit).map(finish).collect()
@@ -136,7 +136,7 @@ impl Stream {
     }
 }
 
-/// A packer that coalesces adjacent extents.
+/// Packs a list of extents; joins adjacent extents.
 #[derive(Default)]
 pub struct CoalescingPacker {
     packer: Packer,

@@ -1,7 +1,7 @@
 //! Flows: cursors that move, window by window, over the packed list of extents that one rank has for one aggregator.
 //!
-//! Sender and aggregator have the same list, so both know the size of every message. A flow moves forward only: all rounds
-//! together cost O(extents).
+//! Sender and aggregator have the same list, so both know the size of every message. A flow moves forward only: all
+//! rounds together cost O(extents).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`flatten`] | an access cut into a list for each aggregator |
-//! | [`flow`] | the cursors of a (rank, aggregator) pair, on both sides |
+//! | [`flow`] | cursors over the list of a rank for an aggregator, on both of them |
 //! | [`zero_copy`] | messages that lie in the caller's memory |
 
 pub(in crate::engine) mod flatten;

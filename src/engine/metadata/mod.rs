@@ -126,7 +126,7 @@ struct Gathered {
     shared_bytes: u64,
 }
 
-/// Gathers the lists of members on their local aggregator, its own included. The other ranks get none.
+/// Gathers the lists of members on their local aggregator, including its own lists. The other ranks get none.
 async fn gather(
     endpoint: &mut Endpoint,
     metadata: &Phase,

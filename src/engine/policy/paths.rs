@@ -31,7 +31,7 @@ pub struct Rules<'a> {
 pub enum Path {
     /// The two-phase exchange: by messages through aggregators.
     Exchange,
-    /// Through memory that all ranks share, or the ranks of each host. No data goes from host to host.
+    /// The bytes go through memory that all ranks share, or the ranks of each host. No data goes from host to host.
     Shared,
     /// Rank 0 wrote the bytes of all ranks, which came with the first agreement.
     Root,
@@ -54,7 +54,7 @@ impl Path {
         }
     }
 
-    /// Returns the name in JSON and in tables.
+    /// Returns the name of the path in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",

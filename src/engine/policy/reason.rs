@@ -15,13 +15,13 @@ pub enum Reason {
     NoData,
     /// The read starts at or after the end of the file.
     BehindEnd,
-    /// The hint `romio_no_indep_rw`.
+    /// The hint `romio_no_indep_rw` forbids I/O of other ranks than aggregators.
     OnlyAggregators,
-    /// The hint `trib_overlap=rank_order`, without shared memory.
+    /// The hint `trib_overlap=rank_order` demands the order of ranks, without shared memory.
     RankOrder,
-    /// The hint `romio_cb_write` or `romio_cb_read`, without shared memory.
+    /// The hint `romio_cb_write` or `romio_cb_read` decides, without shared memory.
     Switch {
-        /// Write: `romio_cb_write`; read: `romio_cb_read`.
+        /// Direction, which tells the hint. Write: `romio_cb_write`; read: `romio_cb_read`.
         direction: Direction,
         /// True if the hint is `enable`, false if it is `disable`.
         on: bool,

@@ -49,7 +49,7 @@ impl std::ops::AddAssign for Seconds {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct CallReport {
-    /// The path of the bytes.
+    /// Path of the bytes, for example `exchange`.
     pub path: Path,
     /// Reason for the path.
     #[serde(default, skip_serializing_if = "Reason::is_unknown")]
@@ -214,17 +214,17 @@ impl FanIn {
 /// A phase of a call, for [`Clock`]. Phases follow one another.
 #[derive(Debug, Clone, Copy)]
 pub enum Lap {
-    /// See [`Seconds`].
+    /// Time to divide the access by aggregator.
     Flatten,
-    /// See [`Seconds`].
+    /// Metadata exchange.
     Metadata,
-    /// See [`Seconds`].
+    /// Agreements on ranges, errors and numbers.
     Agreement,
     /// Parts of a call that are timed elsewhere: the rounds, the direct path, the wait for writes.
     Elsewhere,
 }
 
-/// The stopwatch of a call.
+/// Measures the time of each phase of a call.
 #[derive(Debug)]
 pub struct Clock {
     start: Instant,

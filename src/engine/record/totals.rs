@@ -25,7 +25,7 @@ pub struct CallTotals {
     pub metadata: Traffic,
     /// Number of bytes of lists that this rank passed through shared memory.
     pub in_memory: u64,
-    /// Counts of the data phase.
+    /// Counts of the data phase on this rank.
     pub counts: DataCounts,
     /// Outcome of this rank's file I/O.
     pub outcome: Outcome,

@@ -36,7 +36,7 @@ impl Display for AutoChoice {
     }
 }
 
-/// The kernels between which `auto` chooses.
+/// A kernel between which `auto` chooses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoKernel {

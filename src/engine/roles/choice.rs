@@ -19,9 +19,9 @@ use crate::topology::Topology;
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layered {
-    /// The metadata phase.
+    /// True if the metadata phase does.
     pub metadata: bool,
-    /// The data phase.
+    /// True if the data phase does.
     pub data: bool,
 }
 

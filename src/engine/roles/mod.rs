@@ -1,4 +1,4 @@
-//! The aggregators of a file, and the phases in which ranks send to them.
+//! The aggregators of a file, and the routes on which ranks send to them.
 //!
 //! | module | holds |
 //! |---|---|
@@ -49,9 +49,9 @@ pub struct Roles {
 /// The metadata phase and the data phase of a call.
 #[derive(Debug, Clone)]
 pub struct Phases {
-    /// The metadata phase.
+    /// Route of the metadata messages, and the local aggregators.
     pub metadata: Arc<Phase>,
-    /// The data phase.
+    /// Route of the data messages, and the local aggregators.
     pub data: Arc<Phase>,
 }
 

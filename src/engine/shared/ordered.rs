@@ -50,7 +50,7 @@ pub async fn place(
         arena.upcoming().fetch_min(next, Ordering::SeqCst);
         arena.own_position().store(from + windows.ring, Ordering::SeqCst);
         if place + 1 == ranks {
-            // Between the part before and this one there is no data.
+            // No rank has data between the part before and this one.
             arena.unwritten().store(from, Ordering::SeqCst);
             writer.try_write();
             arena.part().store(arena.upcoming().swap(DONE, Ordering::SeqCst), Ordering::SeqCst);

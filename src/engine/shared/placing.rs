@@ -75,8 +75,8 @@ fn copy_pieces(
     let mut placed = 0;
     walk.visit_before(limit, |piece| {
         let bytes = source.piece(piece.memory, piece.len);
-        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because pieces
-        // ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
+        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because
+        // pieces ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
         unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
         note(Extent { offset: piece.offset, len: piece.len });
         placed += piece.len;

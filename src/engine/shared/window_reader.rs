@@ -63,7 +63,8 @@ impl WindowReader<'_> {
             let place = arena.place(&windows, from).cast_const();
             walk.visit_before(extent.end(), |piece| {
                 let bytes = sink.piece(piece.memory, piece.len);
-                // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the window.
+                // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the
+                // window.
                 unsafe { copy(place.add((piece.offset - from) as usize), bytes.as_mut_ptr(), bytes.len()) };
                 taken += piece.len;
             });

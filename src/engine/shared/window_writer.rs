@@ -142,7 +142,7 @@ impl WindowWriter<'_> {
                     self.runs_in(extent).fold(0u64, |sum, run| sum.wrapping_add(tiling.piece(run.offset, run.end())));
                 let full = sum == expected;
                 if !full {
-                    // An overlap hid a hole of the same size: the call is repeated, rank after rank.
+                    // An overlap hid a hole of the same size: the call is repeated with one rank after the other.
                     self.arena.again().store(1, Ordering::SeqCst);
                 }
                 full

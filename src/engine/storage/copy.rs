@@ -14,8 +14,8 @@ pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
 /// Copies `len` bytes.
 ///
 /// # Safety
-/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process accesses the
-/// bytes at `to`, or the result is not used.
+/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process
+/// accesses the bytes at `to`, or the result is not used.
 #[inline(always)]
 pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: each arm copies within `len` bytes of both: two words that may overlap each other at the ends.

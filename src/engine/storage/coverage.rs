@@ -1,12 +1,12 @@
 //! Marks the bytes of a window that have data, with a bit for each byte.
 //!
-//! The count of newly set bits is exact even if pieces overlap. So a count equal to the window's size proves a full window
-//! without sorting the pieces, and a count below the bytes received proves an overlap. (The number of received bytes alone
-//! proves nothing: an overlap may hide a hole of the same size.) Holes are found by scanning words.
+//! The count of newly set bits is exact even if pieces overlap. So a count equal to the window's size proves a full
+//! window without sorting the pieces, and a count below the bytes received proves an overlap. (The number of received
+//! bytes alone proves nothing: an overlap may hide a hole of the same size.) Holes are found by scanning words.
 
 use std::collections::TryReserveError;
 
-/// A bitmap over the bytes of one window, from its first byte to the last that is covered.
+/// A bitmap over the bytes of one window, up to the last byte with data.
 #[derive(Debug, Default)]
 pub struct Coverage {
     /// The bits; empty if all `len` bytes are known to have data.

@@ -1,4 +1,5 @@
-//! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones packed.
+//! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones
+//! packed.
 
 use std::time::Instant;
 

@@ -13,7 +13,7 @@ use crate::fabric::waiting::pause;
 use crate::hints::Hints;
 use crate::topology::Rank;
 
-/// The outcome of a rank's I/O in one call.
+/// Outcome of one rank's file I/O in one call.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Number of bytes written, or read before the end of the file.
@@ -194,8 +194,8 @@ impl WindowQueue {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the agreement
-    /// reports the error.
+    /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the
+    /// agreement reports the error.
     fn collect(&mut self) {
         while let Some(worker) = &self.worker {
             match worker.poll() {

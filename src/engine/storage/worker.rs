@@ -42,7 +42,7 @@ pub struct WindowDone {
     pub buffer: WindowBuffer,
     /// Number of bytes written.
     pub bytes: u64,
-    /// Time spent in the file system.
+    /// Time that the worker spent in the file system for this window.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
@@ -50,7 +50,7 @@ pub struct WindowDone {
     pub failure: Option<Failure>,
 }
 
-/// The helper thread of one file on one aggregator. A drop waits for all submitted windows.
+/// The helper thread of one file on one aggregator. Dropping this value waits for all submitted windows.
 pub struct Worker {
     jobs: Option<Sender<Job>>,
     finished: Receiver<WindowDone>,
@@ -113,8 +113,8 @@ impl Drop for Worker {
     }
 }
 
-/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the single core
-/// of its rank.
+/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the
+/// single core of its rank.
 pub fn leave_to_program() {
     leave_single_core();
     // If the mask cannot be set, the thread may get signals, as any thread may.

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`overlaps`], [`merge`], [`local_aggregation`] | how a local aggregator merges its members' extents and bytes |
-//! | [`node`] | the same layer in shared memory |
+//! | [`node`] | the same layer in memory that the members share |
 
 pub(in crate::engine) mod local_aggregation;
 pub(in crate::engine) mod merge;

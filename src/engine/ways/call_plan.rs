@@ -46,7 +46,7 @@ impl File {
         Ok(plan)
     }
 
-    /// Makes a plan.
+    /// Makes a new plan, and counts its messages.
     async fn new_plan(
         &mut self,
         (file, layout): (&Extents, &BufferLayout),

@@ -33,8 +33,8 @@ impl File {
         self.watchdog.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
-        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
-        // returns to the owner of the memory.
+        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
+        // before it returns to the owner of the memory.
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.watchdog, self.timeline.is_some());
         let ran =

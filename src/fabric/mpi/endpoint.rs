@@ -1,10 +1,10 @@
 //! One rank's access to an MPI communicator: posts and polls messages, and splits long messages into MPI messages.
 //!
-//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity but not the length. A
-//! message is sent in chunks of `chunk` bytes (the same on all ranks): *a full chunk is always followed by another; a shorter
-//! one, perhaps empty, is the last*. So a message below `chunk` bytes is one MPI message, and one of exactly `k * chunk` bytes
-//! ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first receive at once, and each
-//! further one when the chunk before has arrived in full.
+//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity but not the length.
+//! A message is sent in chunks of `chunk` bytes (the same on all ranks): *a full chunk is always followed by another; a
+//! shorter one, perhaps empty, is the last*. So a message below `chunk` bytes is one MPI message, and one of exactly
+//! `k * chunk` bytes ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first
+//! receive at once, and each further one when the chunk before has arrived in full.
 //!
 //! First chunks have the tag of the message; all other chunks have that tag plus 2^15 ([`Tags`]). So a receive posted
 //! for the *next* message of the same sender and tag cannot match a chunk of this one. The further chunks of all

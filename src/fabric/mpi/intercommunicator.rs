@@ -1,7 +1,7 @@
 //! The two groups of an inter-communicator as the ranks of one endpoint.
 //!
-//! A fabric has one numbering of ranks, and its ranks send inside a group too, which an inter-communicator cannot do. So both
-//! groups are merged. In the merged order, the ranks of each group are consecutive.
+//! A fabric has one numbering of ranks, and its ranks send inside a group too, which an inter-communicator cannot do.
+//! So both groups are merged. In the merged order, the ranks of each group are consecutive.
 
 use std::ops::Range;
 

@@ -1,13 +1,14 @@
-//! The fabric of supercomputers: non-blocking MPI point-to-point messages. They are polled; a rank blocks in MPI on a message
-//! only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
+//! The fabric of MPI programs: non-blocking MPI point-to-point messages. Messages are polled; a rank blocks in MPI on a
+//! message only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
 //!
-//! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes endpoints from
-//! the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the
-//! crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
+//! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes
+//! endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the crate
+//! `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
 //!
-//! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled together.
-//! Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper threads of
-//! the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from several threads of the program.
+//! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled
+//! together. Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper
+//! threads of the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from
+//! several threads of the program.
 
 use std::rc::Rc;
 
@@ -107,8 +108,8 @@ pub fn device() -> Option<String> {
 /// Exit code of a job that [`end_job`] ends.
 const FAILED: i32 = 70;
 
-/// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure that
-/// the other ranks do not know of. Only this process ends if MPI is not running. Local.
+/// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure
+/// that the other ranks do not know of. Only this process ends if MPI is not running. Local.
 pub fn end_job(why: &Error) {
     crate::say(format_args!(
         "{why}; this rank cannot inform the other ranks, so it ends the job (hint trib_on_failure=abort)"
@@ -171,13 +172,14 @@ impl World {
     /// # Errors
     /// A chunk out of range, or [`Error::Fabric`] with MPI's error text.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
-        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be gone
-        // by now: then MPI says so.
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be
+        // gone by now: then MPI says so.
         let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
         Ok(endpoint.holding(self.session.clone()))
     }
 
-    /// Ends all ranks; the launcher returns `code`. For a rank that cannot continue while others wait for it. Local.
+    /// Ends all ranks with MPI_Abort; the launcher returns `code`. For a rank that cannot continue while others wait
+    /// for it. Local.
     pub fn abort(&self, code: i32) -> ! {
         raw::abort(code)
     }

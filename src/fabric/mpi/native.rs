@@ -1,4 +1,4 @@
-//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with them.
+//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with MPI's.
 //!
 //! They run on MPI_COMM_WORLD, which no endpoint uses, so their messages cannot match messages of this library. All are
 //! collective over the program's ranks, with the same root and sizes on every rank.
@@ -15,7 +15,7 @@ use crate::topology::Rank;
 
 /// MPI's own collectives, over all ranks of the program.
 pub struct Native {
-    /// Keeps MPI initialised.
+    /// Keeps MPI initialised as long as this value lives.
     _session: Rc<Session>,
     rank: Rank,
     ranks: usize,

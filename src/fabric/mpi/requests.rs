@@ -92,8 +92,8 @@ impl Requests {
         finished.push(Finished { ticket, code, status });
     }
 
-    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose memory
-    /// MPI may still access. Never waits.
+    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose
+    /// memory MPI may still access. Never waits.
     pub(super) fn abandon(&mut self, is_receive: impl Fn(Ticket) -> bool) -> HashSet<Ticket> {
         let mut touched = HashSet::new();
         for (at, ticket) in self.tickets.iter().enumerate() {

@@ -18,10 +18,11 @@ impl MpiEndpoint {
     /// file.write_all(&extents, &BufferLayout::Contiguous, &data)?;
     /// ```
     ///
-    /// `examples/rsmpi` in the repository is the whole program, which is compiled and run with every change.
+    /// `examples/rsmpi` in the repository has the whole program, which is compiled and run with every change.
     ///
-    /// **What is duplicated.** `comm` itself stays the program's: it is duplicated once (MPI_Comm_dup), so no message of the
-    /// program meets one of the library's. The duplicate returns errors (MPI_ERRORS_RETURN) whatever handler `comm` has.
+    /// **What is duplicated.** `comm` itself stays the program's: it is duplicated once (MPI_Comm_dup), so no message
+    /// of the program matches a message of the library. The duplicate returns errors (MPI_ERRORS_RETURN) whatever
+    /// handler `comm` has.
     ///
     /// **When it is freed.** The duplicate is freed when the endpoint is dropped, or when the file that was opened with
     /// the endpoint is closed or dropped. Freeing is collective, like MPI_Comm_free: every rank drops it. `comm` may be
@@ -55,8 +56,7 @@ impl MpiEndpoint {
                            MPI_THREAD_SERIALIZED on";
             return Err(Error::argument("communicator", what, allowed));
         }
-        // SAFETY: nothing is to be said against it: MPI is initialised, the communicator one of its own, and the thread may
-        // call MPI.
+        // SAFETY: there is no objection: MPI is initialised, the communicator is valid, and the thread may call MPI.
         unsafe { Self::from_raw(handle) }
     }
 }

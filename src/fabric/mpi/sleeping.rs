@@ -1,10 +1,10 @@
 //! Measures whether this MPI library sleeps or spins while a rank waits in it.
 //!
-//! MPI libraries and their settings differ: MPICH 4.0.2 sleeps on ch3:sock and spins on ch4; Open MPI spins, or yields and
-//! spins. A rank that spins may occupy the core of the rank that it waits for: 16 ranks of BTIO on 2 cores take 3 times as
-//! long in an MPI_Wait of ch4 as when they poll and back off. Polling costs nothing if each rank has a core. So a rank waits in
-//! MPI only if that MPI sleeps. The first waits show it: a thread that slept has voluntary context switches; one that spun has
-//! used processor time without any.
+//! MPI libraries and their settings differ: MPICH 4.0.2 sleeps on ch3:sock and spins on ch4; Open MPI spins, or yields
+//! and spins. A rank that spins may occupy the core of the rank that it waits for: 16 ranks of BTIO on 2 cores take 3
+//! times as long in an MPI_Wait of ch4 as when they poll and back off. Polling costs nothing if each rank has a core.
+//! So a rank waits in MPI only if that MPI sleeps. The first waits show it: a thread that slept has voluntary context
+//! switches; one that spun has used processor time without any.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

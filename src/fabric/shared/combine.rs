@@ -49,7 +49,7 @@ pub struct Shared {
     memory: SharedMemory,
     /// Offset of the area for users, in bytes.
     area: usize,
-    /// Number of agreements so far.
+    /// Number of agreements at which this rank has arrived.
     met: AtomicU32,
     /// Number of these that went over several hosts; used on the lowest rank.
     over_hosts: AtomicU32,

@@ -37,7 +37,7 @@ impl Cores {
         static HERE: OnceLock<Cores> = OnceLock::new();
         *HERE.get_or_init(|| {
             let (own, online) = host::own_and_online();
-            // Containers have host names of their own, but the boot of their machine.
+            // Containers have their own host names, but the boot identifier of their machine.
             let name = || nix::unistd::gethostname().unwrap_or_default().into_vec();
             let boot = host::boot().map_or_else(|| fingerprint([b"host", &name()[..]]), |boot| fingerprint([boot]));
             let set = set();
@@ -80,7 +80,7 @@ impl Cores {
             (false, _) => ranks as f64,
             (true, true) if pretended => own as f64,
             (true, false) if pretended => ranks as f64,
-            // Containers of one machine share what it has, as far as they may have it.
+            // Containers of one machine share its cores, as far as each may run on them.
             (true, true) => online.min(own.saturating_mul(nodes)) as f64,
             (true, false) => ranks as f64 * own as f64 / fullest,
         };

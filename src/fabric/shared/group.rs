@@ -101,8 +101,9 @@ impl Group {
         }
     }
 
-    /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to `member`
-    /// (called on the leader). Returns when all of it is in the mailbox; for more than 16 KiB, the other side must take some.
+    /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to
+    /// `member` (called on the leader). Returns when all of it is in the mailbox; for more than 16 KiB, the other side
+    /// must take some.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -134,8 +135,8 @@ impl Group {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written` counts
-            // them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written`
+            // counts them.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
             mailbox.written.fetch_add(now.len() as u64, Ordering::Release);
             mailbox.changed.advance();
@@ -155,8 +156,8 @@ impl Group {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after `read` counts
-            // them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after
+            // `read` counts them.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
             mailbox.read.fetch_add(now as u64, Ordering::Release);
             mailbox.changed.advance();

@@ -1,8 +1,8 @@
 //! The hosts of the ranks. On each host, the ranks contribute to a leader, which communicates with the other hosts.
 //!
-//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots ([`super::combine`]); the
-//! last of them wakes the leader, which reads all slots, communicates with the other leaders, and writes an answer that all
-//! ranks of the host read.
+//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots
+//! ([`super::combine`]); the last of them wakes the leader, which reads all slots, communicates with the other leaders,
+//! and writes an answer that all ranks of the host read.
 
 use std::io;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Hosts {
 /// memory.
 ///
 /// # Errors
-/// The reason why there is none.
+/// The reason why there is no memory.
 fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::result::Result<SharedMemory, String> {
     let Offer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`cores`] | the cores that ranks share |
 //! | [`host`] | the host of a process |
-//! | [`memory`] | the memory: made by one process, mapped by all, gone with the last |
+//! | [`memory`] | memory that one process makes and all map; it is gone with the last process |
 //! | [`signal`] | a word to wait on |
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`group`] | memory of a group of ranks on one node |

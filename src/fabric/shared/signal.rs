@@ -96,7 +96,8 @@ impl Watch {
     }
 }
 
-/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake it.)
+/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake
+/// it.)
 #[cfg(target_os = "linux")]
 fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };

@@ -108,7 +108,8 @@ impl<'a> NodeMember<'a> {
         if ready { true } else { self.look_again(op) }
     }
 
-    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have changed.
+    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have
+    /// changed.
     fn look_again(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
@@ -196,8 +197,8 @@ impl<'a> NodeMember<'a> {
         self.pieces(span, id, bytes, outflow, |to, memory, left_out| {
             if !left_out {
                 let from = user.piece(memory.offset, memory.len);
-                // SAFETY: `to` has room for these bytes, and only this rank writes them: of bytes that several members have, all
-                // but one member leave theirs out.
+                // SAFETY: `to` has room for these bytes, and only this rank writes them: of bytes that several members
+                // have, all but one member leave theirs out.
                 unsafe { copy(from.as_ptr(), to, from.len()) };
             }
         })?;

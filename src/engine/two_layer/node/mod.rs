@@ -7,10 +7,10 @@
 //! message directly from the ring. So a byte is copied once inside the node. In a read, a message that arrives is
 //! copied into the ring, and members copy their bytes from there.
 //!
-//! **Why it cannot deadlock.** Of all undelivered messages between local aggregators and aggregators, take the first in the
-//! order of (round, step). Its local aggregator makes room in the order of its chain, so all messages in the ring come before
-//! it, are delivered, and free their room; an empty ring has room for any message. Its members have finished the rounds before,
-//! and in this round wait only for that room. (See
+//! **Why it cannot deadlock.** Of all undelivered messages between local aggregators and aggregators, take the first in
+//! the order of (round, step). Its local aggregator makes room in the order of its chain, so all messages in the ring
+//! come before it, are delivered, and free their room; an empty ring has room for any message. Its members have
+//! finished the rounds before, and in this round wait only for that room. (See
 //! `docs/how-it-works/schedules.md#why-no-throttle-can-deadlock`.)
 //!
 //! | module | holds |
@@ -33,8 +33,8 @@ mod tests {
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
-    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of several
-    /// sizes. They wait for each other under every throttle, in writes and in reads.
+    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of
+    /// several sizes. They wait for each other under every throttle, in writes and in reads.
     #[test]
     fn messages_that_wait_for_room_all_get_it() {
         let directory = tempfile::tempdir().unwrap();

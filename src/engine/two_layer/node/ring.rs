@@ -18,8 +18,8 @@ const AGGREGATORS: usize = 8192;
 const TABLE: usize = ENTRY * AGGREGATORS;
 /// Maximum number of bytes of the ring; with a larger message, members send messages.
 const MOST_ROOM: usize = 512 << 20;
-/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that messages often
-/// wait for room.)
+/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that
+/// messages often wait for room.)
 const USUAL: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 /// Maximum number of bytes of shared memory for the entries and the ring.
 pub const AREA: usize = TABLE + MOST_ROOM;
@@ -29,8 +29,8 @@ pub fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ENTRY as u64)
 }
 
-/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB of a
-/// round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
+/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB
+/// of a round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
 pub fn reserve(group: &Group, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
     let ring = largest.max(round.min(USUAL));
     if aggregators > AGGREGATORS || ring > MOST_ROOM as u64 {
@@ -124,7 +124,7 @@ pub fn bytes_at(memory: &SharedMemory, area: usize, at: usize) -> *mut u8 {
     memory.at(area + TABLE + at)
 }
 
-/// A message in the ring. A drop frees its room.
+/// A message in the ring. Dropping it frees its room.
 struct RingMessage {
     memory: Arc<SharedMemory>,
     start: usize,
