@@ -111,7 +111,7 @@ impl Memory for CombineMemory {
         let len = message.split_first_chunk().map(|(len, body)| (u64::from_le_bytes(*len), body.len() as u64));
         if len.is_none_or(|(sent, received)| sent != received) {
             return Err(Error::Fabric(format!(
-                "a message of a combine from rank {from} was cut to {} bytes",
+                "a message of a reduction over hosts from rank {from} was cut to {} bytes",
                 message.len()
             )));
         }

@@ -2,7 +2,7 @@
 //!
 //! These calls do not cache. Every later call of any rank sees the bytes that a call has written, if the caller orders
 //! the two calls (by a barrier or a collective call). On file systems whose clients cache independently
-//! ([`visible`](super::visible)), a rank of another host sees them after a collective call or [`File::sync`].
+//! ([`visible`](super::super::visible)), a rank of another host sees them after a collective call or [`File::sync`].
 
 use std::pin::pin;
 

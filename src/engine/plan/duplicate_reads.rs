@@ -52,7 +52,7 @@ fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRe
 }
 
 impl DuplicateRead {
-    /// Copies the bytes within `sink`.
+    /// Copies the part within `sink`, after the first part was read.
     pub fn copy(&self, sink: &mut Sink<'_>) {
         sink.copy_within(self.from, self.to, self.len);
     }

@@ -67,8 +67,8 @@ pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 pub const LOCAL_CALL: u64 = 4 << 10;
 /// Cost of a call on a file system that locks stripes or blocks: about as much as copying this number of bytes.
 pub const REMOTE_CALL: u64 = 256 << 10;
-/// Maximum number of runs of data in a window that are always written one by one: reading the gaps between them may
-/// need a disk.
+/// Maximum number of runs of data in a group that are always written one by one: reading the gaps between them may need
+/// a disk.
 pub const FEW_RUNS: u64 = 16;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;

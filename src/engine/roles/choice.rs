@@ -19,9 +19,9 @@ use crate::topology::Topology;
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layered {
-    /// True if the metadata phase does.
+    /// True if the metadata phase goes through local aggregators.
     pub metadata: bool,
-    /// True if the data phase does.
+    /// True if the data phase goes through local aggregators.
     pub data: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct Setup {
     pub layout: Layout,
     /// Aggregators, and the routes of messages to them.
     pub roles: Roles,
-    /// The same for tiny calls, with the first aggregator only.
+    /// Aggregators and routes of tiny calls: the first aggregator only.
     pub tiny: Roles,
     /// True if collective calls go through memory that all ranks share.
     pub shares_memory: bool,

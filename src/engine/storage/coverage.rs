@@ -16,7 +16,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Clears all bits; keeps the memory.
+    /// Removes all marks; keeps the memory of the bits.
     pub fn clear(&mut self) {
         self.words.clear();
         (self.len, self.covered) = (0, 0);

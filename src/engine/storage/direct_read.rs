@@ -38,7 +38,7 @@ pub fn read(
     Ok(Outcome { bytes, busy: begin.elapsed(), ..Outcome::default() })
 }
 
-/// Pieces that are read in one call.
+/// Pieces of an access that are read in one call of the file system.
 struct ReadGroup<'a> {
     storage: &'a dyn Storage,
     sink: Sink<'a>,
