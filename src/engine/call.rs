@@ -38,6 +38,17 @@ pub struct CallAccess<'a> {
     pub moved: u64,
 }
 
+/// What a rank writes.
+#[derive(Clone, Copy)]
+pub struct WriteAccess<'a> {
+    /// The extents of the file.
+    pub file: &'a Extents,
+    /// Where their bytes are in the memory.
+    pub layout: &'a BufferLayout,
+    /// The memory.
+    pub source: Source<'a>,
+}
+
 /// The memory of a call. The variant is the direction of the call.
 pub enum CallMemory<'a> {
     /// A write: the layout of the bytes, and the memory that holds them.
@@ -90,15 +101,17 @@ impl File {
         self.watchdog.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
-                self.agree_on_host_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_on_host_to_write(access, call.asked, checked, early.as_ref(), None).await
             }
             CallMemory::Source(layout, source) => {
-                self.agree_over_hosts_to_write((extents, layout, *source), checked, early.as_ref()).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_over_hosts_to_write(access, checked, early.as_ref()).await
             }
             CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
                 let checked = checked.and_then(|()| self.file_end());
-                self.agree_over_hosts_to_read(extents, target.memory().0, checked, early.as_ref()).await
+                self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
             }
         };
         self.watchdog.end();
@@ -127,13 +140,15 @@ impl File {
         let mut done = CallTotals::new(direction, chosen);
         match (chosen.0, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
-                return self.write_windows((left, layout, *source), &agreed, chosen, &clock).await;
+                let access = WriteAccess { file: left, layout, source: *source };
+                return self.write_windows(access, &agreed, chosen, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
             }
             (Way::Hosts, CallMemory::Source(layout, source)) => {
-                done.outcome = self.write_on_host((left, layout, *source), agreed.is_sole, &clock).await?;
+                let access = WriteAccess { file: left, layout, source: *source };
+                done.outcome = self.write_on_host(access, agreed.is_sole, &clock).await?;
             }
             (Way::Hosts, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
@@ -141,7 +156,8 @@ impl File {
             (Way::Exchange, memory) => {
                 let exchanged = match memory {
                     CallMemory::Source(layout, source) => {
-                        self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await
+                        let access = WriteAccess { file: left, layout, source: *source };
+                        self.exchange_write(access, &agreed, &mut clock, &mut done).await
                     }
                     CallMemory::Target(target) => {
                         self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
@@ -210,7 +226,9 @@ impl File {
     /// Writes or reads extents directly, without other ranks. Local.
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
-            CallMemory::Source(layout, source) => self.write_directly(extents, layout, *source),
+            CallMemory::Source(layout, source) => {
+                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+            }
             CallMemory::Target(target) => self.read_directly(extents, target.memory()),
         }
     }

@@ -19,17 +19,25 @@ pub struct ReadTarget<'a> {
     staged: Option<Vec<u8>>,
 }
 
+/// Host memory that a read fills.
+pub struct ReadMemory<'a> {
+    /// Where the bytes of the access are in the memory.
+    pub layout: &'a BufferLayout,
+    /// The memory.
+    pub sink: Sink<'a>,
+}
+
 impl<'a> ReadTarget<'a> {
     /// Returns the caller's memory as the target.
     pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self { layout, sink, staged: None }
     }
 
-    /// Returns the memory to read into, and its layout.
-    pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
+    /// Returns the memory to read into.
+    pub fn memory(&mut self) -> ReadMemory<'_> {
         match &mut self.staged {
-            Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
-            None => (self.layout, self.sink.reborrow()),
+            Some(bytes) => ReadMemory { layout: &BufferLayout::Contiguous, sink: Sink::from(&mut bytes[..]) },
+            None => ReadMemory { layout: self.layout, sink: self.sink.reborrow() },
         }
     }
 }

@@ -103,7 +103,7 @@ pub fn chosen(
 
 /// The choices that the hints leave on `machine`.
 pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints: &Hints) -> Chooser {
-    Chooser::of(costs(machine), topology, aggregators, hints)
+    Chooser::from_hints(costs(machine), topology, aggregators, hints)
 }
 
 /// The two choices that the library compares in the end, with what its cost model predicts: the flat kernel, and two layers with

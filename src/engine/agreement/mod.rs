@@ -23,15 +23,12 @@ mod slots;
 mod small;
 pub mod without_data;
 
-use crate::access::{BufferLayout, Extents, Source};
+use crate::access::Extents;
 use crate::collectives::allgather;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::words::{get, message};
 use crate::error::Result;
 use crate::fabric::Endpoint;
-
-/// An access to write: the extents of the file, the layout of the memory, the memory.
-pub type WriteAccess<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 /// Returns true if the file ranges of no two ranks overlap. Collective: an allgather of 16 bytes a rank, for calls of
 /// large requests only.

@@ -3,9 +3,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{WriteAccess, held, slots};
+use super::{held, slots};
 use crate::access::Extents;
 use crate::engine::agreement::footprint::Footprint;
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallKind, CallKinds};
@@ -65,7 +66,7 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
-        (file, layout, source): WriteAccess<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         asked: &Extents,
         checked: Result<()>,
         early: Option<&Outcome>,

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use super::WriteAccess;
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::SmallData;
 use crate::access::{BufferLayout, Extents};
 use crate::collectives::combine::{Combine, combine_over_hosts};
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
@@ -36,7 +36,7 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
-        (file, layout, source): WriteAccess<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         checked: Result<()>,
         early: Option<&Outcome>,
     ) -> Result<(Agreed, Option<Error>)> {

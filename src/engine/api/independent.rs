@@ -81,7 +81,7 @@ impl File {
         }
         self.catch_up()?;
         let storage = self.storage()?;
-        let (_, mut sink) = target.memory();
+        let mut sink = target.memory().sink;
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
         let mut outcome = Outcome { bytes: self.with_context(read)?, ..Outcome::default() };
         self.copy_to_device(&mut target, &file, &mut outcome);

@@ -3,7 +3,8 @@
 
 use std::time::Instant;
 
-use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
+use crate::access::{BufferLayout, Piece, Source, Walk};
+use crate::engine::call::WriteAccess;
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
@@ -14,7 +15,7 @@ use crate::topology::Rank;
 /// Writes an access directly, in the order of its extents. Local.
 pub fn write(
     storage: &dyn Storage,
-    (file, layout, source): (&Extents, &BufferLayout, Source<'_>),
+    WriteAccess { file, layout, source }: WriteAccess<'_>,
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
-use crate::engine::agreement::WriteAccess;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
 use crate::engine::agreement::on_host::windows;
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{get, put, words};
@@ -63,7 +63,7 @@ impl File {
         let sieve = self.setup.write_sieve(agreed.is_sole);
         let whole = [Extent { offset: left.start, len: left.span() }];
         let runs = (left.bytes == left.span()).then_some(&whole[..]);
-        let (closing, error) = self.fill_windows(access, windows, (sieve, runs), clock).await?;
+        let (closing, error) = self.fill_windows(access, windows, sieve, runs, clock).await?;
         if let Some(failed) = closing.failed {
             return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }
@@ -82,9 +82,10 @@ impl File {
     /// Collective over these ranks.
     async fn fill_windows(
         &mut self,
-        (file, layout, source): WriteAccess<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         windows: CallWindows,
-        (sieve, runs): (Sieve, Option<&[Extent]>),
+        sieve: Sieve,
+        runs: Option<&[Extent]>,
         clock: &Clock,
     ) -> Result<(WindowsOutcome, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
@@ -129,25 +130,25 @@ impl File {
         is_sole: bool,
         clock: &Clock,
     ) -> Result<Outcome> {
-        let (asked, layout, source) = access;
+        let WriteAccess { file: asked, layout, source } = access;
         if !self.has_arena() {
-            return Ok(self.write_directly(asked, layout, source));
+            return Ok(self.write_directly(access));
         }
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
-        let access = (file, layout, source);
+        let access = WriteAccess { file, layout, source };
         let footprint = Footprint::from_extents(0, file, 1);
         let (agreed, error) = self.agree_on_host_to_write(access, asked, checked, None, Some(&footprint)).await?;
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
         let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
-            Way::Direct => return Ok(self.write_directly(file, layout, source)),
+            Way::Direct => return Ok(self.write_directly(access)),
             Way::Windows => {
                 let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
                 let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
                 let windows = windows(&self.setup, &agreed.left);
-                let (closing, error) = self.fill_windows(access, windows, (sieve, runs.as_deref()), clock).await?;
+                let (closing, error) = self.fill_windows(access, windows, sieve, runs.as_deref(), clock).await?;
                 (closing.transferred, closing.busy, error)
             }
             _ => (agreed.transferred, agreed.micros, None),
