@@ -14,7 +14,7 @@ use tributary::schedule::{Action, OpId, Progress, Schedule};
 
 /// An operation that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum TimedOperation {
     /// A send and its matching receive.
     Message {
         /// When it began.
@@ -45,18 +45,18 @@ pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
 
 /// The operations that [`one_port`] times, in the order in which they end, without joins. With t_s = 1 and no other cost,
 /// every message takes one round, and begins with a round. O(operations) memory.
-pub fn one_port_steps(schedules: Vec<Schedule>, rates: &Rates) -> Option<Vec<Step>> {
+pub fn one_port_steps(schedules: Vec<Schedule>, rates: &Rates) -> Option<Vec<TimedOperation>> {
     run(schedules, rates, Some(Vec::new())).and_then(|clock| clock.steps)
 }
 
-fn run(schedules: Vec<Schedule>, rates: &Rates, steps: Option<Vec<Step>>) -> Option<Clock> {
+fn run(schedules: Vec<Schedule>, rates: &Rates, steps: Option<Vec<TimedOperation>>) -> Option<Clock> {
     let ranks = schedules.len();
     let mut clock = Clock {
         rates: *rates,
         progress: schedules.into_iter().map(Progress::new).collect(),
-        ports: (0..ranks).map(|_| Ports::default()).collect(),
-        sends: Queue::new(),
-        receives: Queue::new(),
+        ports: (0..ranks).map(|_| RankPorts::default()).collect(),
+        sends: UnmatchedSides::new(),
+        receives: UnmatchedSides::new(),
         messages: Vec::new(),
         started: 0,
         events: BinaryHeap::new(),
@@ -77,10 +77,10 @@ fn run(schedules: Vec<Schedule>, rates: &Rates, steps: Option<Vec<Step>>) -> Opt
 }
 
 /// Started, unmatched sides of messages by (sender, receiver, stage), with the number of the start.
-type Queue = HashMap<(Rank, Rank, u8), VecDeque<(u64, OpId)>>;
+type UnmatchedSides = HashMap<(Rank, Rank, u8), VecDeque<(u64, OpId)>>;
 
 #[derive(Default)]
-struct Ports {
+struct RankPorts {
     sending: bool,
     receiving: bool,
     /// The end of the current combination.
@@ -89,7 +89,7 @@ struct Ports {
     open: BTreeSet<(u64, usize)>,
 }
 
-struct Message {
+struct MatchedMessage {
     from: (Rank, OpId),
     to: (Rank, OpId),
     bytes: u64,
@@ -97,14 +97,14 @@ struct Message {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum TimingEvent {
     Message(usize),
     Combination(Rank, OpId),
 }
 
 struct Event {
     time: f64,
-    what: What,
+    what: TimingEvent,
 }
 
 impl Ord for Event {
@@ -131,16 +131,16 @@ impl Eq for Event {}
 struct Clock {
     rates: Rates,
     progress: Vec<Progress>,
-    ports: Vec<Ports>,
-    sends: Queue,
-    receives: Queue,
-    messages: Vec<Message>,
+    ports: Vec<RankPorts>,
+    sends: UnmatchedSides,
+    receives: UnmatchedSides,
+    messages: Vec<MatchedMessage>,
     /// Operations started so far.
     started: u64,
     events: BinaryHeap<Event>,
     now: f64,
     /// The operations that have ended, if they are asked for.
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<TimedOperation>>,
 }
 
 impl Clock {
@@ -153,14 +153,14 @@ impl Clock {
         }
         let open: BTreeSet<_> = ranks.iter().flat_map(|&rank| self.ports[rank].open.iter().copied()).collect();
         for (order, index) in open {
-            let Message { from: (from, _), to: (to, _), bytes, .. } = self.messages[index];
+            let MatchedMessage { from: (from, _), to: (to, _), bytes, .. } = self.messages[index];
             if !self.ports[from].sending && !self.ports[to].receiving {
                 (self.ports[from].sending, self.ports[to].receiving) = (true, true);
                 self.ports[from].open.remove(&(order, index));
                 self.ports[to].open.remove(&(order, index));
                 self.messages[index].begin = self.now;
                 let time = self.now + self.rates.message(bytes as f64);
-                self.events.push(Event { time, what: What::Message(index) });
+                self.events.push(Event { time, what: TimingEvent::Message(index) });
             }
         }
     }
@@ -180,7 +180,7 @@ impl Clock {
             Action::Reduce { .. } if self.rates.combine > 0.0 => {
                 let time = self.now.max(self.ports[rank].combining) + op.span.len as f64 * self.rates.combine;
                 self.ports[rank].combining = time;
-                self.events.push(Event { time, what: What::Combination(rank, id) });
+                self.events.push(Event { time, what: TimingEvent::Combination(rank, id) });
             }
             Action::Reduce { .. } | Action::Copy { .. } | Action::Join => self.end_local(rank, id),
         }
@@ -195,24 +195,24 @@ impl Clock {
         let (from, to, _) = key;
         let bytes = self.progress[from].schedule().ops()[send as usize].span.len;
         let open = (order, self.messages.len());
-        self.messages.push(Message { from: (from, send), to: (to, receive), bytes, begin: self.now });
+        self.messages.push(MatchedMessage { from: (from, send), to: (to, receive), bytes, begin: self.now });
         self.ports[from].open.insert(open);
         self.ports[to].open.insert(open);
     }
 
     /// The ranks on which an operation has ended.
-    fn end(&mut self, what: What) -> BTreeSet<Rank> {
+    fn end(&mut self, what: TimingEvent) -> BTreeSet<Rank> {
         match what {
-            What::Message(index) => {
-                let Message { from: (from, send), to: (to, receive), begin, .. } = self.messages[index];
-                let step = Step::Message { begin, end: self.now, from: (from, send), to: (to, receive) };
+            TimingEvent::Message(index) => {
+                let MatchedMessage { from: (from, send), to: (to, receive), begin, .. } = self.messages[index];
+                let step = TimedOperation::Message { begin, end: self.now, from: (from, send), to: (to, receive) };
                 self.steps.iter_mut().for_each(|steps| steps.push(step));
                 (self.ports[from].sending, self.ports[to].receiving) = (false, false);
                 self.progress[from].finish(send);
                 self.progress[to].finish(receive);
                 BTreeSet::from([from, to])
             }
-            What::Combination(rank, id) => {
+            TimingEvent::Combination(rank, id) => {
                 self.end_local(rank, id);
                 BTreeSet::from([rank])
             }
@@ -220,7 +220,7 @@ impl Clock {
     }
 
     fn end_local(&mut self, rank: Rank, op: OpId) {
-        let step = Step::Local { end: self.now, rank, op };
+        let step = TimedOperation::Local { end: self.now, rank, op };
         self.steps.iter_mut().for_each(|steps| steps.push(step));
         self.progress[rank].finish(op);
     }
@@ -258,8 +258,8 @@ mod tests {
         let rounds = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
         let begins: Vec<_> = (one_port_steps(all, &rounds).unwrap().into_iter())
             .filter_map(|step| match step {
-                Step::Message { begin, from: (from, _), to: (to, _), .. } => Some((from, to, begin)),
-                Step::Local { .. } => None,
+                TimedOperation::Message { begin, from: (from, _), to: (to, _), .. } => Some((from, to, begin)),
+                TimedOperation::Local { .. } => None,
             })
             .collect();
         assert_eq!(begins.len(), 3);

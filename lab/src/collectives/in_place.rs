@@ -16,7 +16,7 @@ const FORWARDED: Buffer = Buffer::Stage(0);
 pub type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
 /// The time of an algorithm in the model, for a number of ranks, bytes of the message, and segments.
-pub type Time = fn(&Rates, f64, f64, f64) -> f64;
+pub type TimeModel = fn(&Rates, f64, f64, f64) -> f64;
 
 /// An algorithm in place.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct InPlace {
     /// Adds the operations among the members of a group.
     pub append: Append,
     /// The time in the model of the source.
-    pub time: Time,
+    pub time: TimeModel,
 }
 
 impl InPlace {

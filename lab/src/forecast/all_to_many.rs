@@ -1,7 +1,7 @@
 //! Repeated all-to-many exchanges: the program whose measurements on Cori are published.
 
 use super::kernel_orders::KernelOrders;
-use crate::sim::{self, Chains, Side, WorkPart, Workload};
+use crate::sim::{self, ChainSide, Chains, WorkPart, Workload};
 use tributary::error::{Error, Result};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
@@ -231,24 +231,24 @@ impl Workload for AllToMany {
         }))
     }
 
-    fn message(&self, rank: Rank, _: u32, side: Side, index: u32) -> sim::Message {
+    fn message(&self, rank: Rank, _: u32, side: ChainSide, index: u32) -> sim::ChainMessage {
         let (receiving, sending) = match &self.orders {
             Some(orders) => orders,
-            None => return sim::Message { peer: rank, bytes: 0, mode: self.kernel.mode },
+            None => return sim::ChainMessage { peer: rank, bytes: 0, mode: self.kernel.mode },
         };
         let own = self.receiver(rank);
         let skip = |place: Option<usize>| index as usize + usize::from(place.is_some_and(|own| own <= index as usize));
         let (peer, bytes) = match side {
-            Side::Send => {
+            ChainSide::Send => {
                 let at = skip(own.map(|own| sending.place(rank, own)));
                 (self.receivers[sending.item(rank, at)], self.bytes(rank))
             }
-            Side::Receive => {
+            ChainSide::Receive => {
                 let own = own.unwrap_or(0);
                 let peer = receiving.item(own, skip(Some(receiving.place(own, rank))));
                 (peer, self.bytes(peer))
             }
         };
-        sim::Message { peer, bytes, mode: self.kernel.mode }
+        sim::ChainMessage { peer, bytes, mode: self.kernel.mode }
     }
 }

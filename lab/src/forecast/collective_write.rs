@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
-use super::matrix::{Cell, Matrix};
+use super::matrix::{AmountMatrix, PeerAmount};
 use super::message_counts::{MessageCounts, MetadataForm};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
-use crate::sim::{self, Machine, Message, Phases, Side, Step, Striping, Time, WorkPart, Workload};
+use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Striping, Time, WorkPart, Workload};
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
@@ -55,7 +55,7 @@ pub struct CollectiveWrite {
     lists: Vec<ExchangeMessages>,
     /// The data messages of each simulated round.
     rounds: Vec<ExchangeMessages>,
-    stages: Vec<Stage>,
+    stages: Vec<WriteStage>,
     /// Bytes of a rank's message in an agreement.
     agreed: Vec<u64>,
 }
@@ -65,7 +65,7 @@ const AGREED: u64 = 8;
 
 /// The stages of a write, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum WriteStage {
     Flatten,
     Lists(usize),
     Agree,
@@ -116,19 +116,24 @@ impl CollectiveWrite {
         };
         let rounds: Vec<_> =
             counts.rounds.iter().map(|round| ExchangeMessages::new(&round.data, &data, &parties)).collect();
-        let mut stages = vec![Stage::Flatten];
-        stages.extend((0..lists.len()).map(Stage::Lists));
+        let mut stages = vec![WriteStage::Flatten];
+        stages.extend((0..lists.len()).map(WriteStage::Lists));
         if counts.division.lists == MetadataForm::Pairs || counts.sampled() < counts.rounds() {
-            stages.push(Stage::Agree);
+            stages.push(WriteStage::Agree);
         }
         if data.local.is_some() {
-            stages.extend([Stage::Merge, Stage::AgreeAgain]);
+            stages.extend([WriteStage::Merge, WriteStage::AgreeAgain]);
         }
         for round in 0..rounds.len() {
-            stages.extend([Stage::Room, Stage::Data(round), Stage::Place(round), Stage::Write(round)]);
-            stages.extend((!options.write_behind).then_some(Stage::Settle));
+            stages.extend([
+                WriteStage::Room,
+                WriteStage::Data(round),
+                WriteStage::Place(round),
+                WriteStage::Write(round),
+            ]);
+            stages.extend((!options.write_behind).then_some(WriteStage::Settle));
         }
-        stages.push(Stage::Finish);
+        stages.push(WriteStage::Finish);
         let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
         Ok(Self {
             counts,
@@ -171,18 +176,18 @@ impl CollectiveWrite {
         self.counts.rounds() as f64 / self.counts.sampled().max(1) as f64
     }
 
-    pub(super) fn step(&self, rank: Rank, stage: Stage) -> Step {
+    pub(super) fn step(&self, rank: Rank, stage: WriteStage) -> Step {
         let index = self.parties.index[rank].map(|index| index as usize);
         let idle = Step::Compute(0);
         match (stage, index) {
-            (Stage::Flatten, _) => Step::Compute(ticks(self.counts.requests[rank] as f64 * self.requests.visit)),
-            (Stage::Merge, _) => Step::Compute(self.merging(rank)),
-            (Stage::Room, Some(_)) if self.options.write_behind => {
+            (WriteStage::Flatten, _) => Step::Compute(ticks(self.counts.requests[rank] as f64 * self.requests.visit)),
+            (WriteStage::Merge, _) => Step::Compute(self.merging(rank)),
+            (WriteStage::Room, Some(_)) if self.options.write_behind => {
                 Step::Settle((self.options.hints.write_buffers as u32).saturating_sub(1))
             }
-            (Stage::Place(round), Some(index)) => Step::Compute(self.placing(round, index)),
-            (Stage::Write(round), Some(index)) => self.writing(round, index).unwrap_or(idle),
-            (Stage::Settle | Stage::Finish, Some(_)) => Step::Settle(0),
+            (WriteStage::Place(round), Some(index)) => Step::Compute(self.placing(round, index)),
+            (WriteStage::Write(round), Some(index)) => self.writing(round, index).unwrap_or(idle),
+            (WriteStage::Settle | WriteStage::Finish, Some(_)) => Step::Settle(0),
             _ => idle,
         }
     }
@@ -232,8 +237,8 @@ impl CollectiveWrite {
 
     fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &PhaseKernel)> {
         match self.stages[part as usize] {
-            Stage::Lists(number) => Some((&self.lists[number], &self.metadata)),
-            Stage::Data(number) => Some((&self.rounds[number], &self.data)),
+            WriteStage::Lists(number) => Some((&self.lists[number], &self.metadata)),
+            WriteStage::Data(number) => Some((&self.rounds[number], &self.data)),
             _ => None,
         }
     }
@@ -249,19 +254,21 @@ fn ticks(cost: f64) -> Time {
 }
 
 /// The heads, from every rank to every aggregator, and the tails with what did not fit.
-pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
+pub(super) fn heads_and_tails(lists: &AmountMatrix, aggregators: usize) -> [AmountMatrix; 2] {
     let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
     for rank in 0..lists.rows() {
-        let mut row: Vec<_> = (0..aggregators as u32).map(|peer| Cell { peer, amount: LENGTH as u32 }).collect();
+        let mut row: Vec<_> = (0..aggregators as u32).map(|peer| PeerAmount { peer, amount: LENGTH as u32 }).collect();
         let mut tail = Vec::new();
-        for &Cell { peer, amount } in lists.row(rank) {
+        for &PeerAmount { peer, amount } in lists.row(rank) {
             row[peer as usize].amount += amount.min(HEAD as u32);
-            tail.extend(amount.checked_sub(HEAD as u32).filter(|&rest| rest > 0).map(|amount| Cell { peer, amount }));
+            tail.extend(
+                amount.checked_sub(HEAD as u32).filter(|&rest| rest > 0).map(|amount| PeerAmount { peer, amount }),
+            );
         }
         heads.push(row);
         tails.push(tail);
     }
-    [heads, tails].map(|rows| Matrix::of_rows(rows.iter().map(Vec::as_slice)))
+    [heads, tails].map(|rows| AmountMatrix::of_rows(rows.iter().map(Vec::as_slice)))
 }
 
 impl Workload for CollectiveWrite {
@@ -269,26 +276,28 @@ impl Workload for CollectiveWrite {
         let stage = *self.stages.get(part as usize)?;
         Some(match self.messages_of(part) {
             Some((travel, way)) => travel.part(rank, way, &self.parties),
-            None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => WorkPart::Schedule(self.agreement(rank)),
+            None if matches!(stage, WriteStage::Agree | WriteStage::AgreeAgain) => {
+                WorkPart::Schedule(self.agreement(rank))
+            }
             None => WorkPart::Step(self.step(rank, stage)),
         })
     }
 
-    fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message {
+    fn message(&self, rank: Rank, part: u32, side: ChainSide, index: u32) -> ChainMessage {
         match self.messages_of(part) {
             Some((travel, way)) => travel.message(rank, side, index, way, &self.parties),
-            None => Message { peer: rank, bytes: 0, mode: self.data.kernel.mode },
+            None => ChainMessage { peer: rank, bytes: 0, mode: self.data.kernel.mode },
         }
     }
 
     fn phase(&self, part: u32) -> Option<usize> {
         Some(match self.stages.get(part as usize)? {
-            Stage::Flatten | Stage::Merge | Stage::AgreeAgain => ONCE,
-            Stage::Lists(_) | Stage::Agree => METADATA,
-            Stage::Data(_) => DATA,
-            Stage::Place(_) => PLACING,
-            Stage::Room | Stage::Write(_) | Stage::Settle => FILE,
-            Stage::Finish => FINISH,
+            WriteStage::Flatten | WriteStage::Merge | WriteStage::AgreeAgain => ONCE,
+            WriteStage::Lists(_) | WriteStage::Agree => METADATA,
+            WriteStage::Data(_) => DATA,
+            WriteStage::Place(_) => PLACING,
+            WriteStage::Room | WriteStage::Write(_) | WriteStage::Settle => FILE,
+            WriteStage::Finish => FINISH,
         })
     }
 }

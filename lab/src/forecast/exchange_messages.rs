@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::collective_write::CollectiveWriteOptions;
-use super::matrix::{Cell, Matrix};
-use crate::sim::{self, Chains, Side, WorkPart};
+use super::matrix::{AmountMatrix, PeerAmount};
+use crate::sim::{self, ChainSide, Chains, WorkPart};
 use tributary::error::Result;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
@@ -38,9 +38,9 @@ pub(super) struct Parties {
 #[derive(Debug)]
 pub(super) struct ExchangeMessages {
     /// By sender: the aggregators' indices in the order of the kernel (with two layers: ascending).
-    sends: Matrix,
+    sends: AmountMatrix,
     /// By aggregator: the senders (with two layers: local aggregators).
-    receives: Matrix,
+    receives: AmountMatrix,
     /// By aggregator: whether it has data for itself, which is not sent.
     own: Vec<bool>,
 }
@@ -83,7 +83,7 @@ impl Parties {
 
 impl ExchangeMessages {
     /// The exchange of `messages` (by rank, ascending index of aggregator). O(m log m) for m messages.
-    pub(super) fn new(messages: &Matrix, way: &PhaseKernel, parties: &Parties) -> Self {
+    pub(super) fn new(messages: &AmountMatrix, way: &PhaseKernel, parties: &Parties) -> Self {
         let aggregators = parties.aggregators.len();
         if let Some(local) = &way.local {
             let bundles = messages.grouped(|rank| local.aggregator_of(rank));
@@ -140,21 +140,21 @@ impl ExchangeMessages {
     pub(super) fn message(
         &self,
         rank: Rank,
-        side: Side,
+        side: ChainSide,
         index: u32,
         way: &PhaseKernel,
         parties: &Parties,
-    ) -> sim::Message {
+    ) -> sim::ChainMessage {
         let mode = way.kernel.mode;
         match side {
-            Side::Send => {
+            ChainSide::Send => {
                 let cell = self.sends.row(rank)[index as usize];
-                sim::Message { peer: parties.aggregators[cell.peer as usize], bytes: u64::from(cell.amount), mode }
+                sim::ChainMessage { peer: parties.aggregators[cell.peer as usize], bytes: u64::from(cell.amount), mode }
             }
-            Side::Receive => {
+            ChainSide::Receive => {
                 let row = self.receives.row(parties.index[rank].unwrap_or(0) as usize);
                 let cell = row[index as usize];
-                sim::Message { peer: cell.peer as usize, bytes: u64::from(cell.amount), mode }
+                sim::ChainMessage { peer: cell.peer as usize, bytes: u64::from(cell.amount), mode }
             }
         }
     }
@@ -174,7 +174,7 @@ impl ExchangeMessages {
         }
         let mut receives = receives.iter().map(|cell| (block(cell.peer as usize, index.unwrap_or(0)), cell)).peekable();
         let (mut sends, mut builder, mut before) = (sends.peekable(), Builder::default(), Vec::new());
-        let span = |cell: &Cell| Span::new(Buffer::Send, 0, u64::from(cell.amount));
+        let span = |cell: &PeerAmount| Span::new(Buffer::Send, 0, u64::from(cell.amount));
         while let Some(here) = receives.peek().into_iter().chain(sends.peek()).map(|(block, _)| *block).min() {
             let mut all = Vec::new();
             while let Some((_, cell)) = receives.next_if(|(block, _)| *block == here) {
@@ -205,7 +205,7 @@ impl ExchangeMessages {
         parties: &Parties,
     ) -> Schedule {
         let shares = |rank: Rank| -> Vec<Share> {
-            let share = |cell: &Cell| Share { aggregator: receiver(cell), len: u64::from(cell.amount) };
+            let share = |cell: &PeerAmount| Share { aggregator: receiver(cell), len: u64::from(cell.amount) };
             self.sends.row(rank).iter().filter(|cell| cell.amount > 0).map(share).collect()
         };
         let members: Vec<_> = members(rank, local, &parties.topology)
@@ -241,11 +241,11 @@ pub(super) fn members<'a>(
 }
 
 /// The aggregator of a cell in a sender's row.
-fn receiver(cell: &Cell) -> ReceiverIndex {
+fn receiver(cell: &PeerAmount) -> ReceiverIndex {
     ReceiverIndex(cell.peer as usize)
 }
 
 /// A message to `peer`. The simulator ignores its place in a buffer.
-fn message<Peer>(peer: Peer, cell: &Cell, buffer: Buffer) -> Transfer<Peer> {
+fn message<Peer>(peer: Peer, cell: &PeerAmount, buffer: Buffer) -> Transfer<Peer> {
     Transfer { peer, span: Span::new(buffer, 0, u64::from(cell.amount)) }
 }

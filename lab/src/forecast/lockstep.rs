@@ -13,9 +13,9 @@
 //! leaves out node ports, queue searches (queues have one entry), and early messages that a rank takes in while it waits
 //! for another. O(p) time per step, vectorised for empty messages.
 
-use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
+use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, WriteStage, heads_and_tails};
 use super::exchange_messages::{Parties, PhaseKernel};
-use super::matrix::Matrix;
+use super::matrix::AmountMatrix;
 use super::message_counts::MetadataForm;
 use super::written::Written;
 use crate::sim::machine::CostLine;
@@ -83,7 +83,7 @@ impl<'a> Clocks<'a> {
     }
 
     /// An exchange of `messages` (by rank, index of aggregator). O(p^2) time, O(p aggregators) memory.
-    pub(super) fn exchange(&mut self, phase: usize, messages: &Matrix) {
+    pub(super) fn exchange(&mut self, phase: usize, messages: &AmountMatrix) {
         self.count(phase, |clocks| clocks.steps(messages));
     }
 
@@ -95,7 +95,7 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    fn steps(&mut self, messages: &Matrix) {
+    fn steps(&mut self, messages: &AmountMatrix) {
         let ranks = self.now.len();
         let aggregators = &self.parties.aggregators;
         let mut bytes = vec![0u32; aggregators.len() * ranks];
@@ -228,7 +228,7 @@ impl CollectiveWrite {
     /// aggregator waits for its window. Calls `passed` after each exchange. O(ranks^2) per exchange.
     pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
         let mut clocks = Clocks::new(machine, &self.parties);
-        clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
+        clocks.charge(ONCE, |rank| self.step_cost(machine, rank, WriteStage::Flatten));
         let lists = match self.counts.division.lists {
             MetadataForm::Pairs => vec![self.counts.lists.clone()],
             MetadataForm::Packed => heads_and_tails(&self.counts.lists, self.options.aggregators.len()).to_vec(),
@@ -240,15 +240,15 @@ impl CollectiveWrite {
         clocks.meet(METADATA);
         for (number, round) in self.counts.rounds.iter().enumerate() {
             clocks.exchange(DATA, &round.data);
-            clocks.charge(PLACING, |rank| self.step_cost(machine, rank, Stage::Place(number)));
-            clocks.charge(FILE, |rank| self.step_cost(machine, rank, Stage::Write(number)));
+            clocks.charge(PLACING, |rank| self.step_cost(machine, rank, WriteStage::Place(number)));
+            clocks.charge(FILE, |rank| self.step_cost(machine, rank, WriteStage::Write(number)));
             passed();
         }
         Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
     }
 
     /// The cost of a step on one rank without communication, in picoseconds.
-    fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
+    fn step_cost(&self, machine: &Machine, rank: Rank, stage: WriteStage) -> f64 {
         match self.step(rank, stage) {
             Step::Compute(time) => time as f64,
             Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A message of a row's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(super) struct PeerAmount {
     /// The peer.
     pub(super) peer: u32,
     /// Bytes, or another count.
@@ -14,14 +14,14 @@ pub(super) struct Cell {
 
 /// Rows of cells, 8 bytes each.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Matrix {
+pub(super) struct AmountMatrix {
     /// The start of each row, and the end of the last.
     starts: Vec<usize>,
-    cells: Vec<Cell>,
+    cells: Vec<PeerAmount>,
 }
 
-impl Matrix {
-    pub(super) fn of_rows<'a>(rows: impl IntoIterator<Item = &'a [Cell]>) -> Self {
+impl AmountMatrix {
+    pub(super) fn of_rows<'a>(rows: impl IntoIterator<Item = &'a [PeerAmount]>) -> Self {
         let mut matrix = Self { starts: vec![0], cells: Vec::new() };
         for row in rows {
             matrix.cells.extend_from_slice(row);
@@ -39,7 +39,7 @@ impl Matrix {
     }
 
     #[inline]
-    pub(super) fn row(&self, row: usize) -> &[Cell] {
+    pub(super) fn row(&self, row: usize) -> &[PeerAmount] {
         &self.cells[self.starts[row]..self.starts[row + 1]]
     }
 
@@ -49,11 +49,11 @@ impl Matrix {
         self.cells.iter().for_each(|cell| starts[cell.peer as usize + 1] += 1);
         (0..peers).for_each(|peer| starts[peer + 1] += starts[peer]);
         let mut next = starts.clone();
-        let mut cells = vec![Cell { peer: 0, amount: 0 }; self.cells.len()];
+        let mut cells = vec![PeerAmount { peer: 0, amount: 0 }; self.cells.len()];
         for row in 0..self.rows() {
             for cell in self.row(row) {
                 let at = &mut next[cell.peer as usize];
-                cells[*at] = Cell { peer: row as u32, amount: cell.amount };
+                cells[*at] = PeerAmount { peer: row as u32, amount: cell.amount };
                 *at += 1;
             }
         }
@@ -65,7 +65,7 @@ impl Matrix {
         let mut matrix =
             Self { starts: Vec::with_capacity(self.starts.len()), cells: Vec::with_capacity(self.cells()) };
         matrix.starts.push(0);
-        let mut sorted: Vec<(u64, Cell)> = Vec::new();
+        let mut sorted: Vec<(u64, PeerAmount)> = Vec::new();
         for row in 0..self.rows() {
             sorted.clear();
             let kept = self.row(row).iter().filter(|cell| keep(row, cell.peer));
@@ -81,7 +81,7 @@ impl Matrix {
     pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<usize>>) -> Self {
         let mut matrix = Self { starts: vec![0], cells: Vec::new() };
         for range in ranges {
-            let mut cells: Vec<Cell> = range.flat_map(|row| self.row(row)).copied().collect();
+            let mut cells: Vec<PeerAmount> = range.flat_map(|row| self.row(row)).copied().collect();
             cells.sort_by_key(|cell| cell.peer);
             cells.dedup_by(|later, kept| {
                 let same = later.peer == kept.peer;
@@ -101,8 +101,9 @@ impl Matrix {
             let into = &mut sums[group(row)];
             self.row(row).iter().for_each(|cell| *into.entry(cell.peer).or_default() += cell.amount);
         }
-        let cells = |row: BTreeMap<u32, u32>| row.into_iter().map(|(peer, amount)| Cell { peer, amount }).collect();
-        let rows: Vec<Vec<Cell>> = sums.into_iter().map(cells).collect();
+        let cells =
+            |row: BTreeMap<u32, u32>| row.into_iter().map(|(peer, amount)| PeerAmount { peer, amount }).collect();
+        let rows: Vec<Vec<PeerAmount>> = sums.into_iter().map(cells).collect();
         Self::of_rows(rows.iter().map(Vec::as_slice))
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::matrix::Matrix;
-use super::rank_counts::{RankCounts, Sizes};
+use super::matrix::AmountMatrix;
+use super::rank_counts::{CallSizes, RankCounts};
 use tributary::access::Extents;
 use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
@@ -22,7 +22,7 @@ pub enum MetadataForm {
 
 /// The division of a file, and the rounds to count.
 #[derive(Debug, Clone)]
-pub struct Division {
+pub struct FileDivision {
     /// How the file is divided.
     pub domains: Domains,
     /// The first byte that any rank writes, and one past the last.
@@ -36,13 +36,13 @@ pub struct Division {
 /// The counts of a collective write.
 #[derive(Debug)]
 pub struct MessageCounts {
-    pub(super) division: Division,
+    pub(super) division: FileDivision,
     /// Number of requests of each rank: extents that touch are one, split where the owner changes.
     pub(super) requests: Vec<u64>,
     /// Bytes of metadata from each rank to each aggregator.
-    pub(super) lists: Matrix,
+    pub(super) lists: AmountMatrix,
     pub(super) rounds: Vec<Round>,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: CallSizes,
     /// Number of all rounds.
     all_rounds: u64,
 }
@@ -51,7 +51,7 @@ pub struct MessageCounts {
 #[derive(Debug)]
 pub(super) struct Round {
     /// Bytes of each rank for each aggregator.
-    pub(super) data: Matrix,
+    pub(super) data: AmountMatrix,
     /// The bytes written by each aggregator.
     pub(super) windows: Vec<Held>,
 }
@@ -89,7 +89,7 @@ impl MessageCounts {
     /// Those of `access`; a message of 4 GiB or more.
     pub fn gather<E: From<Error> + Send>(
         ranks: usize,
-        division: Division,
+        division: FileDivision,
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Self, E> {
@@ -104,14 +104,14 @@ impl MessageCounts {
     /// As [`MessageCounts::gather`].
     pub fn gather_all<E: From<Error> + Send>(
         ranks: usize,
-        divisions: Vec<Division>,
+        divisions: Vec<FileDivision>,
         counted_as: impl Fn(Rank) -> Rank,
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Vec<Self>, E> {
-        let chosen: Vec<_> = divisions.iter().map(Division::rounds).collect();
+        let chosen: Vec<_> = divisions.iter().map(FileDivision::rounds).collect();
         let nothing = || -> Vec<Vec<Vec<Held>>> {
-            let windows = |(division, (chosen, _)): (&Division, &(Vec<u64>, u64))| {
+            let windows = |(division, (chosen, _)): (&FileDivision, &(Vec<u64>, u64))| {
                 vec![vec![Held::NOTHING; division.domains.aggregators()]; chosen.len()]
             };
             divisions.iter().zip(&chosen).map(windows).collect()
@@ -162,19 +162,19 @@ impl MessageCounts {
     }
 
     fn of<'a>(
-        division: Division,
+        division: FileDivision,
         all_rounds: u64,
         windows: Vec<Vec<Held>>,
         ranks: impl Iterator<Item = &'a RankCounts> + Clone,
     ) -> Self {
-        let data = |round: usize| Matrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
-        let mut sizes = Sizes::default();
+        let data = |round: usize| AmountMatrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
+        let mut sizes = CallSizes::default();
         ranks.clone().for_each(|one| sizes += one.sizes);
         let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
         Self {
             rounds: rounds.collect(),
             requests: ranks.clone().map(|one| one.requests).collect(),
-            lists: Matrix::of_rows(ranks.map(|one| one.lists.as_slice())),
+            lists: AmountMatrix::of_rows(ranks.map(|one| one.lists.as_slice())),
             sizes,
             all_rounds,
             division,
@@ -196,7 +196,7 @@ impl MessageCounts {
         }
         let (each, more) = (counted / ranks, counted % ranks);
         let first = |rank: usize| rank * each + rank.min(more);
-        let fold = |matrix: &Matrix| matrix.joined((0..ranks).map(|rank| first(rank)..first(rank + 1)));
+        let fold = |matrix: &AmountMatrix| matrix.joined((0..ranks).map(|rank| first(rank)..first(rank + 1)));
         let round = |round: &Round| Round { data: fold(&round.data), windows: round.windows.clone() };
         Ok(Self {
             division: self.division.clone(),
@@ -232,7 +232,7 @@ impl MessageCounts {
     }
 }
 
-impl Division {
+impl FileDivision {
     /// The indices of the rounds to count, and the number of all rounds.
     fn rounds(&self) -> (Vec<u64>, u64) {
         let (start, end) = self.range;
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn ranks_that_stand_for_others_have_their_counts() {
         let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
-        let division = Division { domains, range: (0, 1600), sample: 0, lists: MetadataForm::Packed };
+        let division = FileDivision { domains, range: (0, 1600), sample: 0, lists: MetadataForm::Packed };
         let access = |rank: Rank| {
             let first = (rank / 2 * 7) as u64;
             Extents::from_list((0..20).map(|at| Extent { offset: first + at * 75, len: 5 }))
@@ -355,7 +355,7 @@ mod tests {
 
             let file = SharedFile::of(&topology, &hints, range).unwrap();
             prop_assert_eq!(&file.aggregators, planner.aggregators());
-            let division = Division { domains: file.domains, range, sample: 0, lists: MetadataForm::Packed };
+            let division = FileDivision { domains: file.domains, range, sample: 0, lists: MetadataForm::Packed };
             let access = |rank: Rank| Ok::<_, Error>(accesses[rank].clone());
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);

@@ -28,6 +28,6 @@ pub mod written;
 
 pub use all_to_many::{AllToMany, AllToManyKernel, AllToManyOptions};
 pub use collective_write::{CollectiveWrite, CollectiveWriteOptions};
-pub use message_counts::{Division, MessageCounts, MetadataForm};
+pub use message_counts::{FileDivision, MessageCounts, MetadataForm};
 pub use shared_file::SharedFile;
 pub use written::{Parts, Written};

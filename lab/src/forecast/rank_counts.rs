@@ -1,7 +1,7 @@
 //! One rank's counts against a division of the file: those of what the engine would send.
 
-use super::matrix::Cell;
-use super::message_counts::{Division, Held, MetadataForm};
+use super::matrix::PeerAmount;
+use super::message_counts::{FileDivision, Held, MetadataForm};
 use tributary::access::Extents;
 use tributary::engine::planning::lists;
 use tributary::engine::touched::Touched;
@@ -12,15 +12,15 @@ pub(super) struct RankCounts {
     /// Extents that are sent.
     pub(super) requests: u64,
     /// Bytes of metadata, by aggregator.
-    pub(super) lists: Vec<Cell>,
+    pub(super) lists: Vec<PeerAmount>,
     /// Bytes of data, by counted round and aggregator.
-    pub(super) rounds: Vec<Vec<Cell>>,
-    pub(super) sizes: Sizes,
+    pub(super) rounds: Vec<Vec<PeerAmount>>,
+    pub(super) sizes: CallSizes,
 }
 
 /// What a call adds up to.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sizes {
+pub(super) struct CallSizes {
     pub(super) bytes: u64,
     /// Number of extents, as the ranks pass them.
     pub(super) extents: u64,
@@ -28,7 +28,7 @@ pub(super) struct Sizes {
     pub(super) touched: u64,
 }
 
-impl std::ops::AddAssign for Sizes {
+impl std::ops::AddAssign for CallSizes {
     fn add_assign(&mut self, other: Self) {
         self.bytes += other.bytes;
         self.extents += other.extents;
@@ -43,13 +43,13 @@ impl RankCounts {
     /// The counts of an access in the `chosen` rounds. Adds the written parts of windows to `windows`, for `weight` ranks that have
     /// these counts. O(extents).
     pub(super) fn of(
-        (division, chosen): (&Division, &[u64]),
+        (division, chosen): (&FileDivision, &[u64]),
         access: &Extents,
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
         let domains = &division.domains;
         let touched = Touched::new(domains).by(access);
-        let sizes = Sizes { bytes: access.bytes(), extents: access.count(), touched };
+        let sizes = CallSizes { bytes: access.bytes(), extents: access.count(), touched };
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], sizes };
         for list in lists(access, domains) {
             let (aggregator, extents) = (list.aggregator, list.extents);
@@ -73,7 +73,7 @@ impl RankCounts {
     }
 }
 
-fn cell(aggregator: usize, bytes: u64) -> Result<Cell> {
+fn cell(aggregator: usize, bytes: u64) -> Result<PeerAmount> {
     let large = |_| Error::argument("a message", format!("{bytes} bytes"), "below 4 GiB");
-    Ok(Cell { peer: aggregator as u32, amount: u32::try_from(bytes).map_err(large)? })
+    Ok(PeerAmount { peer: aggregator as u32, amount: u32::try_from(bytes).map_err(large)? })
 }

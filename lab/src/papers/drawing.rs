@@ -18,9 +18,9 @@ pub enum Drawing {
     /// Curves, or points that are joined.
     Curves {
         /// The axis from left to right.
-        x: Axis,
+        x: CurveAxis,
         /// The axis upwards.
-        y: Axis,
+        y: CurveAxis,
         /// Name of each curve, and its points by ascending x.
         curves: Vec<(String, Vec<(f64, f64)>)>,
     },
@@ -28,14 +28,14 @@ pub enum Drawing {
 
 /// An axis of curves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Axis {
+pub struct CurveAxis {
     /// What, and its unit.
     pub label: String,
     /// Whether it is logarithmic.
     pub log: bool,
 }
 
-impl Axis {
+impl CurveAxis {
     /// A linear axis.
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_string(), log: false }

@@ -29,7 +29,7 @@ mod thesis;
 pub use bound::Bound;
 pub use claim::{Claim, Figure, Paper, Verdict};
 pub use context::Context;
-pub use drawing::{Axis, Drawing};
+pub use drawing::{CurveAxis, Drawing};
 pub use error::PapersError;
 pub use measure::{Draw, Measure, Parameters, Values};
 

@@ -6,14 +6,14 @@
 //! processed together when their time has come.
 
 use super::Time;
-use super::host::{Host, NONE};
+use super::host::{NONE, RankState};
 use super::machine::Machine;
-use super::matching::{Key, Search};
+use super::matching::{MatchKey, Search};
 use super::message::{Kind, Leg, Marks, Message};
 use super::network::{Distance, Network, ticks};
 use super::outcome::SimOutcome;
 use super::phases::Phases;
-use super::program::{Handle, Program, Work};
+use super::program::{Handle, RankProgram, Work};
 use super::storage::Servers;
 use super::wheel::Wheel;
 use super::workload::Workload;
@@ -74,7 +74,7 @@ pub fn run<W: Workload>(
             watch(engine.count.matched);
         }
     }
-    if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
+    if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, RankProgram::Over)) {
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
     let phases = engine.phases;
@@ -97,7 +97,7 @@ pub(super) struct Count {
 pub(super) struct Engine<'a, W> {
     pub(super) machine: &'a Machine,
     pub(super) workload: &'a W,
-    pub(super) hosts: Vec<Host>,
+    pub(super) hosts: Vec<RankState>,
     pub(super) network: Network<'a>,
     pub(super) wheel: Wheel<What>,
     pub(super) servers: Servers,
@@ -114,7 +114,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         Self {
             machine,
             workload,
-            hosts: (0..topology.ranks()).map(|_| Host::new()).collect(),
+            hosts: (0..topology.ranks()).map(|_| RankState::new()).collect(),
             network: Network::new(machine, topology, seed),
             wheel: Wheel::new(),
             servers: Servers::new(machine.storage),
@@ -172,9 +172,9 @@ impl<'a, W: Workload> Engine<'a, W> {
             self.phases.count(rank, phase, host.cpu);
         }
         match self.workload.part(rank, host.part) {
-            Some(part) => host.program = Program::of(part, host.cpu, host.spent.posting()),
+            Some(part) => host.program = RankProgram::of(part, host.cpu, host.spent.posting()),
             None => {
-                host.program = Program::Over;
+                host.program = RankProgram::Over;
                 host.spent.total = host.cpu;
             }
         }
@@ -189,7 +189,7 @@ impl<'a, W: Workload> Engine<'a, W> {
                 host.cpu += self.network.work(bytes as f64 * self.machine.host.copy_byte);
                 host.finish(handle);
             }
-            Work::Receive { from, stage } => self.post_receive(rank, handle, Key { from: from as u32, stage }),
+            Work::Receive { from, stage } => self.post_receive(rank, handle, MatchKey { from: from as u32, stage }),
             Work::Send { .. } if *ahead == 0 => {
                 host.pending = handle;
                 self.wake(rank);
@@ -214,7 +214,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         self.wheel.push(host.cpu, What::Wake(rank as u32));
     }
 
-    fn post_receive(&mut self, rank: Rank, handle: Handle, key: Key) {
+    fn post_receive(&mut self, rank: Rank, handle: Handle, key: MatchKey) {
         let host = &mut self.hosts[rank];
         let costs = &self.machine.host;
         let mut cost = costs.post_receive + if host.request() { costs.first_use } else { 0.0 };

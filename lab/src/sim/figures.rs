@@ -21,8 +21,8 @@ pub enum Origin {
 
 /// One number of a machine file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figure {
-    /// As written, in [`Figure::unit`].
+pub struct MachineFigure {
+    /// As written, in [`MachineFigure::unit`].
     pub value: f64,
     /// As written.
     pub unit: String,
@@ -41,7 +41,7 @@ const COUNT: &[(&str, f64)] = &[("1", 1.0)];
 pub(super) struct Figures<'a> {
     machine: &'a str,
     table: &'a Table,
-    pub(super) read: BTreeMap<String, Figure>,
+    pub(super) read: BTreeMap<String, MachineFigure>,
 }
 
 impl<'a> Figures<'a> {
@@ -108,7 +108,7 @@ impl<'a> Figures<'a> {
         self.keep(path, figure, scaled)
     }
 
-    fn keep(&mut self, path: &str, figure: Figure, scaled: f64) -> Result<f64> {
+    fn keep(&mut self, path: &str, figure: MachineFigure, scaled: f64) -> Result<f64> {
         if !(scaled.is_finite() && scaled >= 0.0) {
             return Err(self.error(path, format!("{} {}", figure.value, figure.unit), "0 or more"));
         }
@@ -116,7 +116,7 @@ impl<'a> Figures<'a> {
         Ok(scaled)
     }
 
-    fn figure(&self, path: &str) -> Result<Figure> {
+    fn figure(&self, path: &str) -> Result<MachineFigure> {
         let Some(value) = self.value(path) else { return Err(self.error(path, "missing", "a figure")) };
         let shape = "{ value = NUMBER, unit = \"...\", quoted|fitted|assumed = \"source\" }";
         let fields = value.as_table().ok_or_else(|| self.error(path, value, shape))?;
@@ -128,7 +128,7 @@ impl<'a> Figures<'a> {
         else {
             return Err(self.error(path, value, shape));
         };
-        Ok(Figure { value, unit: unit.to_string(), origin, note: note.to_string() })
+        Ok(MachineFigure { value, unit: unit.to_string(), origin, note: note.to_string() })
     }
 
     fn value(&self, path: &str) -> Option<&'a Value> {

@@ -26,7 +26,7 @@ enum Type {
 }
 
 #[derive(Debug)]
-struct Operation {
+struct GoalOperation {
     of: Type,
     peer: u32,
     /// Bytes, or nanoseconds.
@@ -38,7 +38,7 @@ struct Operation {
 
 /// The operations of all ranks.
 #[derive(Debug)]
-pub struct Program(Vec<Vec<Operation>>);
+pub struct Program(Vec<Vec<GoalOperation>>);
 
 impl Program {
     /// The operations of all parts of ranks 0 to `ranks` - 1. O(operations) memory.
@@ -58,7 +58,7 @@ impl Program {
                     Some(WorkPart::Step(Step::Compute(time))) => {
                         let requires = operations.len().checked_sub(1).map(|last| last as u32).into_iter().collect();
                         let (of, size) = (Type::Calculation, time / 1000);
-                        operations.push(Operation { of, peer: 0, size, tag: 0, requires });
+                        operations.push(GoalOperation { of, peer: 0, size, tag: 0, requires });
                     }
                     Some(WorkPart::Step(Step::Write(..) | Step::Settle(_))) => {
                         return Err(Error::argument("GOAL", "a workload that writes a file", "messages and computing"));
@@ -83,7 +83,7 @@ impl Program {
         for (rank, operations) in self.0.iter().enumerate() {
             writeln!(out, "rank {rank} {{")?;
             for (id, operation) in operations.iter().enumerate() {
-                let Operation { of, peer, size, tag, requires } = operation;
+                let GoalOperation { of, peer, size, tag, requires } = operation;
                 match of {
                     Type::Send => writeln!(out, "l{id}: send {size}b to {peer} tag {tag}")?,
                     Type::Receive => writeln!(out, "l{id}: recv {size}b from {peer} tag {tag}")?,
@@ -121,9 +121,9 @@ impl Program {
 }
 
 /// Adds one part behind the parts before it.
-fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
+fn append(operations: &mut Vec<GoalOperation>, schedule: &Schedule) {
     let first = operations.len() as u32;
-    let calculation = |size, requires| Operation { of: Type::Calculation, peer: 0, size, tag: 0, requires };
+    let calculation = |size, requires| GoalOperation { of: Type::Calculation, peer: 0, size, tag: 0, requires };
     let mut members: Vec<Vec<OpId>> = vec![Vec::new(); schedule.sliding_limits().len()];
     let mut waited_for = vec![false; schedule.ops().len()];
     for (id, op) in schedule.ops().iter().enumerate() {
@@ -140,8 +140,8 @@ fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
         }
         let (size, tag) = (op.span.len.max(1), u32::from(op.stage));
         operations.push(match op.action {
-            Action::Send { to, .. } => Operation { of: Type::Send, peer: peer(to), size, tag, requires },
-            Action::Receive { from } => Operation { of: Type::Receive, peer: peer(from), size, tag, requires },
+            Action::Send { to, .. } => GoalOperation { of: Type::Send, peer: peer(to), size, tag, requires },
+            Action::Receive { from } => GoalOperation { of: Type::Receive, peer: peer(from), size, tag, requires },
             Action::Copy { .. } | Action::Reduce { .. } => calculation(op.span.len, requires),
             Action::Join => calculation(0, requires),
         });
@@ -156,11 +156,11 @@ fn peer(rank: Rank) -> u32 {
     rank as u32
 }
 
-fn roots(operations: &[Operation]) -> impl Iterator<Item = u32> {
+fn roots(operations: &[GoalOperation]) -> impl Iterator<Item = u32> {
     operations.iter().enumerate().filter(|(_, op)| op.requires.is_empty()).map(|(id, _)| id as u32)
 }
 
-fn write_rank(out: &mut impl Write, operations: &[Operation]) -> Written<()> {
+fn write_rank(out: &mut impl Write, operations: &[GoalOperation]) -> Written<()> {
     out.write_all(&(operations.len() as u32).to_le_bytes())?;
     out.write_all(&(roots(operations).count() as u32).to_le_bytes())?;
     roots(operations).try_for_each(|id| out.write_all(&id.to_le_bytes()))?;

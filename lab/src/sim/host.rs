@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Time;
 use super::matching::MatchQueue;
 use super::message::Message;
-use super::program::{Handle, Program};
+use super::program::{Handle, RankProgram};
 use super::receipts::Receipts;
 
 /// No operation.
@@ -16,12 +16,12 @@ pub(super) const NONE: Handle = Handle::MAX;
 /// The fields that every event uses come first.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Host {
+pub(super) struct RankState {
     /// Time at which the processor has done all work known so far.
     pub(super) cpu: Time,
     /// Finished sends that the program has not noticed yet.
     pub(super) receipts: Option<Box<Receipts>>,
-    pub(super) program: Program,
+    pub(super) program: RankProgram,
     pub(super) queues: Option<Box<Queues>>,
     /// Its current part.
     pub(super) part: u32,
@@ -100,12 +100,12 @@ impl Queues {
     }
 }
 
-impl Host {
+impl RankState {
     pub(super) fn new() -> Self {
         Self {
             cpu: 0,
             receipts: None,
-            program: Program::Over,
+            program: RankProgram::Over,
             queues: None,
             part: 0,
             pending: NONE,
@@ -142,7 +142,7 @@ impl Queues {
 mod tests {
     #[test]
     fn a_rank_takes_less_than_200_bytes() {
-        let bytes = size_of::<super::Host>() + size_of::<crate::sim::network::Site>();
+        let bytes = size_of::<super::RankState>() + size_of::<crate::sim::network::RankSite>();
         assert!(bytes < 200, "{bytes}");
     }
 }

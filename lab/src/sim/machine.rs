@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{Figure, Figures};
+use super::figures::{Figures, MachineFigure};
 use super::links::Links;
 use super::storage::Storage;
 use tributary::error::{Error, Result};
@@ -45,7 +45,7 @@ pub struct Machine {
     /// The file servers; without them, file I/O takes no time.
     pub storage: Option<Storage>,
     /// The numbers as in the file.
-    pub figures: BTreeMap<String, Figure>,
+    pub figures: BTreeMap<String, MachineFigure>,
 }
 
 /// The costs of a rank's processor for its messages. It does one thing at a time.

@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 
 /// What a message and a receive must share to match (the receiver owns the queue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct MatchKey {
     pub(super) from: u32,
     pub(super) stage: u8,
 }
@@ -29,7 +29,7 @@ const FEW: usize = 32;
 #[derive(Debug)]
 pub(super) struct MatchQueue<T> {
     /// All entries, while they are few.
-    few: Vec<(Key, T)>,
+    few: Vec<(MatchKey, T)>,
     /// All entries, from the time when they are many until none is left.
     many: Indexed<T>,
 }
@@ -48,7 +48,7 @@ impl<T: Copy> MatchQueue<T> {
 
     /// Adds an entry at the end.
     #[inline]
-    pub(super) fn push(&mut self, key: Key, payload: T) {
+    pub(super) fn push(&mut self, key: MatchKey, payload: T) {
         if self.many.live.len() == 0 {
             if self.few.len() < FEW {
                 return self.few.push((key, payload));
@@ -60,7 +60,7 @@ impl<T: Copy> MatchQueue<T> {
 
     /// Removes the first entry with that key. A failed search inspects all entries.
     #[inline]
-    pub(super) fn take(&mut self, key: Key) -> Search<T> {
+    pub(super) fn take(&mut self, key: MatchKey) -> Search<T> {
         if self.many.live.len() > 0 {
             return self.many.take(key);
         }
@@ -76,13 +76,13 @@ impl<T: Copy> MatchQueue<T> {
 struct Indexed<T> {
     /// By stage and sender: the last entry of that key.
     last: Vec<Senders>,
-    entries: Vec<Entry<T>>,
+    entries: Vec<QueueEntry<T>>,
     free: Vec<u32>,
     live: Live,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry<T> {
+struct QueueEntry<T> {
     payload: T,
     number: u32,
     /// The next entry with this key; for the last, the first.
@@ -97,8 +97,8 @@ impl<T> Default for Indexed<T> {
 
 impl<T: Copy> Indexed<T> {
     #[inline]
-    fn push(&mut self, key: Key, payload: T) {
-        let entry = Entry { payload, number: self.live.push(), next: NONE };
+    fn push(&mut self, key: MatchKey, payload: T) {
+        let entry = QueueEntry { payload, number: self.live.push(), next: NONE };
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -123,7 +123,7 @@ impl<T: Copy> Indexed<T> {
     }
 
     #[inline]
-    fn take(&mut self, key: Key) -> Search<T> {
+    fn take(&mut self, key: MatchKey) -> Search<T> {
         let missed = Search { found: None, walked: self.live.len() };
         let Some(last) = self.last.get_mut(usize::from(key.stage)).and_then(|senders| senders.get(key.from)) else {
             return missed;
@@ -146,8 +146,8 @@ mod tests {
 
     use super::*;
 
-    fn key(number: u64) -> Key {
-        Key { from: (number * 7) as u32, stage: (number % 3) as u8 }
+    fn key(number: u64) -> MatchKey {
+        MatchKey { from: (number * 7) as u32, stage: (number % 3) as u8 }
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Messages: in flight in the event queue, or waiting in a backlog or a matching queue.
 
-use super::matching::Key;
+use super::matching::MatchKey;
 use super::program::Handle;
 
 /// The kind of a message.
@@ -89,8 +89,8 @@ impl Marks {
 impl Message {
     /// What a receive must have to match.
     #[inline]
-    pub(super) fn key(&self) -> Key {
-        Key { from: self.from, stage: self.stage }
+    pub(super) fn key(&self) -> MatchKey {
+        MatchKey { from: self.from, stage: self.stage }
     }
 
     /// Bytes of this leg that pass the ports.

@@ -48,7 +48,7 @@ pub use machine::Machine;
 pub use outcome::{Seconds, SimOutcome};
 pub use phases::Phases;
 pub use storage::{Step, Striping};
-pub use workload::{Chains, Message, Schedules, Side, WorkPart, Workload};
+pub use workload::{ChainMessage, ChainSide, Chains, Schedules, WorkPart, Workload};
 
 /// Simulated time, in picoseconds.
 pub type Time = u64;

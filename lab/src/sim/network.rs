@@ -19,7 +19,7 @@ pub(super) enum Distance {
 
 /// The place of a rank, and its own port.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Site {
+pub(super) struct RankSite {
     node: u32,
     socket: u8,
     /// When the port is free.
@@ -28,7 +28,7 @@ pub(super) struct Site {
     last: [Time; 2],
 }
 
-impl Site {
+impl RankSite {
     /// The sites of all ranks; the ranks of a node fill its sockets one after the other.
     fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
         let mut sites = vec![Self::default(); topology.ranks()];
@@ -62,7 +62,7 @@ struct Ports {
 #[derive(Debug)]
 pub(super) struct Network<'a> {
     machine: &'a Machine,
-    sites: Vec<Site>,
+    sites: Vec<RankSite>,
     ports: Vec<Ports>,
     /// By link: the time when it is free, if messages occupy links.
     links: Vec<Time>,
@@ -78,7 +78,7 @@ pub(super) fn ticks(cost: f64) -> Time {
 
 impl<'a> Network<'a> {
     pub(super) fn new(machine: &'a Machine, topology: &Topology, seed: u64) -> Self {
-        let sites = Site::all(topology, machine.sockets);
+        let sites = RankSite::all(topology, machine.sockets);
         let ports = vec![Ports::default(); topology.nodes()];
         let links = machine.held_links().and_then(Links::count).unwrap_or(0);
         Self { machine, sites, ports, links: vec![0; links], random: Xoshiro256PlusPlus::seed_from_u64(seed) }

@@ -2,7 +2,7 @@
 
 use super::Time;
 use super::engine::Count;
-use super::host::{Host, Spent};
+use super::host::{RankState, Spent};
 use super::phases::Phases;
 
 /// The outcome of a simulation.
@@ -42,7 +42,7 @@ pub struct Seconds {
 }
 
 impl SimOutcome {
-    pub(super) fn of(hosts: &[Host], count: &Count) -> Self {
+    pub(super) fn of(hosts: &[RankState], count: &Count) -> Self {
         let queues = || hosts.iter().filter_map(|host| host.queues.as_deref());
         Self {
             ranks: hosts.iter().map(|host| host.spent).collect(),

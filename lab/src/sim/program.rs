@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::Time;
 use super::host::Spent;
 use super::storage::Step;
-use super::workload::{Chains, Message, Side, WorkPart, Workload};
+use super::workload::{ChainMessage, ChainSide, Chains, WorkPart, Workload};
 use tributary::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use tributary::topology::Rank;
 
@@ -33,13 +33,13 @@ pub(super) enum Work {
     Memory {
         bytes: u64,
     },
-    /// The step of [`Program::step`].
+    /// The step of [`RankProgram::step`].
     Step,
 }
 
 /// The current part of a rank.
 #[derive(Debug)]
-pub(super) enum Program {
+pub(super) enum RankProgram {
     /// None is left.
     Over,
     Chains(RunningChains),
@@ -55,7 +55,7 @@ pub(super) struct RunningStep {
     done: bool,
 }
 
-impl Program {
+impl RankProgram {
     pub(super) fn of(part: WorkPart, now: Time, posted: Time) -> Self {
         match part {
             WorkPart::Chains(chains) => Self::Chains(RunningChains::new(&chains)),
@@ -130,11 +130,11 @@ impl Program {
             Self::Step(_) => Work::Step,
             Self::Chains(chains) if handle == OWN => Work::Memory { bytes: chains.own },
             Self::Chains(_) if handle.is_multiple_of(2) => {
-                let Message { peer, .. } = workload.message(rank, part, Side::Receive, handle / 2);
+                let ChainMessage { peer, .. } = workload.message(rank, part, ChainSide::Receive, handle / 2);
                 Work::Receive { from: peer, stage: 0 }
             }
             Self::Chains(_) => {
-                let Message { peer, bytes, mode } = workload.message(rank, part, Side::Send, handle / 2);
+                let ChainMessage { peer, bytes, mode } = workload.message(rank, part, ChainSide::Send, handle / 2);
                 Work::Send { to: peer, mode, bytes, stage: 0 }
             }
             Self::Schedule(running) => running.work(handle),

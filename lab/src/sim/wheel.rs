@@ -18,7 +18,7 @@ const LEVELS: usize = 8;
 const SORTED: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
-struct Event<T> {
+struct WheelEvent<T> {
     time: Time,
     what: T,
 }
@@ -27,7 +27,7 @@ struct Event<T> {
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
     slots: Vec<Queue>,
-    pool: Pool<Event<T>>,
+    pool: Pool<WheelEvent<T>>,
     /// A bit for each slot with events.
     occupied: [[u64; WORDS]; LEVELS],
     /// A bit for each level with events.
@@ -35,7 +35,7 @@ pub(super) struct Wheel<T> {
     /// All events outside `current` lie at this time or later, and are filed by where they differ from it.
     start: Time,
     /// The slot that is being served, the latest first.
-    current: Vec<Event<T>>,
+    current: Vec<WheelEvent<T>>,
     /// The end of its span.
     end: Time,
     /// The time of the event that left last.
@@ -60,7 +60,7 @@ impl<T: Copy> Wheel<T> {
     #[inline]
     pub(super) fn push(&mut self, time: Time, what: T) {
         debug_assert!(time >= self.now, "an event at {time} is before {}, the time of the last event", self.now);
-        let event = Event { time, what };
+        let event = WheelEvent { time, what };
         if time >= self.end {
             return self.file(event);
         }
@@ -81,7 +81,7 @@ impl<T: Copy> Wheel<T> {
     }
 
     #[inline]
-    fn file(&mut self, event: Event<T>) {
+    fn file(&mut self, event: WheelEvent<T>) {
         let differs = (event.time ^ self.start) | 1;
         let level = (63 - differs.leading_zeros() as usize) / 8;
         let slot = (event.time >> (8 * level)) as usize % SLOTS;

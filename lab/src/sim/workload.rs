@@ -13,8 +13,8 @@ pub trait Workload {
 
     /// Message number `index` of one side of a part that is [`WorkPart::Chains`]. The default suits work without such parts:
     /// nobody asks for it.
-    fn message(&self, rank: Rank, _part: u32, _side: Side, _index: u32) -> Message {
-        Message { peer: rank, bytes: 0, mode: SendMode::Standard }
+    fn message(&self, rank: Rank, _part: u32, _side: ChainSide, _index: u32) -> ChainMessage {
+        ChainMessage { peer: rank, bytes: 0, mode: SendMode::Standard }
     }
 
     /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
@@ -58,23 +58,23 @@ impl Chains {
         }
         let chain = |side, count| -> Vec<(Action, Span)> {
             let message = |index| {
-                let Message { peer, bytes, mode } = workload.message(rank, part, side, index);
+                let ChainMessage { peer, bytes, mode } = workload.message(rank, part, side, index);
                 match side {
-                    Side::Send => (Action::Send { to: peer, mode }, span(bytes)),
-                    Side::Receive => (Action::Receive { from: peer }, span(bytes)),
+                    ChainSide::Send => (Action::Send { to: peer, mode }, span(bytes)),
+                    ChainSide::Receive => (Action::Receive { from: peer }, span(bytes)),
                 }
             };
             (0..count).map(message).collect()
         };
-        builder.chain(&chain(Side::Receive, self.receives), self.throttle, &[]);
-        builder.chain(&chain(Side::Send, self.sends), self.throttle, &[]);
+        builder.chain(&chain(ChainSide::Receive, self.receives), self.throttle, &[]);
+        builder.chain(&chain(ChainSide::Send, self.sends), self.throttle, &[]);
         builder.finish()
     }
 }
 
 /// Which of the two chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ChainSide {
     /// The sends.
     Send,
     /// The receives.
@@ -83,7 +83,7 @@ pub enum Side {
 
 /// A message of a chain, as its rank sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct ChainMessage {
     /// The other side.
     pub peer: Rank,
     /// Its size.

@@ -16,7 +16,7 @@
 
 use super::exchanges::{EARLY, Exchanges, Ways, timed};
 use super::lists::{COPIED, EXTENTS, LISTS, MergedLists};
-use super::stopping::{Rule, Sample, half_width};
+use super::stopping::{Sample, StoppingRule, half_width};
 use tributary::collectives::{agree, allgather};
 use tributary::error::{Error, Result};
 use tributary::exchange::cost::Costs;
@@ -44,7 +44,7 @@ const STEPS: usize = 16;
 
 /// A figure with half the width of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct MeasuredFigure {
     /// The name of the figure.
     pub name: &'static str,
     /// The figure.
@@ -65,9 +65,9 @@ pub async fn measure(
     endpoint: &mut Endpoint,
     topology: &Topology,
     fabric: &str,
-    rule: &Rule,
+    rule: &StoppingRule,
     progress: impl FnMut(usize, usize, &str),
-) -> Result<(Machine, Vec<Measured>)> {
+) -> Result<(Machine, Vec<MeasuredFigure>)> {
     let enough = match topology.ranks() {
         0 | 1 => Err(Error::argument("ranks", topology.ranks(), "2 or more: messages between ranks are measured")),
         _ => rule.check(),
@@ -139,7 +139,7 @@ impl Mean {
 
 /// A time that is repeated.
 #[derive(Debug, Clone, Copy)]
-enum Time {
+enum RepeatedTime {
     Stream(Ways, usize, u64),
     PingPong,
     Early { reversed: bool },
@@ -158,10 +158,10 @@ enum Else {
 struct Bench<'a, P> {
     endpoint: &'a mut Endpoint,
     exchanges: Exchanges,
-    rule: &'a Rule,
+    rule: &'a StoppingRule,
     progress: P,
     done: usize,
-    measured: Vec<Measured>,
+    measured: Vec<MeasuredFigure>,
     built_in: Vec<&'static str>,
 }
 
@@ -172,25 +172,25 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         let eager_limit = self.limit(measured_limit, known.eager_limit);
         let senders = self.exchanges.senders.len();
         let more = ((MORE - FEW) * senders) as f64;
-        let few = self.mean("small messages", Time::Stream(Ways::FanIn, FEW, SMALL)).await?;
-        let many = self.mean("more of them", Time::Stream(Ways::FanIn, MORE, SMALL)).await?;
+        let few = self.mean("small messages", RepeatedTime::Stream(Ways::FanIn, FEW, SMALL)).await?;
+        let many = self.mean("more of them", RepeatedTime::Stream(Ways::FanIn, MORE, SMALL)).await?;
         let small = many.less(few).by(more);
         let eager = self.figure("eager_seconds", small, Else::BuiltIn, known.eager);
-        let few = self.mean("longer messages", Time::Stream(Ways::FanIn, FEW, MEDIUM)).await?;
-        let many = self.mean("more of them", Time::Stream(Ways::FanIn, MORE, MEDIUM)).await?;
+        let few = self.mean("longer messages", RepeatedTime::Stream(Ways::FanIn, FEW, MEDIUM)).await?;
+        let many = self.mean("more of them", RepeatedTime::Stream(Ways::FanIn, MORE, MEDIUM)).await?;
         let byte = many.less(few).by(more).less(small).by((MEDIUM - SMALL) as f64);
         let eager_byte = self.figure("eager_byte_seconds", byte, Else::Zero, known.eager_byte);
         let large = LARGE.max(2 * eager_limit as u64);
         let [rank_byte, rendezvous] = self.large(large, known).await?;
-        let round_trip = self.mean("round trips", Time::PingPong).await?.by(TRIPS as f64);
+        let round_trip = self.mean("round trips", RepeatedTime::PingPong).await?.by(TRIPS as f64);
         let round_trip = self.figure("round_trip_seconds", round_trip, Else::BuiltIn, known.round_trip);
         let node_byte = self.port(large, known.node_byte).await?;
         let walk = self.walk(measured_limit, known.walk).await?;
-        let copy = self.mean("copying", Time::Copy).await?.by(COPIED as f64);
+        let copy = self.mean("copying", RepeatedTime::Copy).await?.by(COPIED as f64);
         let copy_byte = self.figure("copy_byte_seconds", copy, Else::BuiltIn, known.copy_byte);
-        let visit = self.mean("placing", Time::Visit).await?.by(EXTENTS as f64);
+        let visit = self.mean("placing", RepeatedTime::Visit).await?.by(EXTENTS as f64);
         let visit = self.figure("visit_seconds", visit, Else::BuiltIn, known.visit);
-        let merge = self.mean("merging", Time::Merge).await?.by(EXTENTS as f64 * (LISTS as f64).log2());
+        let merge = self.mean("merging", RepeatedTime::Merge).await?.by(EXTENTS as f64 * (LISTS as f64).log2());
         let merge = self.figure("merge_seconds", merge, Else::BuiltIn, known.merge);
         (self.progress)(STEPS, STEPS, "");
         Ok(Costs {
@@ -236,13 +236,13 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
             self.built_in.push(name);
             return known;
         }
-        self.measured.push(Measured { name, value: measured as f64, half_width: 0.0, repetitions: 3 });
+        self.measured.push(MeasuredFigure { name, value: measured as f64, half_width: 0.0, repetitions: 3 });
         measured as f64
     }
 
     /// A byte of a large message of one rank, and such a message besides its bytes.
     async fn large(&mut self, large: u64, known: Costs) -> Result<[f64; 2]> {
-        let pair = |count, bytes| Time::Stream(Ways::Pair, count, bytes);
+        let pair = |count, bytes| RepeatedTime::Stream(Ways::Pair, count, bytes);
         let few = self.mean("large messages", pair(FEW, large)).await?;
         let many = self.mean("more of them", pair(MORE, large)).await?;
         let larger = self.mean("larger messages", pair(FEW, LARGER * large)).await?;
@@ -258,7 +258,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
     /// A byte through the port of a node.
     async fn port(&mut self, large: u64, known: f64) -> Result<f64> {
         let pairs = self.exchanges.port.len() as u64;
-        let port = |bytes| Time::Stream(Ways::Port, FEW, bytes);
+        let port = |bytes| RepeatedTime::Stream(Ways::Port, FEW, bytes);
         let few = self.mean("large messages to a node", port(large)).await?;
         let more = self.mean("larger ones", port(LARGER * large)).await?;
         let byte = more.less(few).by((FEW as u64 * pairs * (LARGER - 1) * large) as f64);
@@ -271,8 +271,8 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
             self.built_in.push("walk_seconds");
             return Ok(known);
         }
-        let along = self.mean("early messages", Time::Early { reversed: false }).await?;
-        let against = self.mean("early messages, last first", Time::Early { reversed: true }).await?;
+        let along = self.mean("early messages", RepeatedTime::Early { reversed: false }).await?;
+        let against = self.mean("early messages, last first", RepeatedTime::Early { reversed: true }).await?;
         let entry = against.less(along).by((EARLY * (EARLY - 1) / 2) as f64);
         Ok(self.figure("walk_seconds", entry, Else::Zero, known))
     }
@@ -283,7 +283,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
     }
 
     /// Repeats a time until its mean is known.
-    async fn mean(&mut self, what: &str, time: Time) -> Result<Mean> {
+    async fn mean(&mut self, what: &str, time: RepeatedTime) -> Result<Mean> {
         self.tell(what);
         let (mut sample, mut lists, mut is_warm) = (Sample::default(), None, false);
         while !self.rule.is_met(&sample) {
@@ -297,15 +297,15 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         Ok(Mean { value: sample.mean, half_width, repetitions: sample.count })
     }
 
-    async fn once(&mut self, time: Time, lists: &mut Option<MergedLists>) -> Result<f64> {
+    async fn once(&mut self, time: RepeatedTime, lists: &mut Option<MergedLists>) -> Result<f64> {
         let Self { endpoint, exchanges, .. } = self;
         let local = match time {
-            Time::Stream(ways, count, bytes) => return exchanges.stream(endpoint, ways, count, bytes).await,
-            Time::PingPong => return exchanges.ping_pong(endpoint, TRIPS).await,
-            Time::Early { reversed } => return exchanges.early(endpoint, reversed).await,
-            Time::Copy => MergedLists::copy,
-            Time::Visit => MergedLists::visit,
-            Time::Merge => MergedLists::merge,
+            RepeatedTime::Stream(ways, count, bytes) => return exchanges.stream(endpoint, ways, count, bytes).await,
+            RepeatedTime::PingPong => return exchanges.ping_pong(endpoint, TRIPS).await,
+            RepeatedTime::Early { reversed } => return exchanges.early(endpoint, reversed).await,
+            RepeatedTime::Copy => MergedLists::copy,
+            RepeatedTime::Visit => MergedLists::visit,
+            RepeatedTime::Merge => MergedLists::merge,
         };
         let measures = endpoint.rank() == exchanges.receiver;
         let lists = measures.then(|| lists.get_or_insert_default());
@@ -321,7 +321,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
             return known;
         }
         let value = if is_known { value } else { 0.0 };
-        self.measured.push(Measured { name, value, half_width, repetitions });
+        self.measured.push(MeasuredFigure { name, value, half_width, repetitions });
         value
     }
 }

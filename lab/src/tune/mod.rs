@@ -13,4 +13,4 @@ pub mod machine;
 mod sample;
 pub mod stopping;
 
-pub use stopping::Rule;
+pub use stopping::StoppingRule;

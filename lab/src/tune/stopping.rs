@@ -11,7 +11,7 @@ pub use super::sample::Sample;
 
 /// The stopping rule of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
+pub struct StoppingRule {
     /// Repetitions at least; 2 or more.
     pub least: u32,
     /// Repetitions at most.
@@ -20,14 +20,14 @@ pub struct Rule {
     pub error: f64,
 }
 
-impl Default for Rule {
+impl Default for StoppingRule {
     /// MPIBlib's: 5 to 100 repetitions, error 0.025.
     fn default() -> Self {
         Self { least: 5, most: 100, error: 0.025 }
     }
 }
 
-impl Rule {
+impl StoppingRule {
     /// Checks the rule.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn it_stops_between_the_least_and_the_most() {
-        let rule = Rule { least: 3, most: 6, ..Rule::default() };
+        let rule = StoppingRule { least: 3, most: 6, ..StoppingRule::default() };
         assert!(!rule.is_met(&sample(&[1.0, 1.0])) && rule.is_met(&sample(&[1.0; 3])));
         let wild = [1.0, 9.0, 1.0, 9.0, 1.0, 9.0];
         assert!((2..6).all(|count| !rule.is_met(&sample(&wild[..count]))));
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn bad_rules_are_refused() {
-        let rule = Rule::default();
+        let rule = StoppingRule::default();
         for (bad, what) in [
-            (Rule { least: 1, ..rule }, "minimum repetitions: 1"),
-            (Rule { most: 4, ..rule }, "maximum repetitions: 4; allowed: 5 or more"),
-            (Rule { error: f64::NAN, ..rule }, "relative error: NaN"),
+            (StoppingRule { least: 1, ..rule }, "minimum repetitions: 1"),
+            (StoppingRule { most: 4, ..rule }, "maximum repetitions: 4; allowed: 5 or more"),
+            (StoppingRule { error: f64::NAN, ..rule }, "relative error: NaN"),
         ] {
             assert!(bad.check().unwrap_err().to_string().starts_with(what));
         }

@@ -14,7 +14,7 @@ use tributary::hints::KernelHint;
 use tributary::schedule::Action;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode, Rank, Topology};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, SharedFile,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, SharedFile,
 };
 use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::{WorkPart, Workload};
@@ -92,7 +92,7 @@ fn by_engine(transport: Box<dyn Transport>, directory: &Path, (hints, seed): (Hi
 fn by_simulator((hints, seed): (Hints, u64)) -> Sent {
     let topology = Topology::blocks(RANKS, 3).unwrap();
     let file = SharedFile::of(&topology, &hints, (0, BYTES)).unwrap();
-    let division = Division { domains: file.domains, range: (0, BYTES), sample: 0, lists: MetadataForm::Packed };
+    let division = FileDivision { domains: file.domains, range: (0, BYTES), sample: 0, lists: MetadataForm::Packed };
     let counts = MessageCounts::gather(RANKS, division, |rank| Ok::<_, Error>(access(seed, rank)), || ()).unwrap();
     let options = CollectiveWriteOptions {
         topology,

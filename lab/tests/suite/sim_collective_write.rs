@@ -11,7 +11,7 @@ use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Span, Throttle};
 use tributary::{Error, Hints, Topology};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, SharedFile, Written,
 };
 use tributary_lab::sim::machine::{Connection, Machine, Requests};
 use tributary_lab::sim::storage::Storage;
@@ -77,7 +77,8 @@ impl Case {
     fn workload(&self, machine: &Machine) -> CollectiveWrite {
         let hints = Hints::parse(&self.hints).unwrap();
         let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
-        let division = Division { domains: file.domains, range: (0, BYTES), sample: self.sample, lists: self.lists };
+        let division =
+            FileDivision { domains: file.domains, range: (0, BYTES), sample: self.sample, lists: self.lists };
         let census = Arc::new(MessageCounts::gather(RANKS, division, strided, || ()).unwrap());
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
@@ -288,7 +289,7 @@ fn lockstep_is_near_the_messages() {
 fn a_folded_census_is_that_of_the_folded_ranks() {
     let hints = Hints::parse(LUSTRE).unwrap();
     let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
-    let division = Division { domains: file.domains, range: (0, BYTES), sample: 3, lists: MetadataForm::Pairs };
+    let division = FileDivision { domains: file.domains, range: (0, BYTES), sample: 3, lists: MetadataForm::Pairs };
     let fine = MessageCounts::gather(RANKS, division.clone(), strided, || ()).unwrap();
     // 10 ranks: the first four take three each. Their requests adjoin in the file; apart, they stay requests.
     let folded = fine.folded(10).unwrap();

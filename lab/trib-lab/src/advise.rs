@@ -13,7 +13,7 @@ use tributary_lab::advice::candidates::with;
 use tributary_lab::advice::search::WORTH;
 use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::storage::Storage;
@@ -46,7 +46,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     if let Some(why) = prepared.not_exchanged()? {
         return nothing(&prepared, &why, options);
     }
-    let mut counts = Counts::default();
+    let mut counts = CountsByDivision::default();
     let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
     // The defaults are the first.
     let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
@@ -152,23 +152,23 @@ fn without_messages(why: &str) -> String {
 }
 
 /// What decides how a file is divided.
-type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>, Switch);
+type DivisionKey = (Option<usize>, Option<u32>, Option<u64>, Option<u64>, Switch);
 
-fn key(hints: &Hints) -> Key {
+fn key(hints: &Hints) -> DivisionKey {
     (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size, hints.direct_write)
 }
 
 /// What all ranks have for all aggregators, by how the file is divided.
 #[derive(Default)]
-struct Counts(HashMap<Key, Option<(SharedFile, Arc<MessageCounts>)>>);
+struct CountsByDivision(HashMap<DivisionKey, Option<(SharedFile, Arc<MessageCounts>)>>);
 
-impl Counts {
+impl CountsByDivision {
     /// Counts for candidates; forgets what none of them needs.
     fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
         let Prepared { topology, write, sample, .. } = prepared;
         let ScaledWrite { pattern, range, .. } = write;
         self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
-        let mut missing: Vec<(Key, SharedFile)> = Vec::new();
+        let mut missing: Vec<(DivisionKey, SharedFile)> = Vec::new();
         for hints in candidates {
             let key = key(hints);
             if self.0.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
@@ -180,7 +180,7 @@ impl Counts {
             }
         }
         for some in missing.chunks(AT_ONCE) {
-            let division = |(_, file): &(Key, SharedFile)| Division {
+            let division = |(_, file): &(DivisionKey, SharedFile)| FileDivision {
                 domains: file.domains.clone(),
                 range: *range,
                 sample: *sample,
@@ -392,7 +392,7 @@ pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
         return Ok(Prospect::NotExchanged { machine: prepared.machine.name, call: prepared.write.call, says });
     }
     let Prepared { machine, topology, driver, hints, .. } = &prepared;
-    let mut counts = Counts::default();
+    let mut counts = CountsByDivision::default();
     counts.count(&prepared, std::slice::from_ref(hints))?;
     let written = counts.written(&prepared, hints)?;
     let parts = written.ok_or_else(|| Failure::new("hints of the capture: they do not fit the machine"))?.last;

@@ -139,13 +139,13 @@ impl<'a> Regions<'a> {
         (2..=largest.max(2)).rev().min_by_key(|&factor| messages(factor)).unwrap_or(2)
     }
 
-    fn round(&self, held: usize, factor: usize) -> Round<'_> {
-        Round { regions: self, held, fetches: (factor - 1).min((self.count() - 1) / held) }
+    fn round(&self, held: usize, factor: usize) -> RegionRound<'_> {
+        RegionRound { regions: self, held, fetches: (factor - 1).min((self.count() - 1) / held) }
     }
 }
 
 /// One message round between regions.
-struct Round<'a> {
+struct RegionRound<'a> {
     regions: &'a Regions<'a>,
     /// Number of regions whose blocks every region has, from itself on.
     held: usize,
@@ -153,7 +153,7 @@ struct Round<'a> {
     fetches: usize,
 }
 
-impl Round<'_> {
+impl RegionRound<'_> {
     /// The distance to the first region of `fetch`.
     fn regions_from(&self, fetch: usize) -> usize {
         fetch * self.held

@@ -28,7 +28,7 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     let pairs = ranks - actors;
     // The first rank that actor `a` acts for, and the actor itself.
     let first = |a: usize| a + a.min(pairs);
-    let blocks = Blocks(Circle::new(problem.sizes.iter().copied()));
+    let blocks = CircleBlocks(Circle::new(problem.sizes.iter().copied()));
     let mut builder = Builder::default();
     let own = blocks.span(rank, rank + 1);
     let mut before = Vec::new();
@@ -59,9 +59,9 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-struct Blocks(Circle);
+struct CircleBlocks(Circle);
 
-impl Blocks {
+impl CircleBlocks {
     /// The blocks of ranks `from..to` in the receive buffer.
     fn span(&self, from: Rank, to: Rank) -> Span {
         Span::new(Buffer::Receive, self.0.bytes(0, from), self.0.bytes(from, to - from))

@@ -5,7 +5,7 @@
 //! p - 1 messages; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the root is
 //! forwarded at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
 
-use super::gathering::{Append, Gather};
+use super::gathering::{AppendGather, Gather};
 use super::part::GatherPart;
 use super::tree::{Rule, joins};
 use crate::collectives::Rates;
@@ -34,7 +34,7 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |gathering, builder, before| {
+const APPEND: AppendGather = |gathering, builder, before| {
     let (me, root, sizes) = (gathering.group.me(), gathering.root, gathering.sizes);
     GatherPart::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(gathering, builder, before)
 };

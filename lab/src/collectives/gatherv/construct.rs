@@ -48,7 +48,7 @@ pub struct Construction {
 }
 
 /// A cube and its neighbour at one level, seen from a rank.
-struct Pair {
+struct CubePair {
     own: std::ops::Range<Rank>,
     other: std::ops::Range<Rank>,
 }
@@ -137,16 +137,16 @@ impl Construction {
     }
 
     /// This rank's cube and the cube that it joins; `None` if there is no such cube.
-    fn pair(&self) -> Option<Pair> {
+    fn pair(&self) -> Option<CubePair> {
         let cube = |number: usize| (number << self.level)..((number + 1) << self.level).min(self.group.size());
         let number = self.part.own.gatherer >> self.level;
         let other = cube(number ^ 1);
-        (other.start < self.group.size()).then(|| Pair { own: cube(number), other })
+        (other.start < self.group.size()).then(|| CubePair { own: cube(number), other })
     }
 
     /// The messages between the fixed roots of two cubes. The run of the root's cube is known and not sent. Direct runs are
     /// sent only to the fixed root of the joined cube and to that of the root's cube.
-    fn exchange(&self, pair: &Pair, capacity: u64) -> RunMessages {
+    fn exchange(&self, pair: &CubePair, capacity: u64) -> RunMessages {
         let Some(run) = self.fixed else { return RunMessages::default() };
         let (root, partner) = (&self.part.root, pair.other.end - 1);
         let listed = pair.own.start < pair.other.start || pair.other.contains(root);
@@ -160,7 +160,7 @@ impl Construction {
 
     /// The message from a fixed root to its gather root with the runs it received; none if both are one rank or nothing was
     /// received.
-    fn forward(&self, pair: &Pair, capacity: u64) -> RunMessages {
+    fn forward(&self, pair: &CubePair, capacity: u64) -> RunMessages {
         let (rank, root, last) = (self.part.own.gatherer, self.part.root, pair.own.end - 1);
         let mut messages = RunMessages { stage: FORWARD, ..RunMessages::default() };
         if pair.other.contains(&root) {
@@ -176,7 +176,7 @@ impl Construction {
     }
 
     /// Joins two cubes, on their fixed roots and gather roots: decides who sends.
-    fn join(&mut self, pair: &Pair) -> Result<()> {
+    fn join(&mut self, pair: &CubePair) -> Result<()> {
         let (rank, root) = (self.part.own.gatherer, self.part.root);
         let Some(own) = self.gathered.or(self.fixed) else { return Ok(()) };
         let of_root = Run { gatherer: root, first: pair.other.start, end: pair.other.end, bytes: 0 };

@@ -42,7 +42,7 @@ impl Gathering<'_> {
 
 /// Adds this rank's operations of a gather, which start after the given ones. Returns the operations after which all blocks
 /// are at the root.
-pub type Append = fn(&Gathering<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
+pub type AppendGather = fn(&Gathering<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
 /// An algorithm of gather and scatter among any ranks.
 #[derive(Debug)]
@@ -52,9 +52,9 @@ pub struct Gather {
     /// The registry's row of the scatter.
     pub scatter: &'static Algorithm,
     /// Adds the gather.
-    pub append: Append,
+    pub append: AppendGather,
     /// Adds the gather whose transpose is the scatter.
-    pub append_backwards: Append,
+    pub append_backwards: AppendGather,
     /// The time in the model of the source, for a number of ranks and bytes of a block.
     pub time: fn(&Rates, f64, f64) -> f64,
 }

@@ -74,7 +74,7 @@ impl Scheme<Gather> {
 
 impl Hierarchy<Gather> {
     fn append(&self, gathering: &Gathering<'_>, backwards: bool, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
-        let levels = Levels::new(&self.groups, gathering);
+        let levels = GatherLevels::new(&self.groups, gathering);
         let into = levels.place(gathering);
         let (led, mut here) = self.inside(&levels, gathering, into, backwards, builder, before);
         let Some(own) = led else { return here };
@@ -96,7 +96,7 @@ impl Hierarchy<Gather> {
     /// after which they are there.
     fn inside(
         &self,
-        levels: &Levels,
+        levels: &GatherLevels,
         gathering: &Gathering<'_>,
         into: Span,
         backwards: bool,
@@ -130,7 +130,7 @@ impl Hierarchy<Gather> {
 }
 
 /// The position of this rank and of the root among the groups of a gather.
-struct Levels {
+struct GatherLevels {
     division: Rc<Division>,
     /// This rank's group, and its number there.
     mine: (usize, usize),
@@ -140,7 +140,7 @@ struct Levels {
     neighbours: bool,
 }
 
-impl Levels {
+impl GatherLevels {
     fn new(groups: &Groups, gathering: &Gathering<'_>) -> Self {
         let division = Division::new(groups, &gathering.group);
         let (mine, root) = (division.locate(gathering.group.me()), division.locate(gathering.root));

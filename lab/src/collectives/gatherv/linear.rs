@@ -3,7 +3,7 @@
 //! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte is
 //! sent once, which suits large blocks. MPI libraries use it (irregular gather and scatter, section 1).
 
-use super::gathering::{Append, Gather};
+use super::gathering::{AppendGather, Gather};
 use super::part::GatherPart;
 use super::tree::Run;
 use crate::collectives::Rates;
@@ -33,7 +33,7 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |gathering, builder, before| {
+const APPEND: AppendGather = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
 };
 

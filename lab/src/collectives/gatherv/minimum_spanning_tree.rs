@@ -8,7 +8,7 @@
 //! p is not a power of two.
 
 use super::binomial;
-use super::gathering::{Append, Gather};
+use super::gathering::{AppendGather, Gather};
 use super::part::GatherPart;
 use super::tree::Run;
 use crate::collectives::algorithm::{Algorithm, Operation};
@@ -37,7 +37,7 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |gathering, builder, before| {
+const APPEND: AppendGather = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
 };
 

@@ -16,7 +16,7 @@
 //! then sends to the root directly too, so that every message has consecutive blocks.
 
 use super::binomial;
-use super::gathering::{Append, Gather};
+use super::gathering::{AppendGather, Gather};
 use super::part::GatherPart;
 use super::tree::{Rule, joins};
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
@@ -63,7 +63,7 @@ pub static SCATTER_THRESHOLD: Algorithm = Algorithm {
     ..GATHER_THRESHOLD
 };
 
-const APPEND: Append = |gathering, builder, before| {
+const APPEND: AppendGather = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes, None).append(gathering, builder, before)
 };
 

@@ -20,7 +20,7 @@ use tributary::schedule::{Action, Buffer, Builder, OpId, SendMode, Span, Throttl
 use tributary::topology::Rank;
 
 /// Cuts the full message of a group (its blocks) into one part for each of a number of receivers, in order.
-pub type Cut = fn(&Circle, usize) -> Circle;
+pub type CutCircle = fn(&Circle, usize) -> Circle;
 
 /// One rank's side of an operation between two groups.
 pub struct Side<'a> {
@@ -53,7 +53,7 @@ impl<'a> Side<'a> {
 
     /// Adds the exchange. Returns the parts of the other group's message that the ranks of this group then have, each at its
     /// place in the receive buffer; and the operations after which this rank has finished the exchange.
-    pub fn exchange(&self, cut: Cut, builder: &mut Builder) -> (Circle, Vec<OpId>) {
+    pub fn exchange(&self, cut: CutCircle, builder: &mut Builder) -> (Circle, Vec<OpId>) {
         let me = self.group.me();
         let parts = cut(&self.others, self.group.size());
         let block = self.own.begin(me);

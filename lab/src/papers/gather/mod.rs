@@ -25,7 +25,7 @@ use tributary::Topology;
 use self::library::Library;
 use self::problem::Blocks;
 use self::sequence::Sequence;
-use super::{Axis, Context, Draw, Drawing, Measure, PapersError, Parameters, Values};
+use super::{Context, CurveAxis, Draw, Drawing, Measure, PapersError, Parameters, Values};
 
 /// Bytes of the tables' unit, MPI_INT.
 const UNIT: u64 = 4;
@@ -54,7 +54,7 @@ pub(super) static DRAWINGS: &[Draw] = &[Draw { name: "times", run: draw }];
 /// A table: who was measured, and where.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct GatherTable {
     library: Library,
     ranks: usize,
 }
@@ -80,7 +80,7 @@ struct Curve {
 
 /// Microseconds.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+struct GatherTimes {
     gather: f64,
     /// MPI_Allreduce, then MPI_Gather: the right side of guideline 2.
     padded: f64,
@@ -89,7 +89,7 @@ struct Times {
 }
 
 fn times(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Times { gather, gatherv, ordered, .. } = *row(with.read()?, context)?;
+    let GatherTimes { gather, gatherv, ordered, .. } = *row(with.read()?, context)?;
     Ok(named([("MPI_Gather", gather), ("MPI_Gatherv", gatherv), ("TUW_Gatherv", ordered)]))
 }
 
@@ -124,11 +124,11 @@ fn named<const N: usize>(values: [(&str, f64); N]) -> Values {
 
 /// The greatest of some rows of a table.
 fn most(
-    Table { library, ranks }: Table,
+    GatherTable { library, ranks }: GatherTable,
     blocks: &[Blocks],
     averages: &[u64],
     context: &Context,
-    of: fn(&Times) -> f64,
+    of: fn(&GatherTimes) -> f64,
 ) -> Result<f64, PapersError> {
     let mut most = f64::MIN;
     for &blocks in blocks {
@@ -139,14 +139,14 @@ fn most(
     Ok(most)
 }
 
-fn row(row: TableRow, context: &Context) -> Result<Arc<Times>, PapersError> {
+fn row(row: TableRow, context: &Context) -> Result<Arc<GatherTimes>, PapersError> {
     context.once(&format!("gather {row:?}"), || {
         let machine = context.machine(if row.library == Library::Intel { "vsc-3" } else { "jupiter" })?;
         simulate(row, &machine)
     })
 }
 
-fn simulate(row: TableRow, machine: &Machine) -> Result<Times, PapersError> {
+fn simulate(row: TableRow, machine: &Machine) -> Result<GatherTimes, PapersError> {
     let TableRow { library, ranks, blocks, average } = row;
     let topology = Topology::blocks(ranks, machine.ranks_per_node)?;
     let root = ranks / 2;
@@ -157,7 +157,7 @@ fn simulate(row: TableRow, machine: &Machine) -> Result<Times, PapersError> {
     };
     let mut padded = Sequence::of(library.allreduce(ranks));
     padded.then(library.gather(ranks, root, largest));
-    Ok(Times {
+    Ok(GatherTimes {
         gather: run(&Sequence::of(library.gather(ranks, root, largest)))?,
         padded: run(&padded)?,
         gatherv: run(&Sequence::of(library.gatherv(root, &sizes)))?,
@@ -175,8 +175,8 @@ fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
         }
     }
     Ok(Drawing::Curves {
-        x: Axis::log("average block, bytes"),
-        y: Axis::log("microseconds"),
+        x: CurveAxis::log("average block, bytes"),
+        y: CurveAxis::log("microseconds"),
         curves: curves.into_iter().map(|(name, curve)| (name.to_string(), curve)).collect(),
     })
 }

@@ -13,7 +13,7 @@ use tributary::Rank;
 
 use super::inside::{LONG, RingInside};
 use super::setting::{World, algorithm_of};
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 /// What libraries do.
 const BASELINE: &str = "root_gathering";
@@ -190,7 +190,11 @@ pub(super) fn times(with: &Parameters, context: &Context) -> Result<Drawing, Pap
             curves.push((shown.to_string(), bytes.iter().map(point).collect::<Result<_, PapersError>>()?));
         }
     }
-    Ok(Drawing::Curves { x: Axis::log("greatest message of a node, bytes"), y: Axis::log("milliseconds"), curves })
+    Ok(Drawing::Curves {
+        x: CurveAxis::log("greatest message of a node, bytes"),
+        y: CurveAxis::log("milliseconds"),
+        curves,
+    })
 }
 
 /// Figure 6: the improvements of the settings, by message size.
@@ -201,5 +205,9 @@ pub(super) fn improvements(with: &Parameters, context: &Context) -> Result<Drawi
         Ok((format!("setting {setting}"), bytes.iter().map(point).collect::<Result<_, PapersError>>()?))
     };
     let curves = settings.into_iter().map(curve).collect::<Result<_, PapersError>>()?;
-    Ok(Drawing::Curves { x: Axis::log("greatest message of a node, bytes"), y: Axis::linear("times"), curves })
+    Ok(Drawing::Curves {
+        x: CurveAxis::log("greatest message of a node, bytes"),
+        y: CurveAxis::linear("times"),
+        curves,
+    })
 }

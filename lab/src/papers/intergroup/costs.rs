@@ -28,7 +28,7 @@ fn one(name: impl ToString, value: f64) -> Result<Values, PapersError> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Setting {
+struct GroupSetting {
     setting: u32,
     /// Ranks of both groups.
     ranks: usize,
@@ -36,13 +36,13 @@ struct Setting {
 
 /// Equation 5: (M + 3 p k_A + 3 q k_B) / M.
 pub(super) fn equation_5(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let Setting { setting, ranks } = with.read()?;
+    let GroupSetting { setting, ranks } = with.read()?;
     one("equation 5", root_gathering::improvement(&World::setting(setting, ranks, 1, 1 << 20)?.pair()))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ratio {
+struct RatioClaim {
     setting: u32,
     ranks: usize,
     /// Algorithm 1 or 2; by default the setting's.
@@ -51,7 +51,7 @@ struct Ratio {
 
 /// Root gathering over Algorithm 1 or 2, blocks of up to 48 KiB: segments of 3 and of 4 are whole. O(ranks^2) messages.
 pub(super) fn ratio(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let Ratio { setting, ranks, algorithm } = with.read()?;
+    let RatioClaim { setting, ranks, algorithm } = with.read()?;
     let world = World::setting(setting, ranks, 1, 48 << 10)?;
     let name = match algorithm {
         None => algorithm_of(setting),
@@ -66,7 +66,7 @@ pub(super) fn ratio(with: &Parameters, _: &Context) -> Result<Values, PapersErro
 /// The bounds of the paper on transfer times.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Bound {
+enum TransferBound {
     /// Equation 2 without startups, of root gathering as libraries have it.
     Equation2,
     /// M + k_B, of Algorithm 1.
@@ -80,7 +80,7 @@ enum Bound {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OverBound {
-    bound: Bound,
+    bound: TransferBound,
     /// Ranks of the two groups, and the greatest blocks: by pairs.
     p: Vec<usize>,
     q: Vec<usize>,
@@ -106,16 +106,16 @@ pub(super) fn over_bound(with: &Parameters, _: &Context) -> Result<Values, Paper
         let (pair, largest) = (world.pair(), world.largest());
         let of_b = if one_has_all { largest } else { k_b as f64 };
         let (name, most) = match bound {
-            Bound::Equation2 => {
+            TransferBound::Equation2 => {
                 let (a, b) = (pair.p * pair.k_a, pair.q * pair.k_b);
                 ("root_gathering", pair.least(&TRANSFER) + 3.0 * (a + b))
             }
-            Bound::Theorem1 => ("allgather", allgather::bound(&TRANSFER, &pair)),
-            Bound::Theorem3First => {
+            TransferBound::Theorem1 => ("allgather", allgather::bound(&TRANSFER, &pair)),
+            TransferBound::Theorem3First => {
                 let directions = (pair.p * pair.k_a + k_a as f64).max(pair.q * pair.k_b + of_b);
                 ("allgatherv", directions + (pair.p * pair.q).log2())
             }
-            Bound::Theorem3 => ("allgatherv", allgatherv::bound(&TRANSFER, &pair, largest)),
+            TransferBound::Theorem3 => ("allgatherv", allgatherv::bound(&TRANSFER, &pair, largest)),
         };
         Ok((format!("{p} and {q} ranks"), time(world.schedules(name)?, &TRANSFER)? / most))
     };

@@ -4,7 +4,7 @@
 //! goes round a ring where the gathered message has 512 KiB or more (Thakur et al. 2005, section 3.3), a step after the
 //! other. The transfer time is the same with one port a rank, but of the ranks of a node one only sends to another node.
 
-use crate::sim::{Chains, Message, Side, WorkPart, Workload};
+use crate::sim::{ChainMessage, ChainSide, Chains, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Action, Builder, Schedule, SendMode, Throttle};
 
@@ -74,13 +74,13 @@ impl Workload for RingInside<'_> {
         })
     }
 
-    fn message(&self, rank: Rank, part: u32, side: Side, _: u32) -> Message {
+    fn message(&self, rank: Rank, part: u32, side: ChainSide, _: u32) -> ChainMessage {
         let (step, before) = (part as usize - 1, self.along(rank, self.members(rank).len() - 1));
         let (peer, bytes) = match side {
-            Side::Send => (self.along(rank, 1), self.passed(rank, step)),
-            Side::Receive => (before, self.passed(before, step)),
+            ChainSide::Send => (self.along(rank, 1), self.passed(rank, step)),
+            ChainSide::Receive => (before, self.passed(before, step)),
         };
-        Message { peer, bytes, mode: SendMode::Standard }
+        ChainMessage { peer, bytes, mode: SendMode::Standard }
     }
 }
 

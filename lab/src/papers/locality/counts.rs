@@ -9,7 +9,7 @@ use crate::papers::{Context, PapersError, Parameters, Values};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum CountedThing {
     /// Messages to other regions.
     Messages,
     /// Values in them; a rank has one.
@@ -20,8 +20,8 @@ enum What {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Counted {
-    what: What,
+struct CountClaim {
+    what: CountedThing,
     algorithms: Vec<String>,
     ranks: usize,
     ranks_per_region: usize,
@@ -31,16 +31,16 @@ struct Counted {
 
 /// For each algorithm. O(ranks x length of a schedule).
 pub(super) fn most(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let Counted { what, algorithms, ranks, ranks_per_region, rank } = with.read()?;
+    let CountClaim { what, algorithms, ranks, ranks_per_region, rank } = with.read()?;
     let topology = Topology::blocks(ranks, ranks_per_region)?;
     let sizes = vec![1; ranks];
     let sent = |name: &str, rank: usize| -> Result<u64, PapersError> {
         let is_far = |to: usize| topology.node_of(to) != topology.node_of(rank);
         let schedule = schedule(name, rank, &topology, &sizes)?;
         let count = schedule.ops().iter().map(|op| match (op.action, &what) {
-            (Action::Send { to, .. }, What::Messages) => u64::from(is_far(to)),
-            (Action::Send { to, .. }, What::Values) if is_far(to) => op.span.len,
-            (Action::Send { to, .. }, What::Local) => u64::from(!is_far(to)),
+            (Action::Send { to, .. }, CountedThing::Messages) => u64::from(is_far(to)),
+            (Action::Send { to, .. }, CountedThing::Values) if is_far(to) => op.span.len,
+            (Action::Send { to, .. }, CountedThing::Local) => u64::from(!is_far(to)),
             _ => 0,
         });
         Ok(count.sum())

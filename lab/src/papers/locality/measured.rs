@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
 
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 /// The paper's.
 const OURS: &str = "locality_bruck";
@@ -108,5 +108,5 @@ pub(super) fn figure(with: &Parameters, context: &Context) -> Result<Drawing, Pa
         Ok((name.to_string(), counts.iter().map(point).collect::<Result<_, PapersError>>()?))
     };
     let curves = others.iter().map(String::as_str).chain([OURS]).map(curve).collect::<Result<_, PapersError>>()?;
-    Ok(Drawing::Curves { x: Axis::log("regions"), y: Axis::log("microseconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("regions"), y: CurveAxis::log("microseconds"), curves })
 }

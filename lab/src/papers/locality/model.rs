@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 /// Seconds of a message, and of a byte.
 struct Postal {
@@ -52,7 +52,7 @@ enum Form {
 
 /// What is gathered where.
 #[derive(Debug, Clone, Copy)]
-struct Gathered {
+struct GatheredBlocks {
     regions: f64,
     /// p_l: ranks of a region.
     per_region: f64,
@@ -61,7 +61,7 @@ struct Gathered {
     form: Form,
 }
 
-impl Gathered {
+impl GatheredBlocks {
     fn ranks(&self) -> f64 {
         self.regions * self.per_region
     }
@@ -139,8 +139,8 @@ impl ModelCase {
     }
 
     /// All combinations, the bytes changing fastest.
-    fn gathered(&self) -> impl Iterator<Item = Gathered> + '_ {
-        let of = |regions: u32, per_region: u32, block: u32| Gathered {
+    fn gathered(&self) -> impl Iterator<Item = GatheredBlocks> + '_ {
+        let of = |regions: u32, per_region: u32, block: u32| GatheredBlocks {
             regions: f64::from(regions),
             per_region: f64::from(per_region),
             block: f64::from(block),
@@ -155,7 +155,7 @@ impl ModelCase {
 /// Both equations, for one case.
 pub(super) fn times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let case = ModelCase::read(with)?;
-    let both = |gathered: Gathered| {
+    let both = |gathered: GatheredBlocks| {
         let named = [("bruck", gathered.bruck()), ("locality_bruck", gathered.locality_bruck())];
         named.map(|(name, seconds)| (name.to_string(), seconds * 1e6))
     };
@@ -174,14 +174,14 @@ pub(super) fn by_message_size(with: &Parameters, _: &Context) -> Result<Values, 
     Ok(case.gathered().map(|gathered| (format!("{} B", gathered.block), gathered.improvement())).collect())
 }
 
-fn pairs(case: &ModelCase, per_region: u32, x: fn(&Gathered) -> f64) -> [(String, Vec<(f64, f64)>); 2] {
-    let points = |time: fn(&Gathered) -> f64| {
+fn pairs(case: &ModelCase, per_region: u32, x: fn(&GatheredBlocks) -> f64) -> [(String, Vec<(f64, f64)>); 2] {
+    let points = |time: fn(&GatheredBlocks) -> f64| {
         let of_region = case.gathered().filter(|gathered| gathered.per_region == f64::from(per_region));
         of_region.map(|gathered| (x(&gathered), time(&gathered) * 1e6)).collect()
     };
     [
-        (format!("Bruck, {per_region} a region"), points(Gathered::bruck)),
-        (format!("locality-aware, {per_region} a region"), points(Gathered::locality_bruck)),
+        (format!("Bruck, {per_region} a region"), points(GatheredBlocks::bruck)),
+        (format!("locality-aware, {per_region} a region"), points(GatheredBlocks::locality_bruck)),
     ]
 }
 
@@ -190,7 +190,7 @@ pub(super) fn figure_7(with: &Parameters, _: &Context) -> Result<Drawing, Papers
     let case = ModelCase::read(with)?;
     let curves =
         case.ranks_per_region.iter().flat_map(|&ranks| pairs(&case, ranks, |gathered| gathered.regions)).collect();
-    Ok(Drawing::Curves { x: Axis::log("regions"), y: Axis::log("microseconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("regions"), y: CurveAxis::log("microseconds"), curves })
 }
 
 /// Over the bytes of a rank.
@@ -198,7 +198,7 @@ pub(super) fn figure_8(with: &Parameters, _: &Context) -> Result<Drawing, Papers
     let case = ModelCase::read(with)?;
     let curves =
         case.ranks_per_region.iter().flat_map(|&ranks| pairs(&case, ranks, |gathered| gathered.block)).collect();
-    Ok(Drawing::Curves { x: Axis::log("bytes of a rank"), y: Axis::log("microseconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("bytes of a rank"), y: CurveAxis::log("microseconds"), curves })
 }
 
 #[cfg(test)]
@@ -209,7 +209,7 @@ mod tests {
     /// outer bytes of all steps.
     #[test]
     fn messages_add_up_to_the_equations() {
-        let gathered = |form| Gathered { regions: 16.0, per_region: 4.0, block: 4.0, form };
+        let gathered = |form| GatheredBlocks { regions: 16.0, per_region: 4.0, block: 4.0, form };
         let (ours, printed) = (gathered(Form::Messages), gathered(Form::Printed));
         // 64 ranks of 4 bytes; the equation has b - 1 for b minus a block.
         let short = 3.0 * FAR.0[0].beta;

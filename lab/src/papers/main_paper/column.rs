@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::forecast::{CollectiveWrite, CollectiveWriteOptions, Parts};
 use crate::sim;
 
-use super::setting::{Setting, Site};
+use super::setting::{Experiment, Site};
 use crate::papers::{Context, PapersError};
 
 /// The columns of figure 5.
@@ -15,7 +15,7 @@ const SPREAD_OUT: &str = "spread_out";
 /// Metadata by the balanced algorithm, data by ROMIO's: section V.C.
 const HYBRID: &str = "hybrid";
 
-impl Setting {
+impl Experiment {
     /// The columns of its panel. Where the aggregators are spread evenly over the ranks, both spread-out algorithms are the
     /// same and stand once, as in the paper.
     pub(super) fn columns(self) -> impl Iterator<Item = &'static str> {

@@ -13,7 +13,7 @@ struct Dataset {
     dataset: Name,
     ranks: usize,
     #[serde(default)]
-    division: Option<File>,
+    division: Option<PaperDivision>,
     #[serde(default)]
     per: Option<Per>,
 }
@@ -30,7 +30,7 @@ enum Name {
 /// How the paper divides a file.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum File {
+enum PaperDivision {
     /// 64 stripes of 1 MiB (section V).
     Lustre,
     /// 16 MiB windows, an aggregator each of 42 ranks.
@@ -48,8 +48,8 @@ enum Per {
 impl Dataset {
     fn division(&self) -> Result<Division, PapersError> {
         match self.division {
-            Some(File::Lustre) => Ok(Division::Stripes { stripe: 1 << 20, aggregators: 64 }),
-            Some(File::Gpfs) => Ok(Division::Ranges { window: 16 << 20, aggregators: self.ranks as u64 / 42 }),
+            Some(PaperDivision::Lustre) => Ok(Division::Stripes { stripe: 1 << 20, aggregators: 64 }),
+            Some(PaperDivision::Gpfs) => Ok(Division::Ranges { window: 16 << 20, aggregators: self.ranks as u64 / 42 }),
             None => Err(PapersError::new("division is missing; allowed: lustre, gpfs")),
         }
     }

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::setting::{Code, Setting, Site};
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use super::setting::{Code, Experiment, Site};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,7 +17,7 @@ struct Throttles {
 /// Throttle and seconds of communication.
 fn curve(with: &Parameters, context: &Context) -> Result<Vec<(u32, f64)>, PapersError> {
     let Throttles { site, nodes, mut throttles } = with.read()?;
-    let setting = Setting { code: Code::E3sm, site, nodes };
+    let setting = Experiment { code: Code::E3sm, site, nodes };
     throttles.push(setting.ranks() as u32);
     let point = |throttle| {
         let parts = setting.throttled(throttle, context)?;
@@ -35,8 +35,8 @@ pub(super) fn throttles(with: &Parameters, context: &Context) -> Result<Values, 
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let points = curve(with, context)?.into_iter().map(|(throttle, seconds)| (f64::from(throttle), seconds)).collect();
     Ok(Drawing::Curves {
-        x: Axis::log("throttle"),
-        y: Axis::linear("communication, s"),
+        x: CurveAxis::log("throttle"),
+        y: CurveAxis::linear("communication, s"),
         curves: vec![("balanced".to_string(), points)],
     })
 }

@@ -3,7 +3,7 @@
 use crate::forecast::Parts;
 use serde::Deserialize;
 
-use super::setting::{Code, Setting, Site};
+use super::setting::{Code, Experiment, Site};
 use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
 
 /// A part of a column.
@@ -31,7 +31,7 @@ impl ColumnPart {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Seconds {
+struct PartSeconds {
     code: Code,
     site: Site,
     nodes: usize,
@@ -41,7 +41,7 @@ struct Seconds {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ratio {
+struct PartRatio {
     code: Code,
     site: Site,
     nodes: usize,
@@ -70,15 +70,15 @@ struct Exchanged {
 
 /// Seconds of a part of some columns.
 pub(super) fn seconds(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Seconds { code, site, nodes, part, kernels } = with.read()?;
-    let setting = Setting { code, site, nodes };
+    let PartSeconds { code, site, nodes, part, kernels } = with.read()?;
+    let setting = Experiment { code, site, nodes };
     kernels.into_iter().map(|kernel| Ok((kernel.clone(), part.of(&setting.column(&kernel, context)?)))).collect()
 }
 
 /// How often the fastest of some columns takes, in a part, the time of the slowest of others.
 pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
-    let Ratio { code, site, nodes, part, slow, fast } = with.read()?;
-    let setting = Setting { code, site, nodes };
+    let PartRatio { code, site, nodes, part, slow, fast } = with.read()?;
+    let setting = Experiment { code, site, nodes };
     let of = |kernels: &[String], start: f64, choose: fn(f64, f64) -> f64| {
         kernels.iter().try_fold(start, |chosen, kernel| {
             Ok::<_, PapersError>(choose(chosen, part.of(&setting.column(kernel, context)?)))
@@ -92,7 +92,7 @@ pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, Pape
 pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Scaling { code, site, nodes, part, kernel } = with.read()?;
     let of = |nodes| {
-        let parts = Setting { code, site, nodes }.column(&kernel, context)?;
+        let parts = Experiment { code, site, nodes }.column(&kernel, context)?;
         Ok((format!("{nodes} nodes"), part.of(&parts)))
     };
     nodes.into_iter().map(of).collect()
@@ -101,14 +101,14 @@ pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, Pa
 /// Ranks that send metadata to an aggregator, on average.
 pub(super) fn metadata_fan_in(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Exchanged { code, site, nodes } = with.read()?;
-    let counted = Setting { code, site, nodes }.counted(context)?;
+    let counted = Experiment { code, site, nodes }.counted(context)?;
     Ok(vec![("ranks".to_string(), counted.census.fan_in().0)])
 }
 
 /// Stacked bars of all columns.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Exchanged { code, site, nodes } = with.read()?;
-    let setting = Setting { code, site, nodes };
+    let setting = Experiment { code, site, nodes };
     let bar = |kernel: &str| {
         let parts = setting.column(kernel, context)?;
         Ok((kernel.to_string(), vec![parts.metadata, parts.data, parts.file + parts.other]))

@@ -1,7 +1,7 @@
 //! Section III.B without its approximations: the two spread-out algorithms, one port a rank, every transfer N(1, sigma^2).
 
 use crate::collectives::Rates;
-use crate::timing::{Step, one_port_steps};
+use crate::timing::{TimedOperation, one_port_steps};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -42,7 +42,7 @@ impl NoisyCase {
                 .ok_or_else(|| PapersError::new("the schedules wait for ever"))?;
             let mut ends = vec![0.0; self.receivers];
             for step in steps {
-                if let Step::Message { end, to: (to, _), .. } = step {
+                if let TimedOperation::Message { end, to: (to, _), .. } = step {
                     ends[to] = end;
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::forecast::{Division, MessageCounts, MetadataForm, SharedFile};
+use crate::forecast::{FileDivision, MessageCounts, MetadataForm, SharedFile};
 use serde::Deserialize;
 use tributary::access::Extents;
 use tributary::{Hints, Topology};
@@ -33,7 +33,7 @@ pub(super) enum Site {
 
 /// One experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct Experiment {
     pub(super) code: Code,
     pub(super) site: Site,
     pub(super) nodes: usize,
@@ -46,7 +46,7 @@ pub(super) struct Counted {
     pub(super) census: Arc<MessageCounts>,
 }
 
-impl Setting {
+impl Experiment {
     /// The machine's name.
     pub(super) fn machine(self) -> &'static str {
         match self.site {
@@ -108,8 +108,8 @@ impl Setting {
         Ok(Topology::blocks(self.ranks(), self.ranks_per_node())?)
     }
 
-    fn division(self, file: &SharedFile, range: (u64, u64)) -> Division {
-        Division { domains: file.domains.clone(), range, sample: self.sample(), lists: MetadataForm::Pairs }
+    fn division(self, file: &SharedFile, range: (u64, u64)) -> FileDivision {
+        FileDivision { domains: file.domains.clone(), range, sample: self.sample(), lists: MetadataForm::Pairs }
     }
 
     /// What is exchanged; counted once.
@@ -136,7 +136,7 @@ impl Setting {
 fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
     context.once("main E3SM, production run", || {
         let settings = [(Site::Cori, 64), (Site::Summit, 128), (Site::Summit, 512)];
-        let settings = settings.map(|(site, nodes)| Setting { code: Code::E3sm, site, nodes });
+        let settings = settings.map(|(site, nodes)| Experiment { code: Code::E3sm, site, nodes });
         let pattern = settings[0].pattern()?;
         let range = (0, pattern.totals().file_size);
         let files = settings

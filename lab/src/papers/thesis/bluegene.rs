@@ -8,7 +8,7 @@ use tributary::Topology;
 
 use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts, RankLine};
 use super::{best, named};
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,7 +75,7 @@ pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, Pape
         }
         curves.push((format!("{} KiB", bytes / 1024), curve));
     }
-    Ok(Drawing::Curves { x: Axis::log("groups"), y: Axis::linear("milliseconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("groups"), y: CurveAxis::linear("milliseconds"), curves })
 }
 
 /// The divisors from 8 to p / 8: with fewer or more groups, one level is nearly as long as without.

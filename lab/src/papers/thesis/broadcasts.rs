@@ -10,7 +10,7 @@ use crate::collectives::gatherv::gathering::backwards;
 use crate::collectives::gatherv::{BINOMIAL as TREE, Gathering};
 use crate::collectives::in_place::{self, WordOps};
 use crate::collectives::{Group, broadcast};
-use crate::sim::{Chains, Message, Side, WorkPart, Workload};
+use crate::sim::{ChainMessage, ChainSide, Chains, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
@@ -84,13 +84,13 @@ impl Broadcast {
     }
 
     /// One side of step `index` of the ring, from 1 on.
-    fn message(&self, index: usize, side: Side) -> Message {
+    fn message(&self, index: usize, side: ChainSide) -> ChainMessage {
         let RankLine { size, me, .. } = self.line;
         let (peer, block) = match side {
-            Side::Send => (me + 1, me + size + 1 - index),
-            Side::Receive => (me + size - 1, me + size - index),
+            ChainSide::Send => (me + 1, me + size + 1 - index),
+            ChainSide::Receive => (me + size - 1, me + size - index),
         };
-        Message { peer: self.line.rank(peer), bytes: self.block(block % size), mode: SendMode::Standard }
+        ChainMessage { peer: self.line.rank(peer), bytes: self.block(block % size), mode: SendMode::Standard }
     }
 
     fn block(&self, index: usize) -> u64 {
@@ -148,10 +148,10 @@ impl Workload for Broadcasts {
         self.find(rank, part).map(|(broadcast, index)| broadcast.part(index))
     }
 
-    fn message(&self, rank: Rank, part: u32, side: Side, _: u32) -> Message {
+    fn message(&self, rank: Rank, part: u32, side: ChainSide, _: u32) -> ChainMessage {
         match self.find(rank, part) {
             Some((broadcast, index)) => broadcast.message(index, side),
-            None => Message { peer: rank, bytes: 0, mode: SendMode::Standard },
+            None => ChainMessage { peer: rank, bytes: 0, mode: SendMode::Standard },
         }
     }
 }

@@ -39,7 +39,7 @@ struct GridCase {
 
 /// A collective among all ranks of a topology, from or to rank 0.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct CollectiveRun<'a> {
     pub(super) collective: Collective,
     pub(super) algorithm: &'a str,
     pub(super) topology: &'a Topology,
@@ -47,7 +47,7 @@ pub(super) struct Run<'a> {
     pub(super) segment: u64,
 }
 
-impl Run<'_> {
+impl CollectiveRun<'_> {
     /// The schedules of all ranks with so many groups, the same algorithm on both levels.
     pub(super) fn schedules(&self, groups: usize) -> Result<Vec<Schedule>, PapersError> {
         let sizes = vec![self.bytes; self.topology.ranks()];
@@ -110,8 +110,8 @@ pub(super) fn speedup(with: &Parameters, context: &Context) -> Result<Values, Pa
     let machine = context.machine("grid5000-graphene")?;
     let topology = Topology::blocks(ranks, ranks_per_node)?;
     let segment = segment.unwrap_or(bytes.next_multiple_of(8));
-    let plain = Run { collective, algorithm: &algorithm, topology: &topology, bytes, segment };
-    let grouped = Run { segment: grouped_segment.unwrap_or(segment), ..plain };
+    let plain = CollectiveRun { collective, algorithm: &algorithm, topology: &topology, bytes, segment };
+    let grouped = CollectiveRun { segment: grouped_segment.unwrap_or(segment), ..plain };
     let counts = groups.unwrap_or_else(|| (1..).map(|power| 1 << power).take_while(|two| 2 * two <= ranks).collect());
     let with_groups = best(counts, |groups| grouped.seconds(&machine, groups))?;
     Ok(vec![("speedup".to_string(), plain.seconds(&machine, 1)? / with_groups)])

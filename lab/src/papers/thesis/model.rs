@@ -7,9 +7,9 @@ use crate::timing::one_port;
 use serde::Deserialize;
 use tributary::Topology;
 
-use super::grid::{Collective, Run};
+use super::grid::{Collective, CollectiveRun};
 use super::named;
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 /// Bytes of an element of a matrix.
 const ELEMENT: f64 = 8.0;
@@ -40,7 +40,7 @@ struct Crossing {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Product {
+struct ModelledProduct {
     n: f64,
     ranks: usize,
     block: f64,
@@ -60,7 +60,7 @@ pub(super) fn one_port_times(with: &Parameters, _: &Context) -> Result<Values, P
     let Groupings { collective, algorithm, ranks, bytes, segment, groups, startup, rate } = with.read()?;
     let topology = Topology::blocks(ranks, 1)?;
     named(&groups, |groups| {
-        let run = Run { collective, algorithm: &algorithm, topology: &topology, bytes, segment };
+        let run = CollectiveRun { collective, algorithm: &algorithm, topology: &topology, bytes, segment };
         one_port(run.schedules(groups)?, &rates(startup, rate))
             .ok_or_else(|| PapersError::new(format!("{algorithm}: the schedules do not end")))
     })
@@ -76,20 +76,20 @@ pub(super) fn crossing(with: &Parameters, _: &Context) -> Result<Values, PapersE
 
 /// Seconds that HSUMMA communicates, by the number of groups.
 pub(super) fn product_times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let product: Product = with.read()?;
+    let product: ModelledProduct = with.read()?;
     named(&product.groups, |groups| product.seconds(groups))
 }
 
 /// The communication of SUMMA over that of HSUMMA, by the number of groups.
 pub(super) fn product_gains(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let product: Product = with.read()?;
+    let product: ModelledProduct = with.read()?;
     let summa = product.seconds(1)?;
     named(&product.groups, |groups| Ok(summa / product.seconds(groups)?))
 }
 
 /// Equation 4.12 over the sum of the broadcasts at sqrt(p) groups.
 pub(super) fn optimum(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
-    let product: Product = with.read()?;
+    let product: ModelledProduct = with.read()?;
     let (p, n) = (product.ranks as f64, product.n);
     let Rates { startup, byte, .. } = rates(product.startup * 1e-6, product.rate * 1e6);
     let root = p.sqrt().sqrt();
@@ -100,7 +100,7 @@ pub(super) fn optimum(with: &Parameters, _: &Context) -> Result<Values, PapersEr
 
 /// Seconds against the number of groups.
 pub(super) fn draw(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
-    let product: Product = with.read()?;
+    let product: ModelledProduct = with.read()?;
     let summa = product.seconds(1)?;
     let points = |seconds: &dyn Fn(usize) -> Result<f64, PapersError>| -> Result<Vec<_>, PapersError> {
         product.groups.iter().map(|&groups| Ok((groups as f64, seconds(groups)?))).collect()
@@ -109,10 +109,10 @@ pub(super) fn draw(with: &Parameters, _: &Context) -> Result<Drawing, PapersErro
         ("HSUMMA".to_string(), points(&|groups| product.seconds(groups))?),
         ("SUMMA".to_string(), points(&|_| Ok(summa))?),
     ];
-    Ok(Drawing::Curves { x: Axis::log("groups"), y: Axis::linear("seconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("groups"), y: CurveAxis::linear("seconds"), curves })
 }
 
-impl Product {
+impl ModelledProduct {
     /// 2 n / b broadcasts among sqrt(p) ranks in sqrt(G) groups of n / sqrt(p) x b elements.
     fn seconds(&self, groups: usize) -> Result<f64, PapersError> {
         let side = (self.ranks as f64).sqrt();

@@ -10,7 +10,7 @@ use super::best;
 use super::broadcasts::{Broadcast, BroadcastAlgorithm, Broadcasts};
 use crate::hsumma::Shape;
 use crate::hsumma::shape::Axis as Direction;
-use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
+use crate::papers::{Context, CurveAxis, Drawing, PapersError, Parameters, Values};
 
 /// MPICH's: shorter messages, and fewer ranks, take a binomial tree.
 const LONG: u64 = 512 << 10;
@@ -54,7 +54,7 @@ pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, Pape
     }
     let flat = hsumma.iter().map(|&(groups, _)| (groups, summa)).collect();
     let curves = vec![("HSUMMA".to_string(), hsumma), ("SUMMA".to_string(), flat)];
-    Ok(Drawing::Curves { x: Axis::log("groups"), y: Axis::linear("seconds"), curves })
+    Ok(Drawing::Curves { x: CurveAxis::log("groups"), y: CurveAxis::linear("seconds"), curves })
 }
 
 impl Product {

@@ -5,7 +5,7 @@ use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
 use tributary_lab::collectives::{Algorithm, Operation, Problem, TwoGroups};
 
-use super::catalogue::{Entry, What};
+use super::catalogue::{AlgorithmSource, Entry};
 use super::exchange;
 use super::notes::{self, Aggregators, Example};
 
@@ -89,9 +89,9 @@ impl AlgorithmCase {
     /// The schedules of all ranks.
     pub fn schedules(&self, entry: &Entry) -> Vec<Schedule> {
         let of: &dyn Fn(Rank) -> Schedule = match entry.what {
-            What::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
-            What::Flat(kernel) => &|rank| exchange::flat(self, kernel, rank),
-            What::TwoLayer => &|rank| exchange::two_layer(self, rank),
+            AlgorithmSource::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
+            AlgorithmSource::Flat(kernel) => &|rank| exchange::flat(self, kernel, rank),
+            AlgorithmSource::TwoLayer => &|rank| exchange::two_layer(self, rank),
         };
         (0..self.ranks()).map(of).collect()
     }
@@ -99,8 +99,8 @@ impl AlgorithmCase {
     /// The ranks' input data.
     pub fn contents(&self, entry: &Entry) -> Contents {
         match entry.what {
-            What::Collective(algorithm) => self.contents_of(algorithm),
-            What::Flat(_) | What::TwoLayer => exchange::contents(self),
+            AlgorithmSource::Collective(algorithm) => self.contents_of(algorithm),
+            AlgorithmSource::Flat(_) | AlgorithmSource::TwoLayer => exchange::contents(self),
         }
     }
 
@@ -129,8 +129,8 @@ impl AlgorithmCase {
     /// The ranks that are marked in pictures, and their role.
     pub fn marked(&self, entry: &Entry) -> (Vec<Rank>, &'static str) {
         match entry.what {
-            What::Flat(_) | What::TwoLayer => (self.receivers.clone(), "aggregator"),
-            What::Collective(algorithm) => match algorithm.operation {
+            AlgorithmSource::Flat(_) | AlgorithmSource::TwoLayer => (self.receivers.clone(), "aggregator"),
+            AlgorithmSource::Collective(algorithm) => match algorithm.operation {
                 Operation::Gather | Operation::Scatter | Operation::Broadcast | Operation::Reduce => {
                     (vec![self.root], "root")
                 }

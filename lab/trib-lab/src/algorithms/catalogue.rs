@@ -14,7 +14,7 @@ const NONE: &str = "none";
 
 /// Where its schedules come from.
 #[derive(Clone, Copy)]
-pub enum What {
+pub enum AlgorithmSource {
     /// A row of [`ALGORITHMS`].
     Collective(&'static Algorithm),
     /// A row of [`KERNELS`].
@@ -40,7 +40,7 @@ pub struct Entry {
     /// Whether blocks may differ in size.
     pub irregular: bool,
     /// Where its schedules come from.
-    pub what: What,
+    pub what: AlgorithmSource,
 }
 
 impl From<&'static Algorithm> for Entry {
@@ -48,7 +48,7 @@ impl From<&'static Algorithm> for Entry {
         let Algorithm { name, about, source, cost, irregular, .. } = *algorithm;
         let operation = algorithm.operation.name();
         let when = notes::when(operation, name);
-        Self { operation, name, about, source, cost, when, irregular, what: What::Collective(algorithm) }
+        Self { operation, name, about, source, cost, when, irregular, what: AlgorithmSource::Collective(algorithm) }
     }
 }
 
@@ -56,7 +56,16 @@ impl From<&'static Kernel> for Entry {
     fn from(kernel: &'static Kernel) -> Self {
         let Kernel { name, about, source, cost, when, .. } = *kernel;
         let source = source.unwrap_or(NONE);
-        Self { operation: EXCHANGE, name, about, source, cost, when, irregular: true, what: What::Flat(kernel) }
+        Self {
+            operation: EXCHANGE,
+            name,
+            about,
+            source,
+            cost,
+            when,
+            irregular: true,
+            what: AlgorithmSource::Flat(kernel),
+        }
     }
 }
 
@@ -95,7 +104,7 @@ pub fn all() -> Vec<Entry> {
         cost: two_layer::COST,
         when: two_layer::WHEN,
         irregular: true,
-        what: What::TwoLayer,
+        what: AlgorithmSource::TwoLayer,
     });
     all
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::picture::messages::{Bar, Cell, Paint};
+use crate::picture::messages::{Bar, BarPart, Paint};
 use tributary::Rank;
 use tributary::schedule::{Action, Buffer, Schedule, Span};
-use tributary_lab::timing::Step;
+use tributary_lab::timing::TimedOperation;
 
 use super::case::Contents;
 
@@ -30,7 +30,7 @@ struct Holdings<'a> {
 }
 
 /// The bars by round boundary (before the first round, after the first, ...) and rank.
-pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rounds: usize) -> Vec<Vec<Bar>> {
+pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[TimedOperation], rounds: usize) -> Vec<Vec<Bar>> {
     let mut holdings = Holdings::new(contents, schedules);
     let mut steps = steps.iter().peekable();
     let mut all = Vec::new();
@@ -43,9 +43,9 @@ pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rou
     all
 }
 
-fn end(step: &Step) -> f64 {
+fn end(step: &TimedOperation) -> f64 {
     match *step {
-        Step::Message { end, .. } | Step::Local { end, .. } => end,
+        TimedOperation::Message { end, .. } | TimedOperation::Local { end, .. } => end,
     }
 }
 
@@ -62,14 +62,14 @@ impl<'a> Holdings<'a> {
         holdings
     }
 
-    fn apply(&mut self, step: &Step) {
+    fn apply(&mut self, step: &TimedOperation) {
         let op = |(rank, op): (Rank, u32)| self.schedules[rank].ops()[op as usize];
         match *step {
-            Step::Message { from, to, .. } => {
+            TimedOperation::Message { from, to, .. } => {
                 let bytes = self.read(from.0, op(from).span);
                 self.write(to.0, op(to).span, &bytes);
             }
-            Step::Local { rank, op: id, .. } => {
+            TimedOperation::Local { rank, op: id, .. } => {
                 let op = op((rank, id));
                 match op.action {
                     Action::Copy { from } => self.write(rank, op.span, &self.read(rank, from)),
@@ -107,7 +107,7 @@ impl<'a> Holdings<'a> {
     fn bar(&self, contents: &Contents, rank: Rank) -> Bar {
         let (first, end) = contents.shown[rank]?;
         let owners = contents.parts.iter().flat_map(|&(bytes, owner)| std::iter::repeat_n(owner, bytes as usize));
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells: Vec<BarPart> = Vec::new();
         for (place, (owner, had)) in (0..end).zip(owners.zip(&self.had[rank])) {
             if place < first || *had == 0 {
                 continue;
@@ -118,7 +118,7 @@ impl<'a> Holdings<'a> {
             };
             match cells.last_mut() {
                 Some(last) if last.end == place - first && last.paint == paint => last.end += 1,
-                _ => cells.push(Cell { first: place - first, end: place - first + 1, paint }),
+                _ => cells.push(BarPart { first: place - first, end: place - first + 1, paint }),
             }
         }
         Some(cells)

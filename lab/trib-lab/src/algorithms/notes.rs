@@ -3,7 +3,7 @@
 
 use tributary::Rank;
 
-use super::catalogue::{Entry, What};
+use super::catalogue::{AlgorithmSource, Entry};
 
 /// What an algorithm is drawn on.
 #[derive(Clone, Copy)]
@@ -187,9 +187,9 @@ pub fn when(operation: &str, name: &str) -> &'static str {
 /// What it is drawn on.
 pub fn example(entry: &Entry) -> Example {
     match entry.what {
-        What::Collective(_) => row(entry.operation, entry.name).map_or(EIGHT, |note| note.example),
-        What::Flat(_) => LOW,
-        What::TwoLayer => TWELVE,
+        AlgorithmSource::Collective(_) => row(entry.operation, entry.name).map_or(EIGHT, |note| note.example),
+        AlgorithmSource::Flat(_) => LOW,
+        AlgorithmSource::TwoLayer => TWELVE,
     }
 }
 

@@ -1,12 +1,12 @@
 //! `trib-lab algorithms show`: draws the messages of one algorithm, round by round.
 
-use crate::picture::messages::{self, Diagram, Message};
+use crate::picture::messages::{self, Diagram, DrawnMessage};
 use crate::picture::write_or_say;
 use trib::Failure;
-use tributary_lab::timing::{Step, one_port_steps};
+use tributary_lab::timing::{TimedOperation, one_port_steps};
 
 use super::case::AlgorithmCase;
-use super::catalogue::{self, Entry, What};
+use super::catalogue::{self, AlgorithmSource, Entry};
 use super::counts::{Counts, ROUNDS, Traffic, endless};
 use super::holdings;
 use super::notes::{self, Example};
@@ -54,12 +54,12 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
     let steps = one_port_steps(schedules.clone(), &ROUNDS).ok_or_else(|| endless(entry))?;
     let contents = case.contents(entry);
     let (marked, mark) = case.marked(entry);
-    let message = |step: &Step| match *step {
-        Step::Message { begin, from: (from, op), to: (to, _), .. } => {
+    let message = |step: &TimedOperation| match *step {
+        TimedOperation::Message { begin, from: (from, op), to: (to, _), .. } => {
             let bytes = schedules[from].ops()[op as usize].span.len;
-            Some(Message { round: begin as usize, from, to, bytes })
+            Some(DrawnMessage { round: begin as usize, from, to, bytes })
         }
-        Step::Local { .. } => None,
+        TimedOperation::Local { .. } => None,
     };
     Ok(messages::card(&Diagram {
         title: format!("{}: {}", entry.operation, entry.name),
@@ -88,10 +88,12 @@ fn summary(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> String {
     let nodes = trib::numbers::counted(case.topology.nodes() as u64, "node");
     let even = case.sizes.iter().all(|&size| size == case.unit);
     let what = match entry.what {
-        What::Collective(_) if entry.is_of_one_message() => "a message of m bytes",
-        What::Collective(_) if even => "blocks of m bytes",
-        What::Collective(_) => "blocks of different sizes, m the unit",
-        What::Flat(_) | What::TwoLayer => "m bytes from every rank to every aggregator, one message at a time",
+        AlgorithmSource::Collective(_) if entry.is_of_one_message() => "a message of m bytes",
+        AlgorithmSource::Collective(_) if even => "blocks of m bytes",
+        AlgorithmSource::Collective(_) => "blocks of different sizes, m the unit",
+        AlgorithmSource::Flat(_) | AlgorithmSource::TwoLayer => {
+            "m bytes from every rank to every aggregator, one message at a time"
+        }
     };
     let mut words = format!(
         "{} on {nodes}, {what}: {}, {}, {} in all",
@@ -111,14 +113,14 @@ fn summary(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> String {
 /// The meaning of a bar.
 fn meaning(entry: &Entry, combines: bool) -> &'static str {
     match entry.what {
-        What::Flat(_) | What::TwoLayer => {
+        AlgorithmSource::Flat(_) | AlgorithmSource::TwoLayer => {
             "Bars: the blocks for an aggregator that are there, in rank order, in the colours of the ranks they are from."
         }
-        What::Collective(_) if combines => {
+        AlgorithmSource::Collective(_) if combines => {
             "Bars: the message; the darker, the more ranks' words are combined in it: of all of them at the darkest."
         }
-        What::Collective(_) if entry.is_of_one_message() => "Bars: how much of the message a rank has.",
-        What::Collective(_) => {
+        AlgorithmSource::Collective(_) if entry.is_of_one_message() => "Bars: how much of the message a rank has.",
+        AlgorithmSource::Collective(_) => {
             "Bars: the blocks that a rank has or has had, in rank order, in the colours of their ranks."
         }
     }

@@ -59,13 +59,13 @@ pub struct KernelsOptions {
     pub json: bool,
     /// If they are measured.
     #[command(flatten)]
-    pub measured: Measured,
+    pub measured: MeasuringOptions,
 }
 
 /// Options of measured writes.
 #[derive(Args)]
 #[command(next_help_heading = "Measured")]
-pub struct Measured {
+pub struct MeasuringOptions {
     /// Measure here instead of simulating: on threads of this process, or on the processes that mpiexec started.
     #[arg(long, value_enum, value_name = "FABRIC", conflicts_with_all = ["machines", "nodes", "most", "choices", "sample"])]
     pub measure: Option<Fabric>,

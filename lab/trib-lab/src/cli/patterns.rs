@@ -46,7 +46,7 @@ pub struct PictureOptions {
     pub pattern: Chosen,
     /// The part that is drawn.
     #[command(flatten)]
-    pub drawing: Drawing,
+    pub drawing: DrawingOptions,
     /// The file to write.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Picture")]
     pub output: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub struct PictureOptions {
 
 /// The part of a pattern that is drawn.
 #[derive(Args)]
-pub struct Drawing {
+pub struct DrawingOptions {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Picture")]
     pub ranks: Option<usize>,
@@ -79,7 +79,7 @@ pub struct Drawing {
     pub round: Option<usize>,
 }
 
-impl Drawing {
+impl DrawingOptions {
     /// Number of aggregators, which own stripes round-robin.
     pub fn aggregators(&self) -> u64 {
         self.aggregators.unwrap_or(2)

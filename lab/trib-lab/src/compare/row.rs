@@ -47,7 +47,7 @@ pub struct Row {
     pub bytes_equal: bool,
     /// The report of our engine for a repetition. None if it ran no call.
     #[serde(flatten)]
-    pub traffic: Traffic,
+    pub traffic: EngineTraffic,
 }
 
 /// What identifies a measurement.
@@ -140,7 +140,7 @@ pub struct Peer {
 
 /// The report of our engine for a repetition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Traffic {
+pub struct EngineTraffic {
     /// Extents of all ranks.
     pub requests: Option<u64>,
     /// Messages of metadata and of data.

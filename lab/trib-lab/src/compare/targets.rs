@@ -131,7 +131,7 @@ fn cores(machine: &str) -> u64 {
 }
 
 /// What rows of one table say together.
-pub struct Verdict {
+pub struct TargetsVerdict {
     /// How many rows meet all of their targets, and how many there are.
     pub met: (usize, usize),
     /// What is missed, by the row's pattern or what the rows have together; by how far, farthest first.
@@ -141,7 +141,7 @@ pub struct Verdict {
 }
 
 /// Judges the rows of one table.
-pub fn verdict(rows: &[&Row]) -> Verdict {
+pub fn verdict(rows: &[&Row]) -> TargetsVerdict {
     let of_rows: Vec<(&Row, Vec<Missed>)> = rows.iter().map(|row| (*row, missed(row))).collect();
     let met = of_rows.iter().filter(|(_, missed)| missed.is_empty()).count();
     let means = MEANS.iter().filter_map(|(name, target)| {
@@ -153,10 +153,10 @@ pub fn verdict(rows: &[&Row]) -> Verdict {
     let mut missed: Vec<_> = means.chain(rows_missed).collect();
     missed.sort_by(|(_, a), (_, b)| b.by.total_cmp(&a.by));
     let is_whole = rows.iter().all(|row| row.key.pairs >= PAIRS && row.key.scale >= 1.0);
-    Verdict { met: (met, rows.len()), missed, is_whole }
+    TargetsVerdict { met: (met, rows.len()), missed, is_whole }
 }
 
-impl Verdict {
+impl TargetsVerdict {
     /// How many meet theirs, in a sentence without its end.
     pub fn sentence(&self) -> String {
         let (met, all) = self.met;

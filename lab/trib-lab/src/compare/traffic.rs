@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::row::Traffic;
+use super::row::EngineTraffic;
 
 /// The part of a report that is used.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct PreloadReport {
     file: String,
     #[serde(default)]
     version: Option<String>,
@@ -34,9 +34,9 @@ pub fn is_reported(text: &str) -> bool {
     text.contains(MARK)
 }
 
-fn reports(text: &str) -> impl DoubleEndedIterator<Item = Report> + '_ {
+fn reports(text: &str) -> impl DoubleEndedIterator<Item = PreloadReport> + '_ {
     let line = |line: &str| line.split_once(MARK).map(|(_, rest)| format!("{{{rest}"));
-    text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok())
+    text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<PreloadReport>(&line).ok())
 }
 
 /// The version of the library that reports. None of one that does not say.
@@ -45,12 +45,13 @@ pub fn version(text: &str) -> Option<String> {
 }
 
 /// From standard error: the last report of `file` in which calls of the operation (`write` or `read`) were taken.
-pub fn of(text: &str, file: &str, operation: &str) -> Traffic {
-    let is_it = |report: &Report| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
+pub fn of(text: &str, file: &str, operation: &str) -> EngineTraffic {
+    let is_it =
+        |report: &PreloadReport| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
     let Some(sums) = reports(text).rev().find(is_it).and_then(|report| report.traffic) else {
-        return Traffic::default();
+        return EngineTraffic::default();
     };
-    Traffic {
+    EngineTraffic {
         requests: Some(sums.requests),
         messages: Some(sums.metadata_messages + sums.data_messages),
         wire_bytes: Some(sums.metadata_bytes + sums.data_bytes),

@@ -19,7 +19,7 @@ use std::path::Path;
 use trib::{Failure, say};
 
 use crate::reproduce::{plot, write};
-use panels::Figure;
+use panels::FigureFile;
 
 /// Reads the rows of a directory, prints their medians, and writes the figures (an SVG each) and a page into `output`, by
 /// default the directory itself.
@@ -44,8 +44,8 @@ pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// The figures, each with its SVG.
-fn drawn(machine: &str, medians: &[summary::Median]) -> Result<Vec<(Figure, String)>, Failure> {
-    let draw = |figure: Figure| match plot::draw(&figure.title, &figure.drawing) {
+fn drawn(machine: &str, medians: &[summary::Median]) -> Result<Vec<(FigureFile, String)>, Failure> {
+    let draw = |figure: FigureFile| match plot::draw(&figure.title, &figure.drawing) {
         Ok(svg) => Ok((figure, svg)),
         Err(problem) => Err(Failure::new(format!("{}: {problem}", figure.name))),
     };

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, PreEscaped, html};
 
-use super::panels::Figure;
+use super::panels::FigureFile;
 use super::rows::Results;
 use super::summary::Median;
 use super::table;
@@ -16,7 +16,7 @@ th:nth-child(n+5), td:nth-child(n+5) { text-align: right; }
 figure { margin: 2em 0; } svg { max-width: 100%; height: auto; }";
 
 /// The page.
-pub fn html(results: &Results, medians: &[Median], figures: &[(Figure, String)]) -> String {
+pub fn html(results: &Results, medians: &[Median], figures: &[(FigureFile, String)]) -> String {
     let machine = &results.machine;
     let page = html! {
         (DOCTYPE)

@@ -1,6 +1,6 @@
 //! Draws medians as the main paper does: communication by throttle (figure 4), and phases by kernel (figure 5).
 
-use tributary_lab::papers::{Axis, Drawing};
+use tributary_lab::papers::{CurveAxis, Drawing};
 
 use super::summary::Median;
 
@@ -8,7 +8,7 @@ use super::summary::Median;
 const USUAL: u64 = 32;
 
 /// A figure.
-pub struct Figure {
+pub struct FigureFile {
     /// The name of its file.
     pub name: String,
     /// Its title.
@@ -19,17 +19,17 @@ pub struct Figure {
 
 /// All figures of a machine: for each pattern and number of nodes, those that its medians suffice for. `medians` is
 /// sorted.
-pub fn of(machine: &str, medians: &[Median]) -> Vec<Figure> {
+pub fn of(machine: &str, medians: &[Median]) -> Vec<FigureFile> {
     let panels = || medians.chunk_by(|a, b| (&a.code, a.nodes, a.ranks) == (&b.code, b.nodes, b.ranks));
     let fourth = panels().filter_map(|panel| figure(4, machine, panel, by_throttle(panel)?));
     let fifth = panels().filter_map(|panel| figure(5, machine, panel, by_kernel(panel)?));
     fourth.chain(fifth).collect()
 }
 
-fn figure(number: u32, machine: &str, panel: &[Median], drawing: Drawing) -> Option<Figure> {
+fn figure(number: u32, machine: &str, panel: &[Median], drawing: Drawing) -> Option<FigureFile> {
     let Median { code, nodes, ranks, .. } = panel.first()?;
     let what = if number == 4 { "communication by throttle" } else { "time by kernel" };
-    Some(Figure {
+    Some(FigureFile {
         name: format!("figure-{number}-{code}-{nodes}-nodes-{ranks}-ranks"),
         title: format!("{code} on {nodes} nodes of {machine} ({ranks} ranks): {what}"),
         drawing,
@@ -40,8 +40,8 @@ fn figure(number: u32, machine: &str, panel: &[Median], drawing: Drawing) -> Opt
 fn by_throttle(panel: &[Median]) -> Option<Drawing> {
     let curves: Vec<_> = panel.chunk_by(|a, b| a.column == b.column).filter_map(curve).collect();
     (!curves.is_empty()).then(|| Drawing::Curves {
-        x: Axis::log("throttle: receives at a time"),
-        y: Axis::linear("communication, s"),
+        x: CurveAxis::log("throttle: receives at a time"),
+        y: CurveAxis::linear("communication, s"),
         curves,
     })
 }

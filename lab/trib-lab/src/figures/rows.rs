@@ -9,7 +9,7 @@ use trib::Failure;
 
 /// The time of a write in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Seconds {
+pub enum WriteSeconds {
     /// By phase.
     Phases {
         /// Metadata messages.
@@ -23,7 +23,7 @@ pub enum Seconds {
     Whole(f64),
 }
 
-impl Seconds {
+impl WriteSeconds {
     /// Seconds of the whole write.
     pub fn total(&self) -> f64 {
         match *self {
@@ -62,7 +62,7 @@ pub struct RunRow {
     /// The throttle; none for the kernel's own.
     pub throttle: Option<u64>,
     /// Its time.
-    pub seconds: Seconds,
+    pub seconds: WriteSeconds,
     /// The SHA-256 of the file, if it is known.
     pub digest: Option<String>,
 }
@@ -97,19 +97,19 @@ struct FileLine {
 #[derive(Deserialize)]
 #[serde(try_from = "Printed")]
 struct Replayed {
-    seconds: Seconds,
+    seconds: WriteSeconds,
     sha256: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Printed {
-    seconds: Option<Phases>,
+    seconds: Option<PhaseSeconds>,
     max: Option<Most>,
     sha256: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Phases {
+struct PhaseSeconds {
     metadata: f64,
     data: f64,
     total: f64,
@@ -126,8 +126,8 @@ impl TryFrom<Printed> for Replayed {
 
     fn try_from(Printed { seconds, max, sha256 }: Printed) -> Result<Self, Self::Error> {
         let seconds = match (seconds, max) {
-            (Some(Phases { metadata, data, total }), _) => Seconds::Phases { metadata, data, total },
-            (None, Some(most)) => Seconds::Whole(*most.wall.first().ok_or("field `wall` is empty")?),
+            (Some(PhaseSeconds { metadata, data, total }), _) => WriteSeconds::Phases { metadata, data, total },
+            (None, Some(most)) => WriteSeconds::Whole(*most.wall.first().ok_or("field `wall` is empty")?),
             (None, None) => return Err("missing field `seconds` (or `max`)"),
         };
         Ok(Self { seconds, sha256 })
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(results.notes, Vec::<String>::new());
         assert_eq!(results.rows[0].seconds.parts(), [1.0, 2.0, 1.5, 0.0]);
         assert_eq!(results.rows[0].seconds.communication(), Some(3.0));
-        assert_eq!((results.rows[1].seconds, results.rows[1].throttle), (Seconds::Whole(7.5), None));
+        assert_eq!((results.rows[1].seconds, results.rows[1].throttle), (WriteSeconds::Whole(7.5), None));
     }
 
     #[test]

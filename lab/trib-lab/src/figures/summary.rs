@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tributary::hints::KernelHint;
 
-use super::rows::{RunRow, Seconds};
+use super::rows::{RunRow, WriteSeconds};
 
 /// Columns: the MPI library's own I/O, the preload library, the kernels in the order of the registry; others follow by name.
 fn columns() -> Vec<String> {
@@ -31,7 +31,7 @@ pub struct Median {
     /// Number of runs.
     pub runs: usize,
     /// The phases of the run whose total is the median (of an even number, the lower). They are of one run, so they add up.
-    pub seconds: Seconds,
+    pub seconds: WriteSeconds,
     /// The smallest and the largest total.
     pub range: (f64, f64),
 }
@@ -75,8 +75,8 @@ pub mod tests {
     /// A row of 2 nodes whose phases take a quarter, a half and a quarter of the total.
     pub fn row(code: &str, column: &str, throttle: Option<u64>, total: f64) -> RunRow {
         let seconds = match column {
-            "mpi" => Seconds::Whole(total),
-            _ => Seconds::Phases { metadata: total / 4.0, data: total / 2.0, total },
+            "mpi" => WriteSeconds::Whole(total),
+            _ => WriteSeconds::Phases { metadata: total / 4.0, data: total / 2.0, total },
         };
         RunRow { nodes: 2, ranks: 16, code: code.into(), column: column.into(), throttle, seconds, digest: None }
     }

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
-use super::rows::{Results, Seconds};
+use super::rows::{Results, WriteSeconds};
 use super::summary::Median;
 
 /// The titles of the columns.
@@ -12,8 +12,8 @@ pub const HEAD: [&str; 10] =
 /// The cells of a median.
 pub fn cells(median: &Median) -> [String; 10] {
     let (metadata, data) = match median.seconds {
-        Seconds::Phases { metadata, data, .. } => (seconds(metadata), seconds(data)),
-        Seconds::Whole(_) => ("-".to_string(), "-".to_string()),
+        WriteSeconds::Phases { metadata, data, .. } => (seconds(metadata), seconds(data)),
+        WriteSeconds::Whole(_) => ("-".to_string(), "-".to_string()),
     };
     [
         median.code.clone(),

@@ -15,8 +15,8 @@ use tributary_lab::collectives::gatherv::construct::build;
 use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::{gatherv, scatterv};
 
-use super::judge::{Implementation, Times};
-use super::sizes::Problem;
+use super::judge::{Implementation, ImplementationTimes};
+use super::sizes::BlockSizes;
 use crate::cli::guidelines::Irregular;
 
 /// Number of runs before the measurements. The result of the first is checked.
@@ -31,7 +31,7 @@ pub struct Benchmark {
 /// One rank's inputs of one problem.
 struct Inputs<'a> {
     operation: Irregular,
-    problem: &'a Problem,
+    problem: &'a BlockSizes,
     root: usize,
     /// The tree of the problem.
     part: GatherPart,
@@ -69,7 +69,12 @@ impl Benchmark {
     ///
     /// # Errors
     /// Blocks too large for MPI, or a wrong result, are errors on all ranks alike; errors of the fabric.
-    pub fn measure(&mut self, operation: Irregular, problem: &Problem, repetitions: usize) -> Result<Times, Error> {
+    pub fn measure(
+        &mut self,
+        operation: Irregular,
+        problem: &BlockSizes,
+        repetitions: usize,
+    ) -> Result<ImplementationTimes, Error> {
         if problem.padded() > i32::MAX as u64 {
             return Err(Error::argument(
                 "padded bytes in all",
@@ -102,7 +107,7 @@ impl Benchmark {
         Ok(std::array::from_fn(|index| of(index).map(|&time| time as f64 / 1e9).collect()))
     }
 
-    fn inputs<'a>(&mut self, operation: Irregular, problem: &'a Problem) -> Result<Inputs<'a>, Error> {
+    fn inputs<'a>(&mut self, operation: Irregular, problem: &'a BlockSizes) -> Result<Inputs<'a>, Error> {
         let (rank, root) = (self.endpoint.rank(), self.root());
         let waiting = self.endpoint.waiting().clone();
         let part = waiting.wait(pin!(build(&mut self.endpoint, root, problem.sizes[rank], None)))?;

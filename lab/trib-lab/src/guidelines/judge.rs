@@ -3,7 +3,7 @@
 
 use trib::compare::statistics::median;
 
-use super::sizes::Problem;
+use super::sizes::BlockSizes;
 use crate::cli::guidelines::Irregular;
 
 /// A measured implementation, in the order of the columns.
@@ -41,7 +41,7 @@ impl Implementation {
 }
 
 /// Seconds of each implementation's measurements, by [`Implementation::ALL`].
-pub type Times = [Vec<f64>; 5];
+pub type ImplementationTimes = [Vec<f64>; 5];
 
 /// A guideline that is violated.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,12 @@ pub struct Violation {
 }
 
 /// All violations, with a tolerance of `slack` per cent.
-pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack: u32) -> Vec<Violation> {
+pub fn violations(
+    operation: Irregular,
+    problem: &BlockSizes,
+    times: &ImplementationTimes,
+    slack: u32,
+) -> Vec<Violation> {
     use Implementation::{Irregular, Ours, OursAgain, Padded, Regular};
     let regular = [(1, Regular, Irregular), (1, Regular, Ours), (1, Regular, OursAgain)];
     let padded = [(2, Irregular, Padded), (2, Ours, Padded), (2, OursAgain, Padded)];
@@ -86,7 +91,7 @@ mod tests {
     fn a_slower_implementation_violates_a_guideline_that_applies() {
         let all = problems(4, &[8]);
         // The regular one takes 3, padded 4, irregular 2, ours 5 and 4.2: a slow spell hits the last pair of all.
-        let times: Times = [3.0, 4.0, 2.0, 5.0, 4.2].map(|time| vec![time, time, time * 100.0]);
+        let times: ImplementationTimes = [3.0, 4.0, 2.0, 5.0, 4.2].map(|time| vec![time, time, time * 100.0]);
         let said = |problem, slack| -> Vec<_> {
             let violations = violations(Irregular::Gatherv, problem, &times, slack);
             violations.into_iter().map(|v| (v.guideline, v.by, v.against)).collect()

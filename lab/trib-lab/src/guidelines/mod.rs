@@ -34,7 +34,7 @@ pub fn run(options: &GuidelinesOptions) -> Result<(), Failure> {
             let times = benchmark.measure(operation, &problem, options.repetitions as usize);
             let times = times.map_err(|error| Failure::new(error).said_by(speaks))?;
             let violations = judge::violations(operation, &problem, &times, options.slack);
-            all.push(show::Measured { operation, problem, times, violations });
+            all.push(show::MeasuredProblem { operation, problem, times, violations });
         }
     }
     match (speaks, options.json) {

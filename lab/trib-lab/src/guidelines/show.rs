@@ -5,24 +5,24 @@ use trib::compare::statistics::median;
 use trib::listing;
 
 use super::benchmark::Benchmark;
-use super::judge::{Implementation, Times, Violation};
-use super::sizes::Problem;
+use super::judge::{Implementation, ImplementationTimes, Violation};
+use super::sizes::BlockSizes;
 use crate::cli::guidelines::{GuidelinesOptions, Irregular};
 
 /// One problem and its results.
-pub struct Measured {
+pub struct MeasuredProblem {
     /// The operation.
     pub operation: Irregular,
     /// The block sizes.
-    pub problem: Problem,
+    pub problem: BlockSizes,
     /// The measurements.
-    pub times: Times,
+    pub times: ImplementationTimes,
     /// The violations that they show.
     pub violations: Vec<Violation>,
 }
 
 /// As tables, one for each operation.
-pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
+pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
     let mut text = String::new();
     for &operation in &options.operations {
         let name = |implementation: Implementation| implementation.name(operation);
@@ -30,7 +30,7 @@ pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured
         let mut table = listing::page(["blocks", "b", "m", "m'", regular, padded, irregular, ours, again]);
         let mut violated = Vec::new();
         for measured in all.iter().filter(|measured| measured.operation == operation) {
-            let Measured { problem, times, violations, .. } = measured;
+            let MeasuredProblem { problem, times, violations, .. } = measured;
             let mut row = vec![problem.name.to_string(), problem.block.to_string()];
             row.extend([problem.bytes().to_string(), problem.padded().to_string()]);
             row.extend(times.iter().map(|times| format!("{:.1}", median(times).unwrap_or(0.0) * 1e6)));
@@ -48,13 +48,13 @@ pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured
     text + &format!("A guideline is violated if the median of pairs exceeds it by more than {} %.", options.slack)
 }
 
-fn say(problem: &Problem, violation: &Violation) -> String {
-    let (Problem { name, block, .. }, Violation { guideline, by, against, ratio }) = (problem, violation);
+fn say(problem: &BlockSizes, violation: &Violation) -> String {
+    let (BlockSizes { name, block, .. }, Violation { guideline, by, against, ratio }) = (problem, violation);
     format!("({guideline}) by {by}: {name}, b = {block}: {ratio:.2} times as long as {against}")
 }
 
 /// As JSON.
-pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
+pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
     let problems: Vec<Value> = all.iter().map(object).collect();
     let all = json!({
         "ranks": benchmark.ranks(),
@@ -67,8 +67,8 @@ pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]
     format!("{all:#}")
 }
 
-fn object(measured: &Measured) -> Value {
-    let Measured { operation, problem, times, violations } = measured;
+fn object(measured: &MeasuredProblem) -> Value {
+    let MeasuredProblem { operation, problem, times, violations } = measured;
     let named = Implementation::ALL.iter().zip(times);
     let seconds: serde_json::Map<_, _> =
         named.map(|(who, times)| (who.name(*operation).to_string(), json!(median(times).unwrap_or(0.0)))).collect();

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 const SPIKES: u64 = 5;
 
 /// Block sizes of all ranks.
-pub struct Problem {
+pub struct BlockSizes {
     /// The distribution.
     pub name: &'static str,
     /// Its block size b in bytes.
@@ -15,7 +15,7 @@ pub struct Problem {
     pub sizes: Vec<u64>,
 }
 
-impl Problem {
+impl BlockSizes {
     /// m: bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         self.sizes.iter().sum()
@@ -38,14 +38,14 @@ impl Problem {
 }
 
 /// Every distribution with every block size. The random ones are the same in every run with the same number of ranks.
-pub fn problems(ranks: usize, blocks: &[u64]) -> Vec<Problem> {
+pub fn problems(ranks: usize, blocks: &[u64]) -> Vec<BlockSizes> {
     blocks.iter().flat_map(|&block| of_block(ranks, block)).collect()
 }
 
-fn of_block(ranks: usize, b: u64) -> [Problem; 6] {
+fn of_block(ranks: usize, b: u64) -> [BlockSizes; 6] {
     let mut random = SmallRng::seed_from_u64(ranks as u64);
     let p = ranks as u64;
-    let make = |name, of: &mut dyn FnMut(u64) -> u64| Problem { name, block: b, sizes: (0..p).map(of).collect() };
+    let make = |name, of: &mut dyn FnMut(u64) -> u64| BlockSizes { name, block: b, sizes: (0..p).map(of).collect() };
     [
         make("same", &mut |_| b),
         make("random", &mut |_| random.random_range(1..=2 * b)),

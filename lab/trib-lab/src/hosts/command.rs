@@ -1,6 +1,6 @@
 //! `trib-lab hosts`: any command on emulated hosts.
 
-use super::{Hosts, Plan};
+use super::{Hosts, HostsPlan};
 use crate::cli::hosts::HostsOptions;
 use trib::Failure;
 use trib::launcher::child;
@@ -11,7 +11,7 @@ use trib::launcher::child;
 /// Hosts cannot be made here; the command cannot be started.
 pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     super::plan::check_rate(options.shape.as_deref())?;
-    let plan = Plan { hosts: options.hosts, shape: options.shape.clone() };
+    let plan = HostsPlan { hosts: options.hosts, shape: options.shape.clone() };
     if let Some(why) = plan.obstacle() {
         return Err(Failure::new(format!("hosts: {why}")));
     }

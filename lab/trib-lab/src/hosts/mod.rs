@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::cli::compare::MeasureOptions;
 use files::Files;
 use holder::Holder;
-use plan::Plan;
+use plan::HostsPlan;
 use trib::Failure;
 use trib::launcher::Family;
 
@@ -58,7 +58,7 @@ impl RunPlace {
     /// # Errors
     /// A rate that is refused, or what should work for this user does not.
     pub fn of(measure: &MeasureOptions) -> Result<Self, Failure> {
-        let Some(plan) = Plan::of(measure) else {
+        let Some(plan) = HostsPlan::of(measure) else {
             return Ok(measure.ranks_per_host.map_or(Self::Here, Self::Pretended));
         };
         match plan.obstacle() {
@@ -104,7 +104,7 @@ impl RunPlace {
 /// Emulated hosts, until they are dropped.
 #[derive(Debug)]
 pub struct Hosts {
-    plan: Plan,
+    plan: HostsPlan,
     hosts: Vec<Holder>,
     _switch: Holder,
     files: Files,
@@ -115,7 +115,7 @@ impl Hosts {
     ///
     /// # Errors
     /// A command fails; its words are in the error.
-    fn up(plan: Plan) -> Result<Self, Failure> {
+    fn up(plan: HostsPlan) -> Result<Self, Failure> {
         let files = Files::mount()?;
         std::fs::write(files.own("hosts"), plan.names_and_addresses())?;
         let switch = Holder::switch()?;

@@ -1,7 +1,7 @@
 //! The network of the hosts: a bridge, and a link of each host to it, shaped at both ends.
 
 use super::holder::Holder;
-use super::plan::{PREFIX, Plan};
+use super::plan::{HostsPlan, PREFIX};
 use trib::Failure;
 
 /// The bridge, in the namespace of the switch.
@@ -14,7 +14,7 @@ const LATENCY: &str = "20ms";
 ///
 /// # Errors
 /// A command fails: among them tc's, if it refuses the rate.
-pub fn join(plan: &Plan, switch: &Holder, hosts: &[Holder]) -> Result<(), Failure> {
+pub fn join(plan: &HostsPlan, switch: &Holder, hosts: &[Holder]) -> Result<(), Failure> {
     run(switch, &format!("ip link add {BRIDGE} type bridge"))?;
     run(switch, &format!("ip link set {BRIDGE} up"))?;
     for (number, host) in hosts.iter().enumerate() {

@@ -19,7 +19,7 @@ const TOOLS: [&[&str]; 3] =
 
 /// The hosts that are asked for.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct HostsPlan {
     /// Their number.
     pub hosts: u64,
     /// The rate of every link.
@@ -72,7 +72,7 @@ pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-impl Plan {
+impl HostsPlan {
     /// The hosts of the options.
     pub fn of(measure: &MeasureOptions) -> Option<Self> {
         Some(Self { hosts: measure.hosts?, shape: measure.shape.clone() })

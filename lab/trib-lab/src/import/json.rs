@@ -20,13 +20,13 @@ struct Report {
 #[derive(Default, Deserialize)]
 struct Metadata {
     #[serde(default)]
-    job: Job,
+    job: JobJson,
     #[serde(default)]
     exe: String,
 }
 
 #[derive(Default, Deserialize)]
-struct Job {
+struct JobJson {
     #[serde(default)]
     nprocs: Option<usize>,
     #[serde(default)]

@@ -50,7 +50,7 @@ fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
 }
 
 /// What is to be measured.
-struct Plan {
+struct MeasurementPlan {
     cases: Vec<PretendedWrite>,
     /// What is not measured, with the reason.
     left_out: Vec<String>,
@@ -61,7 +61,7 @@ struct Plan {
     file: Option<tempfile::TempPath>,
 }
 
-impl Plan {
+impl MeasurementPlan {
     /// Checks the whole command line.
     fn new(options: &KernelsOptions, ranks: usize, speaks: bool) -> Result<Self, Failure> {
         let hints = hints::of_process()?;
@@ -110,12 +110,12 @@ fn file(given: Option<&Path>) -> Result<tempfile::TempPath, Failure> {
 }
 
 /// What was measured, with what was known before.
-struct Found {
+struct MeasuredRows {
     rows: Vec<MeasuredTimes>,
     left_out: Vec<String>,
 }
 
-impl Found {
+impl MeasuredRows {
     fn say(&self, options: &KernelsOptions) -> Result<(), Failure> {
         options.markdown.iter().try_for_each(|path| show::write(path, &self.rows))?;
         match options.json {
@@ -126,10 +126,10 @@ impl Found {
 }
 
 /// Measures all cases that no earlier run has. Collective; the rows are on rank 0, which shows its progress.
-fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> Result<Option<Found>, Failure> {
+fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> Result<Option<MeasuredRows>, Failure> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    let plan = Plan::new(options, ranks, rank == 0);
-    let Plan { cases, left_out, hints, mut rows, file } = agreed(&mut endpoint, plan)?;
+    let plan = MeasurementPlan::new(options, ranks, rank == 0);
+    let MeasurementPlan { cases, left_out, hints, mut rows, file } = agreed(&mut endpoint, plan)?;
     let path = PathBuf::from(told(&mut endpoint, file.as_ref().map_or("", |file| file.to_str().unwrap_or_default()))?);
     let is_new = |case: &PretendedWrite| !rows.iter().any(|row| row.is_of(library, case, ranks));
     let flags: String = cases.iter().map(|case| if is_new(case) { '+' } else { '-' }).collect();
@@ -155,7 +155,7 @@ fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> R
     }
     bar.finish_and_clear();
     rows.sort_by(|a, b| a.place().cmp(&b.place()));
-    Ok((rank == 0).then_some(Found { rows, left_out }))
+    Ok((rank == 0).then_some(MeasuredRows { rows, left_out }))
 }
 
 /// The words of rank 0 on every rank. Collective.

@@ -12,7 +12,7 @@ use tributary::hints::DriverName;
 use tributary::{Extents, Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, SharedFile, costs,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, SharedFile, costs,
 };
 use tributary_lab::sim::{self, Machine};
 
@@ -33,18 +33,18 @@ pub struct SimulatedWrite {
     name: String,
     nodes: usize,
     sample: usize,
-    written: Written,
+    written: WrittenData,
     topology: Topology,
     hints: Hints,
 }
 
 /// What the ranks write.
-enum Written {
+enum WrittenData {
     Pattern(Box<dyn Pattern>),
     Capture(Box<ScaledWrite>),
 }
 
-impl Written {
+impl WrittenData {
     /// Of a pattern or a capture on so many ranks, or on as many fewer as it needs.
     fn new(write: &Write, ranks: usize) -> Result<Self, Failure> {
         if let Some(path) = &write.capture {
@@ -138,7 +138,7 @@ impl SimulatedWrite {
     pub fn new(machine: &Machine, write: &Write, nodes: usize, sample: usize) -> Result<Self, Failure> {
         let machine = Machine { connection: None, ..machine.clone() };
         let per_node = machine.ranks_per_node;
-        let written = Written::new(write, nodes * per_node)?;
+        let written = WrittenData::new(write, nodes * per_node)?;
         let driver = machine.storage.map_or(DriverName::Lustre, |storage| storage.driver);
         let topology = Topology::blocks(written.ranks(), per_node)?;
         let hints = Hints { driver, ..Hints::default() };
@@ -186,7 +186,7 @@ impl SimulatedWrite {
         let (written, range) = (&self.written, self.written.range()?);
         let file = SharedFile::of(&self.topology, &self.hints, range)?;
         let division =
-            Division { domains: file.domains.clone(), range, sample: self.sample, lists: MetadataForm::Packed };
+            FileDivision { domains: file.domains.clone(), range, sample: self.sample, lists: MetadataForm::Packed };
         let (stand_in, extents) = (|rank| written.stand_in(rank), |rank| written.extents(rank));
         let counts = MessageCounts::gather_all(written.ranks(), vec![division], stand_in, extents, || ())?.pop();
         let counts = counts.ok_or_else(|| Failure::new("counts: none; allowed: those of one division"))?;

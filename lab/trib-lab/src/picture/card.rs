@@ -5,12 +5,12 @@ use tributary_benchmarks::Pattern;
 use super::memory::Lane;
 use super::sheet::{LEFT, RIGHT, Sheet};
 use super::strip::{Cell, Strip};
-use crate::cli::patterns::Drawing;
+use crate::cli::patterns::DrawingOptions;
 use trib::numbers::grouped;
 use trib::picture::ink::{self, DARK, GREY, NOBODY, block, ribbon, words};
 
 /// The whole picture.
-pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[Lane]) -> String {
+pub fn card(pattern: &dyn Pattern, drawing: &DrawingOptions, strip: &Strip, lanes: &[Lane]) -> String {
     let mut sheet = Sheet::new(format!("{}: who writes what", pattern.name()), &pattern.describe());
     file(&mut sheet, drawing, strip, pattern.steps() > 1);
     memory(&mut sheet, strip, lanes, pattern.steps() > 1);
@@ -19,7 +19,7 @@ pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[La
 }
 
 /// Draws the file as rows, and under each row the aggregators of its stripes.
-fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
+fn file(sheet: &mut Sheet, drawing: &DrawingOptions, strip: &Strip, many: bool) {
     let (row, stripe) = (strip.row(), drawing.stripe.unwrap_or(strip.row()));
     let whole = strip.to - strip.from == strip.size;
     let ends = || format!(", bytes {} to {} of {}", grouped(strip.from), grouped(strip.to), grouped(strip.size));
@@ -130,7 +130,7 @@ fn memory(sheet: &mut Sheet, strip: &Strip, lanes: &[Lane], many: bool) {
 }
 
 /// Draws the legend.
-fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip) {
+fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &DrawingOptions, strip: &Strip) {
     sheet.y += 18.0;
     let mut x = 24.0;
     for rank in 0..pattern.ranks().min(8) {

@@ -24,7 +24,7 @@ pub struct ReceiverRow {
 
 /// One round.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Matrix {
+pub struct RoundMatrix {
     /// Number of the round.
     pub round: usize,
     /// The senders of each column.
@@ -35,7 +35,7 @@ pub struct Matrix {
     pub messages: u64,
 }
 
-impl Matrix {
+impl RoundMatrix {
     /// The matrix of a round, or of the first round with messages. O(ranks + messages of the round) once the round is known.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ mod tests {
         let wide = Synthetic { points: [300, 90, 8], ranks: [50, 4], aggregators: 100, rounds: 2 };
         for (synthetic, columns, rows) in [(Synthetic::default(), 32, 4), (wide, 64, 64)] {
             let trace = synthetic.trace().unwrap();
-            let matrix = Matrix::of(&trace, Some(1)).unwrap();
+            let matrix = RoundMatrix::of(&trace, Some(1)).unwrap();
             assert_eq!((matrix.columns.len(), matrix.rows.len()), (columns, rows));
             let mut messages = 0;
             for row in &matrix.rows {

@@ -29,7 +29,7 @@ pub struct Diagram<'a> {
     /// Number of rounds.
     pub rounds: usize,
     /// All messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<DrawnMessage>,
     /// The bars of all ranks before the first round and after each round.
     pub bars: Vec<Vec<Bar>>,
     /// Bytes of a whole bar.
@@ -45,7 +45,7 @@ pub struct Diagram<'a> {
 }
 
 /// A message.
-pub struct Message {
+pub struct DrawnMessage {
     /// Its round, from 0 on.
     pub round: usize,
     /// The sender.
@@ -57,10 +57,10 @@ pub struct Message {
 }
 
 /// The data of a rank; none if it has no bar.
-pub type Bar = Option<Vec<Cell>>;
+pub type Bar = Option<Vec<BarPart>>;
 
 /// A painted part of a bar.
-pub struct Cell {
+pub struct BarPart {
     /// First byte.
     pub first: u64,
     /// One past the last byte.
@@ -97,12 +97,12 @@ pub fn card(diagram: &Diagram<'_>) -> String {
 
 impl Diagram<'_> {
     /// Whether a message is between nodes.
-    fn apart(&self, message: &Message) -> bool {
+    fn apart(&self, message: &DrawnMessage) -> bool {
         self.topology.node_of(message.from) != self.topology.node_of(message.to)
     }
 
     /// The messages of a round.
-    fn of(&self, round: usize) -> impl Iterator<Item = &Message> {
+    fn of(&self, round: usize) -> impl Iterator<Item = &DrawnMessage> {
         self.messages.iter().filter(move |message| message.round == round)
     }
 
@@ -175,7 +175,7 @@ fn shade(ranks: usize, all: usize) -> f64 {
 }
 
 /// Draws one message; longer messages are thicker.
-fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Message) {
+fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &DrawnMessage) {
     let (x, end) = grid.span(message.round);
     let (y, to) = (grid.rows[message.from], grid.rows[message.to]);
     let narrow = (grid.arrows / 90.0).clamp(0.6, 1.0);
@@ -204,16 +204,17 @@ fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Messag
 /// Draws, below the rounds, the number of messages, their sizes, and how many leave their node.
 fn sums(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     let mut lines: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    let each = |of: &dyn Fn(Vec<&Message>) -> String| -> Vec<String> {
+    let each = |of: &dyn Fn(Vec<&DrawnMessage>) -> String| -> Vec<String> {
         (0..diagram.rounds).map(|round| of(diagram.of(round).collect())).collect()
     };
-    let sizes = |messages: Vec<&Message>| {
+    let sizes = |messages: Vec<&DrawnMessage>| {
         let least = messages.iter().map(|message| message.bytes).min().unwrap_or(0);
         let most = messages.iter().map(|message| message.bytes).max().unwrap_or(0);
         let (least, most) = (multiple(least, diagram.unit), multiple(most, diagram.unit));
         if least == most { least } else { format!("{least}–{most}") }
     };
-    let apart = |messages: Vec<&Message>| messages.iter().filter(|message| diagram.apart(message)).count().to_string();
+    let apart =
+        |messages: Vec<&DrawnMessage>| messages.iter().filter(|message| diagram.apart(message)).count().to_string();
     lines.push(("messages", DARK, each(&|messages| messages.len().to_string())));
     lines.push(("bytes each", DARK, each(&sizes)));
     if diagram.topology.nodes() > 1 {

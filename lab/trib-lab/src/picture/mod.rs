@@ -28,7 +28,7 @@ use std::path::Path;
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Trace;
 
-use crate::cli::patterns::{Drawing, PictureOptions};
+use crate::cli::patterns::{DrawingOptions, PictureOptions};
 use trib::source::Subject;
 use trib::{Failure, exchange, say};
 
@@ -58,14 +58,14 @@ pub fn write_or_say(path: Option<&Path>, picture: &str, what: impl FnOnce() -> S
 /// # Errors
 /// A pattern that is too large to draw or fails; a round that does not exist or has no messages; options for files with an
 /// exchange, or the other way round.
-pub fn draw(subject: &Subject, drawing: &Drawing) -> Result<String, Failure> {
+pub fn draw(subject: &Subject, drawing: &DrawingOptions) -> Result<String, Failure> {
     match subject {
         Subject::File(pattern) => file(&**pattern, drawing),
         Subject::Exchange(trace) => messages(trace, drawing),
     }
 }
 
-fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
+fn file(pattern: &dyn Pattern, drawing: &DrawingOptions) -> Result<String, Failure> {
     if drawing.round.is_some() {
         let name = pattern.name();
         return Err(Failure::new(format!("--round: {name} writes a file and is not an exchange; allowed: wrf")));
@@ -75,11 +75,11 @@ fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
     Ok(card::card(pattern, drawing, &strip, &lanes))
 }
 
-fn messages(trace: &Trace, drawing: &Drawing) -> Result<String, Failure> {
+fn messages(trace: &Trace, drawing: &DrawingOptions) -> Result<String, Failure> {
     if let Some(option) = drawing.of_a_file() {
         let what = "wrf is an exchange without a file";
         return Err(Failure::new(format!("{option}: {what}; allowed: --round, --ranks, --output")));
     }
-    let matrix = matrix::Matrix::of(trace, drawing.round)?;
+    let matrix = matrix::RoundMatrix::of(trace, drawing.round)?;
     Ok(round::card(trace, &matrix))
 }

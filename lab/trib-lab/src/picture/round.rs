@@ -2,7 +2,7 @@
 
 use tributary_benchmarks::wrf::Trace;
 
-use super::matrix::{Matrix, ReceiverRow};
+use super::matrix::{ReceiverRow, RoundMatrix};
 use super::sheet::{LEFT, RIGHT, Sheet};
 use trib::exchange::describe;
 use trib::numbers::grouped;
@@ -18,7 +18,7 @@ const FAN_IN: &str = "#e69f00";
 const SHADES: u64 = 5;
 
 /// The whole picture.
-pub fn card(trace: &Trace, matrix: &Matrix) -> String {
+pub fn card(trace: &Trace, matrix: &RoundMatrix) -> String {
     let mut sheet = Sheet::new("wrf: who sends how much to whom".to_string(), &describe(trace));
     let (round, rounds) = (matrix.round, trace.rounds());
     let (messages, bytes) = (grouped(matrix.messages), grouped(matrix.bytes()));
@@ -40,7 +40,7 @@ pub fn card(trace: &Trace, matrix: &Matrix) -> String {
 }
 
 /// A row of the matrix, and its fan-in.
-fn line(sheet: &mut Sheet, matrix: &Matrix, row: &ReceiverRow, height: f64, most: usize) {
+fn line(sheet: &mut Sheet, matrix: &RoundMatrix, row: &ReceiverRow, height: f64, most: usize) {
     let (y, middle) = (sheet.y, sheet.y + height / 2.0 + 3.5);
     sheet.add(words(LEFT - 8.0, middle, 10, "end", DARK, ranks(row.receivers)));
     sheet.add(block(LEFT, y, EDGE - LEFT, height, NOBODY, 1.0));
@@ -61,7 +61,7 @@ fn shade(bytes: u64, largest: u64) -> u64 {
 }
 
 /// Draws the senders below the columns.
-fn senders(sheet: &mut Sheet, matrix: &Matrix) {
+fn senders(sheet: &mut Sheet, matrix: &RoundMatrix) {
     let count = matrix.columns.len();
     let width = (EDGE - LEFT) / count as f64;
     let every = if count > 32 { 4 } else { 1 };
@@ -73,7 +73,7 @@ fn senders(sheet: &mut Sheet, matrix: &Matrix) {
 }
 
 /// Draws the legend.
-fn legend(sheet: &mut Sheet, matrix: &Matrix) {
+fn legend(sheet: &mut Sheet, matrix: &RoundMatrix) {
     sheet.y += 16.0;
     let mut x = 24.0;
     let mut swatch = |sheet: &mut Sheet, colour, opacity, label: String| {

@@ -33,7 +33,7 @@ pub struct Drawn<'a> {
     pub drawing: Drawing,
 }
 
-enum Task<'a> {
+enum ReproductionTask<'a> {
     Claim(&'a Paper, &'a Claim),
     Figure(&'a Paper, &'a Figure),
 }
@@ -46,10 +46,12 @@ enum Done<'a> {
 /// Measures all claims of `papers`, and their figures if the options ask for them.
 pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Vec<Found<'a>>, Failure> {
     let figures = options.html.is_some() || options.figures.is_some();
-    let claims = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| Task::Claim(paper, claim)));
-    let drawn = papers.iter().flat_map(|paper| paper.figures.iter().map(move |figure| Task::Figure(paper, figure)));
-    let tasks: Vec<Task<'_>> = claims.chain(drawn.filter(|_| figures)).collect();
-    let bar = bar(tasks.iter().map(Task::milliseconds).sum());
+    let claims =
+        papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| ReproductionTask::Claim(paper, claim)));
+    let drawn =
+        papers.iter().flat_map(|paper| paper.figures.iter().map(move |figure| ReproductionTask::Figure(paper, figure)));
+    let tasks: Vec<ReproductionTask<'_>> = claims.chain(drawn.filter(|_| figures)).collect();
+    let bar = bar(tasks.iter().map(ReproductionTask::milliseconds).sum());
     let finished = AtomicUsize::new(0);
     let context = Context::default();
     let jobs = options.jobs.map_or_else(processors, |jobs| jobs as usize);
@@ -77,7 +79,7 @@ pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Ve
     Ok(found)
 }
 
-impl<'a> Task<'a> {
+impl<'a> ReproductionTask<'a> {
     fn name(&self) -> String {
         match self {
             Self::Claim(paper, claim) => format!("{} {}", paper.id, claim.id),

@@ -103,7 +103,7 @@ fn stacks(nodes: &mut Nodes, unit: &str, parts: usize, bars: &[(String, Vec<f64>
 
 fn lines(
     nodes: &mut Nodes,
-    (x, y): (&papers::Axis, &papers::Axis),
+    (x, y): (&papers::CurveAxis, &papers::CurveAxis),
     curves: &[(String, Vec<(f64, f64)>)],
 ) -> Result<(), String> {
     const LEFT: f64 = 96.0;
@@ -140,7 +140,7 @@ fn lines(
 
 #[cfg(test)]
 mod tests {
-    use tributary_lab::papers::{Axis, Drawing};
+    use tributary_lab::papers::{CurveAxis, Drawing};
 
     use super::draw;
 
@@ -152,7 +152,7 @@ mod tests {
         let bars = draw("A title", &Drawing::Bars { unit: "seconds".to_string(), parts, bars }).unwrap();
         let curve = |name: String| (name, vec![(1.0, 2.0), (10.0, 20.0), (100.0, 400.0)]);
         let curves = names(3).into_iter().map(curve).collect();
-        let (x, y) = (Axis::log("ranks"), Axis::linear("seconds"));
+        let (x, y) = (CurveAxis::log("ranks"), CurveAxis::linear("seconds"));
         let curves = draw("A title", &Drawing::Curves { x, y, curves }).unwrap();
         for (svg, words) in [(bars, ["A title", "name 4", "meta"]), (curves, ["A title", "name 2", "ranks"])] {
             assert!(words.iter().all(|words| svg.contains(words)), "{svg}");
@@ -164,6 +164,6 @@ mod tests {
         let bars = Drawing::Bars { unit: String::new(), parts: Vec::new(), bars: Vec::new() };
         assert!(draw("", &bars).is_err());
         let curves = vec![("a".to_string(), vec![(0.0, 1.0)])];
-        assert!(draw("", &Drawing::Curves { x: Axis::log(""), y: Axis::log(""), curves }).is_err());
+        assert!(draw("", &Drawing::Curves { x: CurveAxis::log(""), y: CurveAxis::log(""), curves }).is_err());
     }
 }

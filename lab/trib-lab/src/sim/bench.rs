@@ -20,7 +20,7 @@ const MILLION: (&str, u32, usize, usize) = ("balanced", 32, 1 << 20, 256);
 
 /// The cost of a run.
 #[derive(serde::Serialize)]
-struct Figures {
+struct RunCost {
     kernel: &'static str,
     throttle: String,
     ranks: usize,
@@ -79,7 +79,7 @@ pub fn run(options: &BenchSimOptions) -> Result<(), Failure> {
     ))
 }
 
-fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<Figures, Failure> {
+fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<RunCost, Failure> {
     let (kernel, limit, ranks, receivers) = run;
     forget_peak();
     let begin = Instant::now();
@@ -96,7 +96,7 @@ fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<
     let (begin, processor) = (Instant::now(), processor_time()?);
     let outcome = simulate(machine, &topology, &workload, 0)?;
     let (seconds, processor_seconds) = (begin.elapsed().as_secs_f64(), (processor_time()? - processor).as_secs_f64());
-    Ok(Figures {
+    Ok(RunCost {
         kernel,
         throttle: workload.throttle().to_string(),
         ranks,

@@ -5,14 +5,14 @@ use trib::compare::statistics;
 use tributary_lab::sim::Machine;
 
 /// A parameter that is fitted.
-pub struct Parameter {
+pub struct FittedParameter {
     /// Its name in machine files.
     pub name: &'static str,
     /// Its values in a machine: none, one, or several that are the same parameter.
     pub places: fn(&mut Machine) -> Vec<&mut f64>,
 }
 
-impl Parameter {
+impl FittedParameter {
     /// Its value, if the machine has it.
     pub fn value(&self, machine: &Machine) -> Option<f64> {
         (self.places)(&mut machine.clone()).first().map(|value| **value)
@@ -67,7 +67,7 @@ pub fn worst(errors: &[f64]) -> f64 {
 /// Those of `compare`.
 pub fn descend(
     mut machine: Machine,
-    parameters: &[Parameter],
+    parameters: &[FittedParameter],
     rounds: u32,
     mut step: f64,
     score: fn(&Comparison) -> f64,
@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn finds_two_parameters() {
         let parameters = [
-            Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
-            Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
+            FittedParameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
+            FittedParameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
         ];
         let measured = |row: usize, machine: &Machine| machine.host.send * row as f64 + machine.host.receive;
         let mut true_machine = Machine::free();

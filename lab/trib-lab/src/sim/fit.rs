@@ -5,23 +5,23 @@ use trib::parallel::{parallel_map, processors};
 use trib::{Failure, listing, say};
 use tributary_lab::sim::Machine;
 
-use super::descent::{Comparison, Parameter, descend, median, worst};
+use super::descent::{Comparison, FittedParameter, descend, median, worst};
 use super::measurements::{self, Measurement};
 use crate::cli::sim::FitOptions;
 
 /// The fitted parameters, the same for all kernels and sizes.
-const PARAMETERS: [Parameter; 8] = [
-    Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
-    Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
-    Parameter { name: "host.walk.near", places: |machine| vec![&mut machine.host.walk.near] },
-    Parameter { name: "host.walk.far", places: |machine| vec![&mut machine.host.walk.far] },
-    Parameter { name: "host.walk.knee", places: |machine| vec![&mut machine.host.walk.knee] },
-    Parameter { name: "host.walk.end", places: |machine| vec![&mut machine.host.walk.end] },
-    Parameter {
+const PARAMETERS: [FittedParameter; 8] = [
+    FittedParameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
+    FittedParameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
+    FittedParameter { name: "host.walk.near", places: |machine| vec![&mut machine.host.walk.near] },
+    FittedParameter { name: "host.walk.far", places: |machine| vec![&mut machine.host.walk.far] },
+    FittedParameter { name: "host.walk.knee", places: |machine| vec![&mut machine.host.walk.knee] },
+    FittedParameter { name: "host.walk.end", places: |machine| vec![&mut machine.host.walk.end] },
+    FittedParameter {
         name: "connection.receive",
         places: |machine| machine.connection.iter_mut().map(|connection| &mut connection.receive).collect(),
     },
-    Parameter {
+    FittedParameter {
         name: "connection.held",
         places: |machine| machine.connection.iter_mut().map(|connection| &mut connection.held).collect(),
     },

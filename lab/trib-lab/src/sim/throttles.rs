@@ -11,7 +11,7 @@ use tributary::{Hints, Topology};
 use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
 use tributary_benchmarks::{Btio, BtioOptions, Pattern, PatternError};
 use tributary_lab::forecast::{
-    AllToMany, AllToManyKernel, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts,
+    AllToMany, AllToManyKernel, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts,
     MetadataForm, SharedFile,
 };
 use tributary_lab::sim::{self, Machine};
@@ -23,24 +23,24 @@ const CRAY: Throttle = Throttle { limit: Some(50), mode: tributary::schedule::Th
 
 /// A limit of messages, with ranks by number or with nodes in turn.
 #[derive(Clone, Copy)]
-struct Setting {
+struct LimitSetting {
     name: &'static str,
     throttle: Throttle,
     nodes_in_turn: bool,
 }
 
 /// What is compared: all by the kernel `balanced`. The second is what others are divided by.
-const ROWS: [Setting; 4] = [
-    Setting { name: "no limit", throttle: Throttle::NONE, nodes_in_turn: false },
-    Setting { name: "batch of 32 (paper)", throttle: PAPER, nodes_in_turn: false },
-    Setting { name: "window of 50 (Cray)", throttle: CRAY, nodes_in_turn: false },
-    Setting { name: "nodes in turn, 32", throttle: PAPER, nodes_in_turn: true },
+const ROWS: [LimitSetting; 4] = [
+    LimitSetting { name: "no limit", throttle: Throttle::NONE, nodes_in_turn: false },
+    LimitSetting { name: "batch of 32 (paper)", throttle: PAPER, nodes_in_turn: false },
+    LimitSetting { name: "window of 50 (Cray)", throttle: CRAY, nodes_in_turn: false },
+    LimitSetting { name: "nodes in turn, 32", throttle: PAPER, nodes_in_turn: true },
 ];
 const BASE: usize = 1;
 
 /// What is exchanged.
 #[derive(Clone, Copy)]
-enum Work {
+enum ThrottledWork {
     /// Every rank sends to so many receivers, so many bytes each.
     AllToMany {
         receivers: usize,
@@ -60,26 +60,26 @@ struct ThrottledExchange {
     name: &'static str,
     machine: &'static str,
     nodes: usize,
-    work: Work,
+    work: ThrottledWork,
 }
 
 const SMALL: (u64, u64) = (32, 256);
 const LARGE: (u64, u64) = (64 << 10, 64 << 10);
 
 const CASES: [ThrottledExchange; 10] = [
-    case("32 to 256 B to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: SMALL }),
-    case("64 KiB to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: LARGE }),
-    case("64 KiB to 168", "summit", 42, Work::AllToMany { receivers: 168, bytes: LARGE }),
-    case("BTIO, 42 aggregators", "summit", 42, Work::Btio { aggregators: 1 }),
-    case("32 to 256 B to 64", "cori-knl", 64, Work::AllToMany { receivers: 64, bytes: SMALL }),
-    case("64 KiB to 64", "cori-knl", 64, Work::AllToMany { receivers: 64, bytes: LARGE }),
-    case("64 KiB to 256", "cori-knl", 64, Work::AllToMany { receivers: 256, bytes: LARGE }),
-    case("E3SM F, 64 aggregators", "cori-knl", 64, Work::E3sm { aggregators: 1 }),
-    case("BTIO, 64 aggregators", "cori-knl", 64, Work::Btio { aggregators: 1 }),
-    case("BTIO, 256 aggregators", "cori-knl", 64, Work::Btio { aggregators: 4 }),
+    case("32 to 256 B to 42", "summit", 42, ThrottledWork::AllToMany { receivers: 42, bytes: SMALL }),
+    case("64 KiB to 42", "summit", 42, ThrottledWork::AllToMany { receivers: 42, bytes: LARGE }),
+    case("64 KiB to 168", "summit", 42, ThrottledWork::AllToMany { receivers: 168, bytes: LARGE }),
+    case("BTIO, 42 aggregators", "summit", 42, ThrottledWork::Btio { aggregators: 1 }),
+    case("32 to 256 B to 64", "cori-knl", 64, ThrottledWork::AllToMany { receivers: 64, bytes: SMALL }),
+    case("64 KiB to 64", "cori-knl", 64, ThrottledWork::AllToMany { receivers: 64, bytes: LARGE }),
+    case("64 KiB to 256", "cori-knl", 64, ThrottledWork::AllToMany { receivers: 256, bytes: LARGE }),
+    case("E3SM F, 64 aggregators", "cori-knl", 64, ThrottledWork::E3sm { aggregators: 1 }),
+    case("BTIO, 64 aggregators", "cori-knl", 64, ThrottledWork::Btio { aggregators: 1 }),
+    case("BTIO, 256 aggregators", "cori-knl", 64, ThrottledWork::Btio { aggregators: 4 }),
 ];
 
-const fn case(name: &'static str, machine: &'static str, nodes: usize, work: Work) -> ThrottledExchange {
+const fn case(name: &'static str, machine: &'static str, nodes: usize, work: ThrottledWork) -> ThrottledExchange {
     ThrottledExchange { name, machine, nodes, work }
 }
 
@@ -108,8 +108,8 @@ impl ThrottledExchange {
         machine.connection = None;
         let topology = Topology::blocks(self.nodes * machine.ranks_per_node, machine.ranks_per_node)?;
         let exchanged = match self.work {
-            Work::AllToMany { receivers, bytes } => Exchanged::AllToMany(receivers, bytes),
-            Work::E3sm { aggregators } | Work::Btio { aggregators } => {
+            ThrottledWork::AllToMany { receivers, bytes } => CountedExchange::AllToMany(receivers, bytes),
+            ThrottledWork::E3sm { aggregators } | ThrottledWork::Btio { aggregators } => {
                 self.counted(&machine, &topology, aggregators)?
             }
         };
@@ -122,10 +122,10 @@ impl ThrottledExchange {
     }
 
     /// The messages of a collective write, divided as the paper's drivers do.
-    fn counted(&self, machine: &Machine, topology: &Topology, aggregators: usize) -> Result<Exchanged, Failure> {
+    fn counted(&self, machine: &Machine, topology: &Topology, aggregators: usize) -> Result<CountedExchange, Failure> {
         let ranks = topology.ranks();
         let pattern: Box<dyn Pattern> = match self.work {
-            Work::Btio { .. } => Box::new(Btio::new(ranks, BtioOptions { grid: 1024, iterations: 1 })?),
+            ThrottledWork::Btio { .. } => Box::new(Btio::new(ranks, BtioOptions { grid: 1024, iterations: 1 })?),
             _ => Box::new(E3sm::generated(ranks, GeneratorOptions::default(), ElementType::Float)?),
         };
         let stride = machine.ranks_per_node / aggregators;
@@ -139,23 +139,23 @@ impl ThrottledExchange {
         let hints = Hints::parse(&hints)?;
         let range = (0, pattern.totals().file_size);
         let file = SharedFile::of(topology, &hints, range)?;
-        let division = Division { domains: file.domains.clone(), range, sample: 2, lists: MetadataForm::Packed };
+        let division = FileDivision { domains: file.domains.clone(), range, sample: 2, lists: MetadataForm::Packed };
         let access = |rank| pattern.rank_access(rank, 0).map(|access| access.file);
         let counts = Arc::new(MessageCounts::gather::<PatternError>(ranks, division, access, || ())?);
-        Ok(Exchanged::Write(Box::new((hints, file, counts))))
+        Ok(CountedExchange::Write(Box::new((hints, file, counts))))
     }
 }
 
 /// What is exchanged, counted.
-enum Exchanged {
+enum CountedExchange {
     AllToMany(usize, (u64, u64)),
     Write(Box<(Hints, SharedFile, Arc<MessageCounts>)>),
 }
 
-impl Exchanged {
+impl CountedExchange {
     /// Seconds of communication: of the slowest rank, or of the aggregator that ends last.
-    fn seconds(&self, machine: &Machine, topology: &Topology, setting: Setting) -> Result<f64, Failure> {
-        let Setting { throttle, nodes_in_turn, .. } = setting;
+    fn seconds(&self, machine: &Machine, topology: &Topology, setting: LimitSetting) -> Result<f64, Failure> {
+        let LimitSetting { throttle, nodes_in_turn, .. } = setting;
         match self {
             Self::AllToMany(receivers, bytes) => {
                 let options = AllToManyOptions {

@@ -11,7 +11,7 @@ use tributary::exchange::PAIRWISE;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, MessageCounts, MetadataForm, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::sim::Machine;
 
@@ -19,7 +19,7 @@ use super::all_to_many::run_with_bar;
 use crate::cli::sim::{ListForm, WriteHow, WriteOptions};
 
 /// What is prepared before anything long runs.
-struct Prepared {
+struct PreparedWrite {
     machine: Machine,
     topology: Topology,
     hints: Hints,
@@ -30,11 +30,11 @@ struct Prepared {
 pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let how = &options.how;
     let prepared = prepare(options)?;
-    let Prepared { machine, topology, hints, pattern } = &prepared;
+    let PreparedWrite { machine, topology, hints, pattern } = &prepared;
     let range = range(&**pattern, how.call)?;
     let file = SharedFile::of(topology, hints, range)?;
     let lists = if how.list_form == ListForm::Pairs { MetadataForm::Pairs } else { MetadataForm::Packed };
-    let division = Division { domains: file.domains, range, sample: how.sample, lists };
+    let division = FileDivision { domains: file.domains, range, sample: how.sample, lists };
     let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
     let census = Arc::new(MessageCounts::gather::<PatternError>(pattern.ranks(), division, access, || counted.inc(1))?);
@@ -63,7 +63,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         let outcome = run_with_bar(machine, topology, &workload, workload.messages(), 0)?;
         workload.outcome(&outcome.phases)
     };
-    let prepared = Prepared { hints: workload.hints().clone(), ..prepared };
+    let prepared = PreparedWrite { hints: workload.hints().clone(), ..prepared };
     if how.json {
         return say(serde_json::to_string_pretty(&object(how, &prepared, aggregators, &census, &written))?);
     }
@@ -71,7 +71,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
 }
 
 /// Checks the command line.
-fn prepare(options: &WriteOptions) -> Result<Prepared, Failure> {
+fn prepare(options: &WriteOptions) -> Result<PreparedWrite, Failure> {
     let how = &options.how;
     let mut machine = machine(&how.machine)?;
     if how.no_connections {
@@ -86,7 +86,7 @@ fn prepare(options: &WriteOptions) -> Result<Prepared, Failure> {
     }
     let topology = Topology::blocks(pattern.ranks(), per_node)?;
     hints.check(pattern.ranks())?;
-    Ok(Prepared { machine, topology, hints, pattern })
+    Ok(PreparedWrite { machine, topology, hints, pattern })
 }
 
 fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
@@ -135,8 +135,14 @@ fn bar(length: usize, what: &'static str) -> ProgressBar {
     progress(length as u64, what)
 }
 
-fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &MessageCounts, written: &Written) -> String {
-    let Prepared { machine, topology, hints, pattern } = prepared;
+fn text(
+    how: &WriteHow,
+    prepared: &PreparedWrite,
+    aggregators: usize,
+    census: &MessageCounts,
+    written: &Written,
+) -> String {
+    let PreparedWrite { machine, topology, hints, pattern } = prepared;
     let row = |name: &str, part: fn(&Parts) -> f64| {
         let [last, most, mean] = [&written.last, &written.most, &written.mean].map(part);
         format!("{name:10}{last:15.6}{most:15.6}{mean:15.6}\n")
@@ -180,12 +186,12 @@ fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &Messag
 
 fn object(
     how: &WriteHow,
-    prepared: &Prepared,
+    prepared: &PreparedWrite,
     aggregators: usize,
     census: &MessageCounts,
     written: &Written,
 ) -> serde_json::Value {
-    let Prepared { machine, topology, hints, pattern } = prepared;
+    let PreparedWrite { machine, topology, hints, pattern } = prepared;
     let (told, sent) = census.fan_in();
     serde_json::json!({
         "pattern": pattern.name(),

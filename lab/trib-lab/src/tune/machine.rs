@@ -7,8 +7,8 @@ use tributary::exchange::cost::Costs;
 use tributary::fabric::threads;
 use tributary::machine::{FIGURES, Machine};
 use tributary::{Endpoint, Error};
-use tributary_lab::tune::Rule;
-use tributary_lab::tune::machine::{Measured, measure, nodes};
+use tributary_lab::tune::StoppingRule;
+use tributary_lab::tune::machine::{MeasuredFigure, measure, nodes};
 
 use crate::cli::tune::MachineOptions;
 use crate::tune::{under_mpi, writable};
@@ -18,7 +18,7 @@ use trib::{Failure, listing, progress, say};
 /// Number of ranks on threads without --ranks.
 const RANKS: u64 = 8;
 /// MPIBlib's rule, with an error that keeps it below a minute.
-const RULE: Rule = Rule { least: 5, most: 40, error: 0.05 };
+const RULE: StoppingRule = StoppingRule { least: 5, most: 40, error: 0.05 };
 
 /// Runs the command.
 pub fn run(options: &MachineOptions) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ fn measured(
     endpoint: &mut Endpoint,
     options: &MachineOptions,
     fabric: &str,
-) -> Result<(Machine, Vec<Measured>), Error> {
+) -> Result<(Machine, Vec<MeasuredFigure>), Error> {
     let waiting = endpoint.waiting().clone();
     let writable = if endpoint.rank() == 0 { writable(options.output.as_deref()) } else { Ok(()) };
     let bar = if endpoint.rank() == 0 { progress(0, "") } else { indicatif::ProgressBar::hidden() };
@@ -64,13 +64,13 @@ fn measured(
     measured
 }
 
-fn finish(options: &MachineOptions, machine: &Machine, figures: &[Measured]) -> Result<(), Failure> {
+fn finish(options: &MachineOptions, machine: &Machine, figures: &[MeasuredFigure]) -> Result<(), Failure> {
     let text = machine.text();
     if let Some(path) = &options.output {
         std::fs::write(path, &text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     }
     if options.json {
-        let figure = |Measured { name, value, half_width, repetitions }: &Measured| serde_json::json!({ "figure": name, "value": value, "half_width": half_width, "repetitions": repetitions });
+        let figure = |MeasuredFigure { name, value, half_width, repetitions }: &MeasuredFigure| serde_json::json!({ "figure": name, "value": value, "half_width": half_width, "repetitions": repetitions });
         let machine: serde_json::Value = serde_json::from_str(&text)?;
         let all = figures.iter().map(figure).collect::<Vec<_>>();
         return say(serde_json::to_string_pretty(&serde_json::json!({ "machine": machine, "measured": all }))?);
@@ -86,7 +86,7 @@ fn finish(options: &MachineOptions, machine: &Machine, figures: &[Measured]) -> 
 }
 
 /// The figures beside those that the library assumes.
-fn shown(figures: &[Measured]) -> comfy_table::Table {
+fn shown(figures: &[MeasuredFigure]) -> comfy_table::Table {
     let mut shown = listing::table(["figure", "measured", "+-", "without a file", ""]);
     let mut built_in = Costs::CLUSTER;
     for figure in FIGURES {

@@ -8,7 +8,7 @@ use tributary::Hints;
 
 use super::cases::PretendedWrite;
 use super::turns::{AUTO, Timed, Times};
-use crate::cli::kernels::Measured;
+use crate::cli::kernels::MeasuringOptions;
 
 /// The default without `auto`.
 const DEFAULT: &str = "balanced";
@@ -26,7 +26,7 @@ pub struct Manner {
 
 impl Manner {
     /// Of a command line and the hints of the environment.
-    pub fn of(options: &Measured, hints: &Hints) -> Self {
+    pub fn of(options: &MeasuringOptions, hints: &Hints) -> Self {
         let given = hints.table().into_iter().filter(|row| row.value != row.default);
         let hints = given.map(|row| format!("{}={}", row.key, row.value)).collect::<Vec<_>>().join("; ");
         let folder = options.file.as_deref().and_then(Path::parent).map_or_else(std::env::temp_dir, Path::to_path_buf);

@@ -18,7 +18,7 @@ const END: &str = "<!-- trib-lab tune kernels --measure: end -->";
 const NEAR: f64 = 1.05;
 
 /// What the times of all rows say together.
-struct Sum {
+struct MeasuredSum {
     cases: usize,
     near: usize,
     /// Cases in which there is no doubt that `auto` takes more than that.
@@ -27,11 +27,11 @@ struct Sum {
     mean: f64,
 }
 
-fn sum<'a>(all: impl IntoIterator<Item = &'a Times>) -> Sum {
+fn sum<'a>(all: impl IntoIterator<Item = &'a Times>) -> MeasuredSum {
     let ratios: Vec<Ratio> = all.into_iter().filter_map(|times| Some(over_best(times)?.1)).collect();
     let count = |holds: &dyn Fn(&Ratio) -> bool| ratios.iter().filter(|ratio| holds(ratio)).count();
     let medians: Vec<f64> = ratios.iter().map(|ratio| ratio.median).collect();
-    Sum {
+    MeasuredSum {
         cases: ratios.len(),
         near: count(&|ratio| ratio.median <= NEAR),
         slower: count(&|ratio| ratio.least > NEAR),
@@ -42,7 +42,7 @@ fn sum<'a>(all: impl IntoIterator<Item = &'a Times>) -> Sum {
 
 fn sentence(rows: &[MeasuredTimes]) -> String {
     let percent = (NEAR - 1.0) * 100.0;
-    let Sum { cases, near, slower, worst, mean } = sum(rows.iter().map(|row| &row.first));
+    let MeasuredSum { cases, near, slower, worst, mean } = sum(rows.iter().map(|row| &row.first));
     let gains: Vec<f64> = rows.iter().filter_map(|row| Some(row.over_default()?.median.recip())).collect();
     let gain = geometric_mean(&gains).unwrap_or(0.0);
     let mut text = format!(
@@ -63,7 +63,7 @@ fn sentence(rows: &[MeasuredTimes]) -> String {
     }
     let again = sum(rows.iter().map(|row| &row.again));
     if again.cases > 0 {
-        let Sum { cases, near, slower, worst, mean } = again;
+        let MeasuredSum { cases, near, slower, worst, mean } = again;
         text += &format!(
             " When the same calls come again in the open file: {near} of {cases}, surely more in {slower}, {mean:.2} times on the \
              geometric mean, at worst {worst:.2} times."
@@ -115,8 +115,8 @@ pub fn text(rows: &[MeasuredTimes], left_out: &[String]) -> String {
 
 /// As JSON.
 pub fn object(rows: &[MeasuredTimes], left_out: &[String]) -> Value {
-    let of = |sum: Sum| {
-        let Sum { cases, near, slower, worst, mean } = sum;
+    let of = |sum: MeasuredSum| {
+        let MeasuredSum { cases, near, slower, worst, mean } = sum;
         json!({ "cases": cases, "within_5_percent": near, "surely_slower": slower, "worst": worst, "mean": mean })
     };
     json!({

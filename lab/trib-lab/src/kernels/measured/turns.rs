@@ -17,7 +17,7 @@ use tributary_benchmarks::Pattern;
 
 use super::cases::PretendedWrite;
 use super::passes::Passes;
-use crate::cli::kernels::Measured;
+use crate::cli::kernels::MeasuringOptions;
 use crate::kernels::simulated_write::{DEFAULT, others};
 
 /// The choice that is judged.
@@ -47,7 +47,7 @@ pub struct Turns<'a> {
     /// The file.
     pub path: &'a Path,
     /// How often.
-    pub options: &'a Measured,
+    pub options: &'a MeasuringOptions,
 }
 
 /// The choices: name, and hints. `auto` is the first.

@@ -28,7 +28,7 @@ use tributary::{Endpoint, Error};
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::Machine;
 
-use super::descent::{Comparison, Parameter, descend};
+use super::descent::{Comparison, FittedParameter, descend};
 use crate::cli::sim::ValidateOptions;
 use case::ValidatedExchange;
 
@@ -38,11 +38,11 @@ const MACHINE: &str = "laptop";
 const RANKS: usize = 16;
 
 /// The fitted parameters. All protocols have the same latency, and a byte costs sender and receiver the same.
-const PARAMETERS: [Parameter; 5] = [
-    Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
-    Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
-    Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
-    Parameter {
+const PARAMETERS: [FittedParameter; 5] = [
+    FittedParameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
+    FittedParameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
+    FittedParameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
+    FittedParameter {
         name: "latency",
         places: |machine| {
             let lines =
@@ -50,7 +50,10 @@ const PARAMETERS: [Parameter; 5] = [
             lines.map(|line| &mut line.latency).collect()
         },
     },
-    Parameter { name: "byte", places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte] },
+    FittedParameter {
+        name: "byte",
+        places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte],
+    },
 ];
 
 /// The measurements, the fit and the predictions.

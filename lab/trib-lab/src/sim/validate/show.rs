@@ -12,7 +12,7 @@ pub fn show(validation: &Validation, cores: usize, options: &ValidateOptions) ->
 }
 
 fn parameters(validation: &Validation) -> Vec<(&'static str, f64)> {
-    let value = |parameter: &super::Parameter| Some((parameter.name, parameter.value(&validation.machine)?));
+    let value = |parameter: &super::FittedParameter| Some((parameter.name, parameter.value(&validation.machine)?));
     PARAMETERS.iter().filter_map(value).collect()
 }
 
