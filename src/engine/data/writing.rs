@@ -38,9 +38,9 @@ impl<'a> Writing<'a> {
     }
 
     /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
-    /// (A local aggregator gets one message of all that its member has, and may need its memory again.)
+    /// (With two layers, members copy their bytes into shared memory.)
     pub fn lending(mut self, lender: Option<&'a Lender<'a>>, endpoint: &Endpoint) -> Self {
-        self.lender = lender.filter(|_| self.at.phase.local.is_none());
+        self.lender = lender.filter(|_| self.at.inside.is_none());
         self.sends_in_place = endpoint.sends_in_place();
         self
     }
@@ -71,18 +71,10 @@ impl<'a> Writing<'a> {
         self.at.go_on(CallStage::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
-        let local_round = self
-            .at
-            .local_aggregation
-            .as_mut()
-            .map(|local_aggregation| local_aggregation.round(round, self.at.domains))
-            .unwrap_or_default();
-        let schedule = self.at.schedule(round, &outgoing.shares, &local_round, &receives);
+        let schedule = self.at.schedule(round, &outgoing.shares, &receives);
         let mut memory = Placing {
             rank: self.at.rank(),
             outgoing: &outgoing,
-            local_round,
-            local_aggregation: self.at.local_aggregation.as_mut(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
@@ -150,13 +142,7 @@ impl<'a> Writing<'a> {
                 let lent =
                     self.lender.filter(|_| self.sends_in_place).and_then(|lender| lender.lend(outflow.whole(len)?));
                 outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
-                out.messages.push(RoundMessage {
-                    outflow: id,
-                    aggregator,
-                    start,
-                    len,
-                    bytes: lent.unwrap_or_default(),
-                });
+                out.messages.push(RoundMessage { outflow: id, start, len, bytes: lent.unwrap_or_default() });
                 start += len;
             }
         }
@@ -166,14 +152,13 @@ impl<'a> Writing<'a> {
 
     /// Packs the messages that are not lent into one block. (If there is no memory for it, into one that grows.)
     fn pack(&mut self, out: &mut RoundSends) {
-        let RoundSends { messages, packed, .. } = out;
+        let messages = &mut out.messages;
         let all: u64 = messages.iter().filter(|message| message.is_to_pack()).map(|message| message.len).sum();
         let mut block = Block::take(all as usize).unwrap_or_default();
         for message in messages.iter().filter(|message| message.is_to_pack()) {
             self.at.outflows[message.outflow].pack(message.len, self.source, &mut block);
         }
-        *packed = block.into_message();
-        let mut rest = packed.clone();
+        let mut rest = block.into_message();
         for message in messages.iter_mut().filter(|message| message.is_to_pack()) {
             message.bytes = rest.split_to(message.len as usize);
         }
