@@ -189,7 +189,7 @@ typedef struct {
   int64_t data_messages;
   /**
    * Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
-   * or if its inner layer sends messages.
+   * or if the ranks of a node share no memory.
    */
   int64_t in_memory;
   /**

@@ -58,7 +58,7 @@ pub struct trib_statistics {
     /// Number of messages with data.
     pub data_messages: i64,
     /// Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
-    /// or if its inner layer sends messages.
+    /// or if the ranks of a node share no memory.
     pub in_memory: i64,
     /// Seconds, like all below the maximum over the ranks: splitting the access by aggregator.
     pub seconds_flatten: f64,

@@ -53,7 +53,7 @@ pub struct CallReport {
     /// Why this path was chosen.
     #[serde(default, skip_serializing_if = "Reason::is_unknown")]
     pub reason: Reason,
-    /// What `auto` took, in an exchange that the hints leave to it.
+    /// What `auto` took, in an exchange that the hints leave to it; or that two layers were not possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
     /// Reason and kernels in words, where they are not known as values: of a capture that has the words only.
@@ -80,7 +80,7 @@ pub struct CallReport {
     /// Messages of the data phase.
     pub data_messages: u64,
     /// Bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without `two_layer`, or
-    /// if members send messages.
+    /// if the ranks of a node share no memory.
     pub in_memory: u64,
     /// Bytes of the messages of both phases that went from one host to another. (Little data that comes with the first agreement
     /// is not counted.)
