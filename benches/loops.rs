@@ -116,12 +116,12 @@ fn read_pieces(call: Caller<'_>) -> Duration {
     })
 }
 
-/// The smallest collective write.
+/// Returns the smallest collective write.
 fn write_8_bytes(call: Caller<'_>) -> Duration {
     written(&Extents::contiguous(0, 8).unwrap(), &BufferLayout::Contiguous, "", call)
 }
 
-/// A collective write of memory that is as long as the layout needs.
+/// Returns a collective write of memory that is as long as the layout needs.
 fn written(extents: &Extents, layout: &BufferLayout, hints: &str, call: Caller<'_>) -> Duration {
     let bytes = match layout {
         BufferLayout::Contiguous => extents.bytes(),
@@ -131,7 +131,7 @@ fn written(extents: &Extents, layout: &BufferLayout, hints: &str, call: Caller<'
     on_a_file(hints, &mut |file| call(&mut || drop(file.write_all(extents, layout, &buffer).unwrap())))
 }
 
-/// A file of one rank in shared-memory mode.
+/// Returns a file of one rank in shared-memory mode.
 fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send)) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

@@ -91,7 +91,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let mut costs = self.costs;
         let figure = |figure: &Figure| format!("    \"{}\": {:e}", figure.name, (figure.of)(&mut costs));
@@ -108,7 +108,7 @@ impl Machine {
     }
 }
 
-/// The figures in the text of a file, which errors call `name`.
+/// Returns the figures in the text of a file, which errors call `name`.
 ///
 /// # Errors
 /// Text that is not of this version, and a figure that is missing or not allowed: [`Error::Argument`] that names it.
@@ -140,8 +140,8 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
     Ok(costs)
 }
 
-/// The figures in the file at `path`; `None` for an empty path, and for a file that cannot be used. Standard error has a line on
-/// that. Local: rank 0 tells the others. A process reads a file once.
+/// Returns the figures in the file at `path`; `None` for an empty path, and for a file that cannot be used. Standard
+/// error has a line on that. Local: rank 0 tells the others. A process reads a file once.
 pub fn costs(path: &str) -> Option<Costs> {
     static READ: LazyLock<Mutex<HashMap<String, Option<Costs>>>> = LazyLock::new(Mutex::default);
     if path.is_empty() {

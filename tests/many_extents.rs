@@ -24,7 +24,7 @@ fn kilobytes(file: &str, key: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Lengths of 1 to 3 bytes, gaps likewise, without any period.
+/// Returns the lengths of 1 to 3 bytes, gaps likewise, without any period.
 fn extents() -> impl Iterator<Item = Extent> {
     let (mut random, mut at) = (1u64, 100);
     (0..COUNT).map(move |_| {

@@ -60,7 +60,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function with this name, which includes its terminating 0.
+    /// Returns the function with this name, which includes its terminating 0.
     pub const fn new(name: &'static str) -> Self {
         let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
             Ok(name) => name,
@@ -70,7 +70,7 @@ impl Function {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Its address; none if the process has no MPI library, or the library lacks this function.
+    /// Returns its address; none if the process has no MPI library, or the library lacks this function.
     #[inline]
     pub fn address(&self) -> Option<*mut c_void> {
         // Acquire: whoever sees the address also sees the library that it was found in.

@@ -23,7 +23,7 @@ macro_rules! numbers {
         static STANDARD: Constants = Constants { $($field: $standard,)+ status: Layout { source: 0, size: 8 } };
 
         impl Constants {
-            /// All constants, by MPI's names.
+            /// Returns all constants, by MPI's names.
             pub fn by_name(&self) -> Vec<(&'static str, c_int)> {
                 vec![$((stringify!($name), self.$field)),+]
             }
@@ -103,7 +103,7 @@ numbers! {
 }
 
 impl Constants {
-    /// The constants of an ABI.
+    /// Returns the constants of an ABI.
     #[inline]
     pub fn of(abi: Abi) -> &'static Self {
         match abi {
@@ -113,14 +113,14 @@ impl Constants {
         }
     }
 
-    /// Bytes of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it.
+    /// Returns the bytes of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it.
     pub fn status_layout(&self) -> [usize; 4] {
         let Layout { source, size } = self.status;
         [size, source, source + 1, source + 2].map(|integers| integers * size_of::<c_int>())
     }
 }
 
-/// The constants of the process's MPI library. Without a library, those of MPICH's ABI, which no function uses then.
+/// Returns the constants of the process's MPI library. Without a library, those of MPICH's ABI, which no function uses then.
 #[inline]
 pub fn constants() -> &'static Constants {
     found().map_or(&MPICH, |mpi| mpi.constants())
@@ -140,7 +140,7 @@ macro_rules! predefined {
         static STANDARD_HANDLES: Handles = Handles { $($field: $kind::from_constant($standard)),+ };
 
         impl Handles {
-            /// The handles of a library; or the name of one that it lacks.
+            /// Returns the handles of a library; or the name of one that it lacks.
             pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
                     let address = library.address(name).map(|address| address as Word);
@@ -153,7 +153,7 @@ macro_rules! predefined {
                 })
             }
 
-            /// The handles that are numbers, by MPI's names.
+            /// Returns the handles that are numbers, by MPI's names.
             pub fn by_name(abi: Abi) -> Vec<(&'static str, Word)> {
                 match abi {
                     Abi::Mpich => vec![$((stringify!($name), $mpich)),+],
@@ -185,7 +185,7 @@ predefined! {
     request_null    MPI_Request     MPI_REQUEST_NULL    0x2c00_0000  c"ompi_request_null"       0x180;
 }
 
-/// The predefined handles of the process's MPI library. Without a library, those of MPICH's ABI, as [`constants`].
+/// Returns the predefined handles of the process's MPI library. Without a library, those of MPICH's ABI, as [`constants`].
 #[inline]
 pub fn handles() -> &'static Handles {
     found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)

@@ -43,7 +43,7 @@ pub enum Width {
 }
 
 impl Abi {
-    /// The width of its handles.
+    /// Returns the width of its handles.
     #[inline]
     pub fn width(self) -> Width {
         match self {
@@ -52,7 +52,7 @@ impl Abi {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "MPICH's ABI",
@@ -77,7 +77,7 @@ impl Abi {
 }
 
 impl Width {
-    /// The ABI of the process's MPI library.
+    /// Returns the ABI of the process's MPI library.
     #[inline]
     pub fn of_process() -> Self {
         width()
@@ -103,18 +103,18 @@ impl Mpi {
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 
-    /// The path of the shared library, or of the program if MPI is linked into it.
+    /// Returns the path of the shared library, or of the program if MPI is linked into it.
     pub fn path(&self) -> &std::path::Path {
         self.library.path()
     }
 
-    /// Its constants.
+    /// Returns its constants.
     #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
         Constants::of(self.abi)
     }
 
-    /// The address of one of its functions.
+    /// Returns the address of one of its functions.
     pub(crate) fn address(&self, name: &CStr) -> Option<*mut c_void> {
         self.library.address(name)
     }
@@ -145,8 +145,8 @@ impl Mpi {
     }
 }
 
-/// The address of a function of the process's MPI library itself, for any ABI, even if other libraries interpose it. Looked
-/// up each time.
+/// Returns the address of a function of the process's MPI library itself, for any ABI, even if other libraries
+/// interpose it. Looked up each time.
 pub fn function(name: &CStr) -> Option<*mut c_void> {
     match find() {
         Ok(mpi) => mpi.library.own(name),
@@ -156,7 +156,7 @@ pub fn function(name: &CStr) -> Option<*mut c_void> {
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// The MPI library of the process. The first one found is kept.
+/// Returns the MPI library of the process. The first one found is kept.
 ///
 /// # Errors
 /// No library is loaded, or its ABI is not known.
@@ -188,7 +188,7 @@ fn look() -> Result<&'static Mpi, Refusal> {
     Ok(FOUND.get_or_init(|| mpi))
 }
 
-/// The width of the library's handles. Without a library that of MPICH's ABI: no function uses the handles then.
+/// Returns the width of the library's handles. Without a library that of MPICH's ABI: no function uses the handles then.
 #[inline]
 pub(crate) fn width() -> Width {
     found().map_or(Width::Narrow, |mpi| mpi.abi.width())
@@ -233,7 +233,7 @@ impl Display for Refusal {
 
 impl Error for Refusal {}
 
-/// The version from MPI_Abi_get_version; none if the library has another ABI, or lacks the function.
+/// Returns the version from MPI_Abi_get_version; none if the library has another ABI, or lacks the function.
 fn standard_version(library: &Library) -> Option<c_int> {
     let function = library.own(c"PMPI_Abi_get_version")?;
     let (mut major, mut minor) = (-1, -1);
@@ -244,7 +244,7 @@ fn standard_version(library: &Library) -> Option<c_int> {
     (code == SUCCESS && major >= 0).then_some(major)
 }
 
-/// The first line of the library's version text.
+/// Returns the first line of the library's version text.
 fn version(library: &Library) -> String {
     let (mut text, mut length) = (vec![0 as c_char; LONGEST_VERSION], 0);
     if let Some(function) = library.own(c"PMPI_Get_library_version") {

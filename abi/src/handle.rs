@@ -29,13 +29,13 @@ macro_rules! handles {
                 Self(word)
             }
 
-            /// A handle from a caller. If handles are integers, the upper half of the word is cleared.
+            /// Creates a handle from a caller. If handles are integers, the upper half of the word is cleared.
             #[inline]
             pub fn of(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
-            /// The same for a handle that was received as an argument of a C function.
+            /// Returns the same for a handle that was received as an argument of a C function.
             pub fn as_given(self) -> Self {
                 Self::of(self.0)
             }
@@ -58,7 +58,7 @@ macro_rules! handles {
                 Self(unsafe { read(place, index) })
             }
 
-            /// The handle as an argument.
+            /// Returns the handle as an argument.
             pub fn as_word(self) -> Word {
                 self.0
             }
@@ -177,7 +177,7 @@ macro_rules! on_words {
 
 #[allow(private_bounds, reason = "the kinds are those of this crate")]
 impl<H: Handle> HandleArray<H> {
-    /// An empty array.
+    /// Creates an empty array.
     pub fn new() -> Self {
         let words = match width() {
             Width::Narrow => Words::Narrow(Vec::new()),
@@ -186,17 +186,17 @@ impl<H: Handle> HandleArray<H> {
         Self { words, of: PhantomData }
     }
 
-    /// An array of `count` copies of `handle`.
+    /// Creates an array of `count` copies of `handle`.
     pub fn of(handle: H, count: usize) -> Self {
         (0..count).map(|_| handle).collect()
     }
 
-    /// Number of handles.
+    /// Returns the number of handles.
     pub fn len(&self) -> usize {
         on_words!(&self.words, words => words.len())
     }
 
-    /// Whether the array is empty.
+    /// Returns true if the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -221,22 +221,22 @@ impl<H: Handle> HandleArray<H> {
         on_words!(&mut self.words, words => words.clear());
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first, for MPI.
     pub fn as_mut_ptr(&mut self) -> *mut H {
         on_words!(&mut self.words, words => words.as_mut_ptr().cast())
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first, for MPI.
     pub fn as_ptr(&self) -> *const H {
         on_words!(&self.words, words => words.as_ptr().cast())
     }
 
-    /// The address of handle `index`, for MPI.
+    /// Returns the address of handle `index`, for MPI.
     pub fn place(&mut self, index: usize) -> *mut H {
         on_words!(&mut self.words, words => (&raw mut words[index]).cast())
     }
 
-    /// All handles, in order.
+    /// Returns all handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
             Words::Narrow(words) => H::new(words[index] as Word),
@@ -263,7 +263,7 @@ impl<H: Handle> FromIterator<H> for HandleArray<H> {
 mod tests {
     use super::*;
 
-    /// Arrays of both widths.
+    /// Returns the arrays of both widths.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
         [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
     }

@@ -46,7 +46,7 @@ pub fn load() -> Result<&'static Mpi, NotLoaded> {
     Err(NotLoaded::Failed(failures))
 }
 
-/// The libraries to try, the likeliest first. `has` returns whether an environment variable is set.
+/// Returns the libraries to try, the likeliest first. `has` returns whether an environment variable is set.
 fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf> {
     let open_mpi = has("OMPI_COMM_WORLD_SIZE");
     // Variables of Hydra, the launcher of MPICH and its derivatives, and of Slurm with their protocol.
@@ -61,7 +61,7 @@ fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf>
     beside.chain(names.iter().map(PathBuf::from)).collect()
 }
 
-/// The folder `lib` beside the folder of `mpiexec`.
+/// Returns the folder `lib` beside the folder of `mpiexec`.
 fn folder_of_launcher() -> Option<PathBuf> {
     let path = variable("PATH")?;
     let launcher = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|path| path.is_file())?;

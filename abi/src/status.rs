@@ -26,7 +26,7 @@ impl Layout {
 }
 
 impl MPI_Status {
-    /// A status of zeros, for MPI to fill.
+    /// Returns a status of zeros, for MPI to fill.
     pub const fn zeroed() -> Self {
         Self([0; LARGEST])
     }
@@ -41,7 +41,7 @@ impl MPI_Status {
         unsafe { Self::nth(row, index).cast::<c_int>().add(field).write_unaligned(code) };
     }
 
-    /// The address of status `index` of the program's array.
+    /// Returns the address of status `index` of the program's array.
     pub fn nth(row: *mut Self, index: usize) -> *mut Self {
         row.cast::<c_int>().wrapping_add(index * constants().status.size).cast()
     }
@@ -65,12 +65,12 @@ impl Statuses {
         }
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first, for MPI.
     pub fn as_mut_ptr(&mut self) -> *mut MPI_Status {
         self.0.as_mut_ptr().cast()
     }
 
-    /// A copy of status `index`.
+    /// Returns a copy of status `index`.
     ///
     /// # Panics
     /// When the index is out of range.

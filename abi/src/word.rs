@@ -31,7 +31,7 @@ pub unsafe fn from_word<T: Plain>(word: Word) -> T {
     unsafe { (&raw const word).cast::<T>().read_unaligned() }
 }
 
-/// A value as a word.
+/// Returns a value as a word.
 pub fn to_word<T: Plain>(value: T) -> Word {
     const { assert!(size_of::<T>() <= size_of::<Word>()) };
     let mut word = MaybeUninit::<Word>::zeroed();

@@ -43,7 +43,7 @@ pub struct Block4d {
 }
 
 impl Block4d {
-    /// The lattice on `ranks` ranks; x is the fastest dimension in the order of ranks too.
+    /// Returns the lattice on `ranks` ranks; x is the fastest dimension in the order of ranks too.
     ///
     /// # Errors
     /// No ranks, a grid that does not match them, an empty lattice, a file beyond 2^63 - 1 bytes.

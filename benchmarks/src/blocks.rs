@@ -17,7 +17,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// First element and number of elements of a part.
+    /// Returns the first element and number of elements of a part.
     pub fn part(self, part: u64) -> (u64, u64) {
         let (least, more) = (self.size / self.parts, self.size % self.parts);
         (part * least + part.min(more), least + u64::from(part < more))
@@ -68,18 +68,18 @@ impl<const N: usize> Blocks<N> {
         Ok(Self { element, cuts })
     }
 
-    /// Bytes of the array.
+    /// Returns the number of bytes of the array.
     pub fn bytes(&self) -> u64 {
         self.cuts.iter().fold(self.element, |bytes, cut| bytes * cut.size)
     }
 
-    /// First elements and numbers of elements of the block at `place` of the grid.
+    /// Returns the first elements and numbers of elements of the block at `place` of the grid.
     pub fn block(&self, place: [u64; N]) -> ([u64; N], [u64; N]) {
         let parts: [(u64, u64); N] = std::array::from_fn(|d| self.cuts[d].part(place[d]));
         (parts.map(|part| part.0), parts.map(|part| part.1))
     }
 
-    /// The extents of the block at `place` in an array that begins at `offset`, in ascending order.
+    /// Returns the extents of the block at `place` in an array that begins at `offset`, in ascending order.
     ///
     /// # Errors
     /// Beyond 2^63 - 1.
@@ -99,14 +99,14 @@ impl<const N: usize> Blocks<N> {
         if counts[0] == 0 { 0 } else { counts[1..].iter().product() }
     }
 
-    /// Number of rows of all blocks together.
+    /// Returns the number of rows of all blocks together.
     pub fn rows(&self) -> u64 {
         let cut = self.cuts[0].parts.min(self.cuts[0].size);
         self.cuts[1..].iter().fold(cut, |rows, dim| rows * dim.size)
     }
 
-    /// An upper bound of the blocks that own some of any `bytes` contiguous bytes in consecutive such arrays from `offset`
-    /// on. Both ends of the bytes are multiples of `grain`.
+    /// Returns an upper bound of the blocks that own some of any `bytes` contiguous bytes in consecutive such arrays
+    /// from `offset` on. Both ends of the bytes are multiples of `grain`.
     ///
     /// For each dimension, the elements of one part of it and of all faster dimensions are a contiguous slab. The bytes touch
     /// some number of slabs, and each slab belongs to as many blocks as the faster dimensions have parts. The result is the
@@ -125,7 +125,7 @@ impl<const N: usize> Blocks<N> {
     }
 }
 
-/// The coordinates of a rank in a grid whose first dimension is the fastest.
+/// Returns the coordinates of a rank in a grid whose first dimension is the fastest.
 pub(crate) fn place<const N: usize>(rank: usize, grid: [u64; N]) -> [u64; N] {
     let mut rest = rank as u64;
     grid.map(|parts| {
@@ -170,7 +170,7 @@ pub(crate) fn grid<const N: usize>(
     Ok(grid)
 }
 
-/// The prime factors, largest first.
+/// Returns the prime factors, largest first.
 fn prime_factors(number: u64) -> Vec<u64> {
     let (mut rest, mut factor, mut all) = (number, 2, Vec::new());
     while factor * factor <= rest {
@@ -187,7 +187,7 @@ fn prime_factors(number: u64) -> Vec<u64> {
     all
 }
 
-/// Sizes as text: 4x4x2.
+/// Returns the sizes as text: 4x4x2.
 pub(crate) fn times(sizes: &[u64]) -> String {
     sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }

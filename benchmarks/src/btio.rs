@@ -65,7 +65,7 @@ impl BtioClass {
 impl FromStr for BtioClass {
     type Err = PatternError;
 
-    /// The letter, large or small.
+    /// Returns the letter, large or small.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let named = |class: &Self| format!("{class:?}").eq_ignore_ascii_case(text);
         let wrong = || PatternError::argument("class", text, "S, W, A, B, C, D");
@@ -132,18 +132,18 @@ impl Btio {
         Ok(Self { ranks, parts, iterations, blocks, schema, variable, layout, file_size })
     }
 
-    /// The place of a rank's cell in layer `layer`: one further along x and one back along y from layer to layer.
+    /// Returns the place of a rank's cell in layer `layer`: one further along x and one back along y from layer to layer.
     fn place(&self, rank: usize, layer: u64) -> [u64; 3] {
         let (x, y) = (rank as u64 % self.parts, rank as u64 / self.parts);
         [(x + layer) % self.parts, (y + self.parts - layer) % self.parts, layer]
     }
 
-    /// A rank's cells in the order of their layers: first points and numbers of points along x, y, z.
+    /// Returns a rank's cells in the order of their layers: first points and numbers of points along x, y, z.
     fn cells(&self, rank: usize) -> impl Iterator<Item = ([u64; 3], [u64; 3])> + '_ {
         (0..self.parts).map(move |layer| self.blocks.block(self.place(rank, layer)))
     }
 
-    /// A cell as a part of the variable.
+    /// Returns a cell as a part of the variable.
     fn part(step: usize, starts: [u64; 3], counts: [u64; 3]) -> ([u64; 5], [u64; 5]) {
         ([step as u64, starts[2], starts[1], starts[0], 0], [1, counts[2], counts[1], counts[0], NUMBERS])
     }
@@ -255,7 +255,7 @@ impl NetcdfCase for Btio {
         ALIGNMENT
     }
 
-    /// A put a cell, as the benchmark posts them.
+    /// Returns one put for each cell, as the benchmark posts them.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
         serial::check(self, rank, step)?;
         let puts = self.cells(rank).map(|(starts, counts)| {
@@ -268,7 +268,7 @@ impl NetcdfCase for Btio {
     }
 }
 
-/// The benchmark's file: one record variable over the grid.
+/// Returns the benchmark's file: one record variable over the grid.
 fn define(grid: u64) -> Result<(Schema, VariableId), PatternError> {
     let mut schema = Schema::new(Format::Cdf5);
     let five = schema.define_dimension("FIVE_DBL", NUMBERS)?;

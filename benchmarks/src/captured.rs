@@ -31,8 +31,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// The pattern of a capture: its calls in one direction; where none is given, its writes, or else its reads. Reads the
-    /// whole capture. O(its bytes).
+    /// Returns the pattern of a capture: its calls in one direction; where none is given, its writes, or else its
+    /// reads. Reads the whole capture. O(its bytes).
     ///
     /// # Errors
     /// A file that is no whole capture; no call in that direction that went well.
@@ -88,8 +88,8 @@ impl Captured {
     }
 }
 
-/// Whether bytes of memory go to several places of the file (HDF5 writes a fill value so). They would not tell those apart.
-/// O(pieces log pieces).
+/// Returns true if bytes of memory go to several places of the file (HDF5 writes a fill value so). They would not
+/// tell those apart. O(pieces log pieces).
 fn is_used_twice(memory: &BufferLayout) -> bool {
     let BufferLayout::Extents(extents) = memory else { return false };
     if extents.is_ascending() {

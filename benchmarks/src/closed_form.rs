@@ -30,7 +30,7 @@ impl Division {
         }
     }
 
-    /// Number of aggregators.
+    /// Returns the number of aggregators.
     pub fn aggregators(self) -> u64 {
         match self {
             Self::Stripes { aggregators, .. } | Self::Ranges { aggregators, .. } => aggregators,

@@ -59,17 +59,17 @@ impl From<ReadError> for PatternError {
 }
 
 impl PatternError {
-    /// A [`PatternError::Argument`] from anything that prints.
+    /// Returns a [`PatternError::Argument`] from anything that prints.
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
         Self::Argument { what: what.to_string(), value: value.to_string(), allowed: allowed.to_string() }
     }
 
-    /// A [`PatternError::Input`] from anything that prints.
+    /// Returns a [`PatternError::Input`] from anything that prints.
     pub fn input(file: impl ToString, place: impl ToString, problem: impl ToString) -> Self {
         Self::Input { file: file.to_string(), place: place.to_string(), problem: problem.to_string() }
     }
 
-    /// A [`PatternError::Io`] from the system's error.
+    /// Returns a [`PatternError::Io`] from the system's error.
     pub fn io(path: &Path, operation: &'static str, cause: &std::io::Error) -> Self {
         Self::Io { path: path.display().to_string(), operation, cause: cause.to_string() }
     }

@@ -36,7 +36,7 @@ pub enum Packet {
 impl FromStr for Packet {
     type Err = PatternError;
 
-    /// The name or its first letter, as IOR takes them.
+    /// Returns the name or its first letter, as IOR takes them.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         match text.to_ascii_lowercase().as_str() {
             "t" | "timestamp" => Ok(Self::Timestamp),
@@ -133,7 +133,7 @@ impl Ior {
         (number / per_block * self.ranks + rank) * block + number % per_block * transfer
     }
 
-    /// Numbers of the transfers of a call.
+    /// Returns the numbers of the transfers of a call.
     fn numbers(&self, step: usize) -> std::ops::Range<u64> {
         let IorOptions { transfer, block, segments, one_call, .. } = self.options;
         match one_call {

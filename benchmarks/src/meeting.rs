@@ -6,7 +6,7 @@
 
 use crate::closed_form::Division;
 
-/// The greatest common divisor; of 0 and a number, the number.
+/// Returns the greatest common divisor; of 0 and a number, the number.
 pub(crate) fn common(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
@@ -15,7 +15,7 @@ pub(crate) fn common(a: u64, b: u64) -> u64 {
     a
 }
 
-/// The most adjoining pieces of `piece` bytes or more that `bytes` contiguous bytes touch, if both begin and end at
+/// Returns the most adjoining pieces of `piece` bytes or more that `bytes` contiguous bytes touch, if both begin and end at
 /// multiples of `grain` only.
 pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
     let grain = grain.max(1);

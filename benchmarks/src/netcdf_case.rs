@@ -28,13 +28,13 @@ pub struct Put {
 
 /// A pattern's NetCDF file. Pure, as [`Pattern`] is: the same on every rank and in every run.
 pub trait NetcdfCase: Pattern {
-    /// The file's definitions.
+    /// Returns the file's definitions.
     fn schema(&self) -> &Schema;
 
-    /// The alignment hints that the code sets.
+    /// Returns the alignment hints that the code sets.
     fn alignment(&self) -> Alignment;
 
-    /// The puts of `rank` in call `step`. O(its requests) time and memory.
+    /// Returns the puts of `rank` in call `step`. O(its requests) time and memory.
     ///
     /// # Errors
     /// A rank or step out of range.
@@ -58,7 +58,7 @@ pub struct Written {
 /// all ranks or none. An error of the case in its first step leaves no file.
 ///
 /// # Errors
-/// Those of the engine, or the error of the case on the lowest failing rank.
+/// The errors of the engine, or the error of the case on the lowest failing rank.
 pub fn write_case(
     mut endpoint: Endpoint,
     case: &dyn NetcdfCase,
@@ -95,7 +95,7 @@ pub fn write_case(
 /// Writes the file in one process, byte for byte as [`write_case`]: the pattern's serial reference, with the header over it.
 ///
 /// # Errors
-/// Those of the operating system, or a layout beyond the format.
+/// The errors of the operating system, or a layout beyond the format.
 pub fn write_case_serially(case: &dyn NetcdfCase, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     case.write_serially(file)?;

@@ -20,12 +20,12 @@ pub struct RankAccess {
 }
 
 impl RankAccess {
-    /// The access of a rank without data.
+    /// Returns the access of a rank without data.
     pub fn nothing() -> Self {
         Self { file: Extents::empty(), layout: BufferLayout::Contiguous, requests: 0 }
     }
 
-    /// Bytes of the smallest buffer that holds the layout.
+    /// Returns the number of bytes of the smallest buffer that holds the layout.
     pub fn buffer_len(&self) -> u64 {
         match &self.layout {
             BufferLayout::Contiguous => self.file.bytes(),
@@ -33,7 +33,7 @@ impl RankAccess {
         }
     }
 
-    /// The rank's buffer: `data` (the bytes of `file` in their order) where the layout has them, `gap` everywhere else.
+    /// Returns the rank's buffer: `data` (the bytes of `file` in their order) where the layout has them, `gap` everywhere else.
     ///
     /// # Errors
     /// `data` of another size than the rank's bytes.
@@ -68,10 +68,10 @@ pub struct Totals {
 /// The collective writes of a real or synthetic code to one file. Every function is pure: the same arguments give the
 /// same answer on every rank and in every run.
 pub trait Pattern: Send + Sync {
-    /// A short name, as on a command line.
+    /// Returns a short name, as on a command line.
     fn name(&self) -> &str;
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> usize;
 
     /// Where the pattern comes from, and its parameters, in one line.
@@ -82,7 +82,7 @@ pub trait Pattern: Send + Sync {
         1
     }
 
-    /// The access of `rank` in call `step`. Costs O(the rank's own requests), not O(all ranks' requests).
+    /// Returns the access of `rank` in call `step`. Costs O(the rank's own requests), not O(all ranks' requests).
     ///
     /// # Errors
     /// A rank or step out of range, or extents beyond 2^63 - 1.
@@ -95,7 +95,7 @@ pub trait Pattern: Send + Sync {
     /// A rank or step out of range, or data of another size than the rank's bytes.
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError>;
 
-    /// Whether ranks may write the same bytes. The file is then that of rank order: the highest rank's bytes stay
+    /// Returns true if ranks may write the same bytes. The file is then that of rank order: the highest rank's bytes stay
     /// (`trib_overlap=rank_order`).
     fn overlaps(&self) -> bool {
         false
@@ -105,25 +105,25 @@ pub trait Pattern: Send + Sync {
     /// written. They differ from the rank's own bytes only where ranks overlap.
     ///
     /// # Errors
-    /// As [`Pattern::fill`].
+    /// The errors of [`Pattern::fill`].
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)
     }
 
-    /// Sums over all ranks and steps, without expanding any rank's requests.
+    /// Returns the sums over all ranks and steps, without expanding any rank's requests.
     fn totals(&self) -> Totals;
 
-    /// The closed forms of the pattern for this division of the file, computed without any rank's extents.
+    /// Returns the closed forms of the pattern for this division of the file, computed without any rank's extents.
     fn closed_form(&self, division: Division) -> ClosedForm;
 
     /// Writes the whole file in one process, element by element from the pattern's definition. Collective writes are compared
     /// with this reference, which shares neither extents nor merging with [`Pattern::rank_access`].
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     fn write_serially(&self, file: &File) -> Result<(), PatternError>;
 
-    /// The pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.
+    /// Returns the pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
         None
     }

@@ -45,7 +45,7 @@ pub struct S3d {
 }
 
 impl S3d {
-    /// The checkpoint on `ranks` ranks.
+    /// Returns the checkpoint on `ranks` ranks.
     ///
     /// # Errors
     /// No ranks, a grid that does not match them or does not divide the points, a file beyond 2^63 - 1 bytes.
@@ -60,7 +60,7 @@ impl S3d {
         Ok(Self { ranks, grid, blocks, call_per_array: options.call_per_array })
     }
 
-    /// The 3-D arrays of a call: the first, and their number.
+    /// Returns the 3-D arrays of a call: the first, and their number.
     fn volumes(&self, step: usize) -> (u64, u64) {
         match self.call_per_array {
             true => (ARRAYS[..step].iter().map(|array| array.1).sum(), ARRAYS[step].1),

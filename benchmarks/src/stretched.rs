@@ -19,7 +19,7 @@ pub struct Stretched<P> {
 }
 
 impl<P: Pattern> Stretched<P> {
-    /// The pattern on so many ranks.
+    /// Returns the pattern on so many ranks.
     ///
     /// # Errors
     /// Ranks that are no multiple of the pattern's; offsets beyond 2^63 - 1.
@@ -45,8 +45,9 @@ impl<P: Pattern> Stretched<P> {
         &self.pattern
     }
 
-    /// A rank that does nearly as `rank` does: of the ranks that one rank became, `parts` stand for those beside them, whose
-    /// requests have the same sizes and begin a few lengths earlier or later. `rank` itself where it became no more than that.
+    /// Returns a rank that does nearly as `rank` does: of the ranks that one rank became, `parts` stand for those
+    /// beside them, whose requests have the same sizes and begin a few lengths earlier or later. `rank` itself where
+    /// it became no more than that.
     pub fn stand_in(&self, rank: usize, parts: usize) -> usize {
         let (first, part) = (rank / self.times * self.times, rank % self.times);
         let group = self.times.div_ceil(parts.max(1));
@@ -54,7 +55,7 @@ impl<P: Pattern> Stretched<P> {
     }
 }
 
-/// Extents of one rank of `times`, the `part`-th.
+/// Returns the extents of one rank of `times`, the `part`-th.
 fn stretched(extents: &Extents, times: u64, part: u64) -> Result<Extents, PatternError> {
     let moved = |extent: Extent| Extent { offset: extent.offset * times + extent.len * part, len: extent.len };
     Ok(Extents::from_extents(extents.iter().map(moved))?)

@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     #[inline]
     pub fn size(self) -> usize {
         match self {
@@ -42,13 +42,13 @@ pub fn splitmix64(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The hash behind every value: of element `element` of variable `variable`.
+/// Returns the hash behind every value: of element `element` of variable `variable`.
 #[inline]
 pub fn element_hash(variable: usize, element: u64) -> u64 {
     splitmix64(element ^ splitmix64(variable as u64))
 }
 
-/// The value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, zeros behind:
+/// Returns the value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, zeros behind:
 /// small letters, any integers, and numbers from -1 to below 1.
 #[inline]
 pub fn element_bytes(kind: Kind, variable: usize, element: u64) -> [u8; 8] {

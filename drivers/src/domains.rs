@@ -52,7 +52,7 @@ impl Window {
         self.end == self.start
     }
 
-    /// The same window without the segments before `from` and what lies behind `to`: what must be held when the bytes
+    /// Returns the same window without the segments before `from` and what lies behind `to`: what must be held when the bytes
     /// `from..to` are all that is written of it.
     pub fn trimmed(self, from: u64, to: u64) -> Self {
         let end = to.clamp(self.start, self.end);

@@ -26,9 +26,10 @@ const VERSION: i32 = 1;
 /// Bytes of `gpfsFcntlHeader_t`.
 const HEAD: i32 = 16;
 
-/// A hint on a range as `gpfs_fcntl` takes it, in the byte order of the machine: `gpfsFcntlHeader_t` (its length with what follows,
-/// version, two numbers for the answer), then `gpfsAccessRange_t` or `gpfsFreeRange_t` (its length, type, start and length of the
-/// range; of the first whether it is for writing, and four bytes that fill it up). Source: gpfs_fcntl.h of IBM.
+/// Returns a hint on a range as `gpfs_fcntl` takes it, in the byte order of the machine: `gpfsFcntlHeader_t` (its
+/// length with what follows, version, two numbers for the answer), then `gpfsAccessRange_t` or `gpfsFreeRange_t` (its
+/// length, type, start and length of the range; of the first whether it is for writing, and four bytes that fill it
+/// up). Source: gpfs_fcntl.h of IBM.
 fn advice(kind: i32, range: Extent) -> Vec<u8> {
     let writes = if kind == ACCESS_RANGE { &[1, 0][..] } else { &[] };
     let len = 24 + 4 * writes.len() as i32;
@@ -71,12 +72,12 @@ impl Driver for Gpfs {
         let _ = file.advise_gpfs(&mut advice(FREE_RANGE, range));
     }
 
-    /// A block.
+    /// Returns a block.
     fn lock_unit(&self, layout: &Layout) -> u64 {
         layout.unit
     }
 
-    /// A block.
+    /// Returns a block.
     fn period(&self, layout: &Layout, _: usize) -> u64 {
         layout.unit
     }

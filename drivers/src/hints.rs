@@ -31,7 +31,7 @@ pub struct DriverHints {
     pub cb_buffer_size: u64,
     /// True if large writes bypass the page cache; `None`: the driver chooses.
     pub direct_write: Option<bool>,
-    /// Whether aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
+    /// True if aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
     pub announces_writes: bool,
     /// Which ranks are aggregators: hint `trib_placement`.
     pub placement: Placement,
@@ -55,7 +55,8 @@ impl Default for DriverHints {
 }
 
 impl DriverHints {
-    /// The least write that goes past the cache, where the file system `gains` by it or not; see [`Layout::direct_from`](crate::Layout::direct_from).
+    /// Returns the least write that goes past the cache, where the file system `gains` by it or not; see
+    /// [`Layout::direct_from`](crate::Layout::direct_from).
     pub fn direct_from(&self, gains: bool) -> Option<u64> {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }

@@ -77,7 +77,7 @@ impl Hostile {
         Self::on(fault, false)
     }
 
-    /// The same on what passes for Lustre: the stripes that a file is given are those that it tells.
+    /// Returns the same on what passes for Lustre: the stripes that a file is given are those that it tells.
     pub fn lustre(fault: Fault) -> Self {
         Self::on(fault, true)
     }
@@ -114,7 +114,7 @@ impl Hostile {
         *self.0.fault.lock().unwrap() = fault;
     }
 
-    /// The extents written since the last call, ascending and joined; and the offset of the first failed call.
+    /// Returns the extents written since the last call, ascending and joined; and the offset of the first failed call.
     pub fn take(&self) -> (Vec<Range<u64>>, Option<u64>) {
         let mut all = std::mem::take(&mut *self.0.written.lock().unwrap());
         all.sort_by_key(|range| range.start);
@@ -138,7 +138,7 @@ impl Hostile {
         *self.0.locks.lock().unwrap()
     }
 
-    /// All that GPFS was told since the last call, byte by byte.
+    /// Returns all that GPFS was told since the last call, byte by byte.
     pub fn take_advice(&self) -> Vec<Vec<u8>> {
         std::mem::take(&mut *self.0.advice.lock().unwrap())
     }

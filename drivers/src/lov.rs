@@ -56,7 +56,8 @@ pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
     if magic == COMPOSITE { composite(reader) } else { plain(reader)?.ok_or("not striped over servers") }
 }
 
-/// The bytes that the set-stripe call takes, in the byte order of the machine; `None` leaves the choice to the file system.
+/// Returns the bytes that the set-stripe call takes, in the byte order of the machine; `None` leaves the choice to
+/// the file system.
 pub fn request(unit: Option<u32>, count: Option<u16>, first: Option<u16>) -> StripeRequest {
     let mut bytes = [0; PLAIN_HEAD];
     bytes[..4].copy_from_slice(&PLAIN[0].to_ne_bytes());
@@ -93,7 +94,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A plain layout; `None` when it stripes over no known number of servers.
+/// Returns a plain layout; `None` when it stripes over no known number of servers.
 fn plain(reader: Reader<'_>) -> Result<Option<Stripes>, &'static str> {
     let head = reader.part(0, PLAIN_HEAD).map_err(|_| "truncated")?;
     let (pattern, unit, count) = (head.u32(4)?, head.u32(24)?, head.u16(28)?);
@@ -126,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// A plain layout as a little-endian client stores it, with one object of 24 bytes per stripe.
+    /// Returns a plain layout as a little-endian client stores it, with one object of 24 bytes per stripe.
     fn plain_bytes(magic: u32, pattern: u32, unit: u32, count: u16) -> Vec<u8> {
         let mut bytes = [magic.to_le_bytes(), pattern.to_le_bytes()].concat();
         bytes.extend([0x11; 16]);
@@ -140,7 +141,7 @@ mod tests {
         bytes
     }
 
-    /// A composite layout of (flags, plain layout).
+    /// Returns a composite layout of (flags, plain layout).
     fn composite_bytes(components: &[(u32, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = COMPOSITE.to_le_bytes().to_vec();
         bytes.resize(COMPOSITE_HEAD, 0);

@@ -72,7 +72,7 @@ impl Driver for Lustre {
         placement::choose(topology, hints, wanted)
     }
 
-    /// A stripe.
+    /// Returns a stripe.
     fn lock_unit(&self, layout: &Layout) -> u64 {
         layout.unit
     }
@@ -113,7 +113,7 @@ impl Driver for Lustre {
     }
 }
 
-/// The hinted stripe size, which Lustre counts in 32 bits and a real one in whole grains.
+/// Returns the hinted stripe size, which Lustre counts in 32 bits and a real one in whole grains.
 fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     let Some(bytes) = hints.striping_unit else { return Ok(None) };
     match u32::try_from(bytes) {
@@ -123,7 +123,7 @@ fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     }
 }
 
-/// Whether the file is on Lustre, and not only taken as if it were.
+/// Returns true if the file is on Lustre, and not only taken as if it were.
 fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
     files.file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
@@ -147,13 +147,13 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
     }
 }
 
-/// The hinted layout, as Lustre takes it.
+/// Returns the hinted layout, as Lustre takes it.
 fn request(hints: &DriverHints) -> Result<StripeRequest> {
     let count = hints.striping_factor.and_then(|count| u16::try_from(count).ok());
     Ok(lov::request(hinted_unit(hints, true)?, count, hints.start_iodevice))
 }
 
-/// The layout that the file tells; a warning when it is none that can be used as it is.
+/// Returns the layout that the file tells; a warning when it is none that can be used as it is.
 fn told(file: &dyn Storage, path: &Path) -> Option<Stripes> {
     let path = path.display();
     match file.attribute(ATTRIBUTE) {

@@ -61,7 +61,7 @@ pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// The first `count` ranks when nodes give one rank after the other, lowest first, at most `most` each.
+/// Returns the first `count` ranks when nodes give one rank after the other, lowest first, at most `most` each.
 fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
     (0..topology.ranks_per_node().min(most))
         .flat_map(|index| (0..topology.nodes()).map(move |node| (node, index)))

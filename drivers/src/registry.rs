@@ -61,7 +61,7 @@ macro_rules! drivers {
             }
         }
 
-        /// The driver of a file system by its type.
+        /// Returns the driver of a file system by its type.
         fn of_magic(magic: u32) -> DriverName {
             let known: &[(DriverName, &dyn Driver)] = &[$((DriverName::$name, &$driver),)+];
             let found = known.iter().find(|(_, driver)| driver.magic() == Some(magic));
@@ -157,7 +157,7 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
 /// does nothing. Call it on one rank before the file is created, because the layout cannot be changed later.
 ///
 /// # Errors
-/// As [`create`]. If the file system refuses the layout, there is a new file without this layout, which others may have opened.
+/// The errors of [`create`]. If the file system refuses the layout, there is a new file without this layout, which others may have opened.
 pub fn lay_out(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     driver_on(files, DriverName::Auto, path).lay_out(files, path, hints)
 }

@@ -12,12 +12,12 @@ pub fn without_size_signal() -> Option<SizeSignalBlocked> {
     is_limited.then(block_size_signal)
 }
 
-/// The limit of the size of files, in bytes; none if there is none.
+/// Returns the limit of the size of files, in bytes; none if there is none.
 pub fn size_limit() -> Option<u64> {
     getrlimit(Resource::RLIMIT_FSIZE).ok().map(|(soft, _)| soft).filter(|&soft| soft != RLIM_INFINITY)
 }
 
-/// The same for a thread's life, in which a limit may be set.
+/// Returns the same for a thread's life, in which a limit may be set.
 #[must_use]
 pub fn block_size_signal() -> SizeSignalBlocked {
     let mut signal = SigSet::empty();

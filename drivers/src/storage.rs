@@ -44,8 +44,9 @@ impl FileSystem {
         !Self::CACHED_APART.contains(&self.magic)
     }
 
-    /// Whether a host may write whole pages where a program has written a part of one, and keep a page that another host has changed
-    /// while this one wrote, even if it opens the file anew: NFS. Only calls that go past the host's cache (`O_DIRECT`) are right there.
+    /// Returns true if a host may write whole pages where a program has written a part of one, and keep a page that
+    /// another host has changed while this one wrote, even if it opens the file anew: NFS. Only calls that go past
+    /// the host's cache (`O_DIRECT`) are right there.
     pub fn writes_whole_pages(&self) -> bool {
         self.magic == Self::NFS
     }

@@ -31,7 +31,7 @@ nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size
 /// `gpfs_fcntl` of GPFS's library.
 type GpfsControl = unsafe extern "C" fn(libc::c_int, *mut libc::c_void) -> libc::c_int;
 
-/// The function of the program, or else of `libgpfs.so`; `None` on a machine without GPFS.
+/// Returns the function of the program, or else of `libgpfs.so`; `None` on a machine without GPFS.
 fn gpfs_control() -> Option<GpfsControl> {
     static FOUND: OnceLock<Option<GpfsControl>> = OnceLock::new();
     *FOUND.get_or_init(|| {

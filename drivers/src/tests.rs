@@ -17,7 +17,7 @@ fn every_driver() -> impl Iterator<Item = (DriverName, Box<dyn Driver>)> {
     names().map(|name| (name, driver(name, Path::new("unused"))))
 }
 
-/// The layout of a file that is made if it is not there.
+/// Returns the layout of a file that is made if it is not there.
 fn made(driver: &dyn Driver, path: &Path, hints: &DriverHints) -> Layout {
     let file = create(&SystemFiles, path, hints).unwrap();
     driver.layout(&SystemFiles, path, &*file, hints).unwrap()

@@ -82,7 +82,7 @@ pub fn replay(check: fn(&[u8])) {
     }
 }
 
-/// The value; an error must be one line.
+/// Returns the value; an error must be one line.
 ///
 /// # Panics
 /// When it is not.
@@ -95,7 +95,7 @@ fn one_line<T>(outcome: Result<T, impl std::fmt::Display>) -> Option<T> {
         .ok()
 }
 
-/// Numbers of 8 bytes each.
+/// Returns the numbers of 8 bytes each.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
 }

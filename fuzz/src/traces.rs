@@ -37,7 +37,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     vec![plain.clone(), gzip(&plain)]
 }
 
-/// A gzip file that holds the bytes as they are: damage to it is then damage to a trace, or to the head.
+/// Returns a gzip file that holds the bytes as they are: damage to it is then damage to a trace, or to the head.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let mut blocks = bytes.chunks(1 << 15).peekable();

@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The most bytes that were held at a time beyond those held before.
+/// Returns the most bytes that were held at a time beyond those held before.
 fn most_held(run: impl FnOnce()) -> usize {
     let before = HELD.get();
     MOST.set(before);

@@ -25,7 +25,7 @@ impl Alignment {
     /// Only the format's 4 bytes: `nc_var_align_size=1`, as E3SM-IO sets it.
     pub const PACKED: Self = Self { header: None, variable: Some(1), record: Some(1) };
 
-    /// The alignment hints of a text in the form of [`tributary::Hints::parse`], which ignores them; other keys are
+    /// Returns the alignment hints of a text in the form of [`tributary::Hints::parse`], which ignores them; other keys are
     /// ignored here. Like there, the last of equal keys wins.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Alignment {
         Ok(alignment)
     }
 
-    /// First byte of the data behind a header of this size.
+    /// Returns the first byte of the data behind a header of this size.
     pub(crate) fn begin_of_data(self, header: u64, any_fixed: bool) -> Result<u64> {
         match any_fixed {
             true => round_up(header, self.variable.or(self.header).unwrap_or(DEFAULT)),
@@ -54,7 +54,7 @@ impl Alignment {
         }
     }
 
-    /// First byte of record 0 behind fixed-size variables (or the header) that end at `end`.
+    /// Returns the first byte of record 0 behind fixed-size variables (or the header) that end at `end`.
     pub(crate) fn begin_of_records(self, end: u64, any_fixed: bool) -> Result<u64> {
         round_up(end, self.record.unwrap_or(if any_fixed { ALIGN } else { DEFAULT }))
     }

@@ -18,7 +18,7 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// The access, its buffer's layout, and the buffer.
+    /// Returns the access, its buffer's layout, and the buffer.
     pub fn into_access(self) -> (Extents, BufferLayout, Vec<u8>) {
         (self.file, BufferLayout::Extents(self.memory), self.buffer)
     }
@@ -80,7 +80,7 @@ pub(crate) fn record(
     Ok(filled)
 }
 
-/// A hash of bytes that is the same on every machine (64-bit FNV-1a).
+/// Returns a hash of bytes that is the same on every machine (64-bit FNV-1a).
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

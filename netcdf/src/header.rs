@@ -23,7 +23,7 @@ pub(crate) struct VariablePlace {
     pub begin: u64,
 }
 
-/// The header of a file without records. Its length does not depend on `places`.
+/// Returns the header of a file without records. Its length does not depend on `places`.
 pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     let format = schema.format();
     let mut out = Out { format, bytes: [MAGIC, &[format.version()]].concat() };
@@ -48,7 +48,7 @@ pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     out.bytes
 }
 
-/// The offset of the number of records in every header, and its bytes.
+/// Returns the offset of the number of records in every header, and its bytes.
 pub(crate) fn records(format: Format, records: u64) -> (u64, Vec<u8>) {
     let mut out = Out { format, bytes: Vec::new() };
     out.count(records);

@@ -60,12 +60,12 @@ impl Layout {
         Ok(Self { format: schema.format(), header, slots, end_of_fixed, begin_of_records, record_size })
     }
 
-    /// Bytes of the header, without the gap that alignment leaves behind it.
+    /// Returns the number of bytes of the header, without the gap that alignment leaves behind it.
     pub fn header_bytes(&self) -> u64 {
         self.header.len() as u64
     }
 
-    /// The header of a file with this many records.
+    /// Returns the header of a file with this many records.
     ///
     /// # Errors
     /// More records than the format can count.
@@ -76,7 +76,7 @@ impl Layout {
         Ok(header)
     }
 
-    /// The offset of the number of records in the header, and the bytes of this number.
+    /// Returns the offset of the number of records in the header, and the bytes of this number.
     ///
     /// # Errors
     /// More records than the format can count.
@@ -88,7 +88,7 @@ impl Layout {
         Ok(header::records(self.format, records))
     }
 
-    /// First byte of a variable (of its record 0, for a record variable).
+    /// Returns the first byte of a variable (of its record 0, for a record variable).
     ///
     /// # Panics
     /// The variable belongs to another schema and is not in this one.
@@ -96,7 +96,7 @@ impl Layout {
         self.slots[variable.0].begin
     }
 
-    /// Bytes of a variable (of one record, for a record variable), rounded up to 4.
+    /// Returns the number of bytes of a variable (of one record, for a record variable), rounded up to 4.
     ///
     /// # Panics
     /// As [`Layout::begin`].
@@ -104,7 +104,7 @@ impl Layout {
         self.slots[variable.0].bytes.next_multiple_of(ALIGN)
     }
 
-    /// Whether a variable has records.
+    /// Returns true if a variable has records.
     ///
     /// # Panics
     /// As [`Layout::begin`].
@@ -112,7 +112,8 @@ impl Layout {
         self.slots[variable.0].record
     }
 
-    /// Bytes from record to record: the sum of the record variables' parts; without padding when there is only one.
+    /// Returns the number of bytes from record to record: the sum of the record variables' parts; without padding
+    /// when there is only one.
     pub fn record_size(&self) -> u64 {
         self.record_size
     }
@@ -122,12 +123,12 @@ impl Layout {
         self.end_of_fixed
     }
 
-    /// First byte of record 0.
+    /// Returns the first byte of record 0.
     pub fn begin_of_records(&self) -> u64 {
         self.begin_of_records
     }
 
-    /// Bytes of a whole file with this many records; `None` beyond 2^63 - 1.
+    /// Returns the number of bytes of a whole file with this many records; `None` beyond 2^63 - 1.
     pub fn file_bytes(&self, records: u64) -> Option<u64> {
         let end = match self.record_size {
             0 => Some(self.end_of_fixed),
@@ -136,12 +137,12 @@ impl Layout {
         end.filter(|&end| end <= i64::MAX as u64)
     }
 
-    /// First byte of one record of a variable.
+    /// Returns the first byte of one record of a variable.
     pub(crate) fn begin_of(&self, variable: VariableId, record: u64) -> Result<u64> {
         self.begin_of_record(self.slot(variable)?, record)
     }
 
-    /// The smallest number of records of a file that holds these extents of a variable.
+    /// Returns the smallest number of records of a file that holds these extents of a variable.
     pub(crate) fn records_of(&self, variable: VariableId, extents: &Extents) -> u64 {
         match (self.slots.get(variable.0), extents.span()) {
             (Some(slot), Some((_, end))) if slot.record => (end - 1 - slot.begin) / self.record_size + 1,

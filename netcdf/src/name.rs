@@ -8,7 +8,7 @@ pub(crate) const LONGEST: usize = 256;
 const ALLOWED: &str = "1 to 256 bytes; first a letter, a digit, _ or a non-ASCII character; no /, no control characters, \
                        no space at the end";
 
-/// The name in normal form C, as NetCDF stores it.
+/// Returns the name in normal form C, as NetCDF stores it.
 ///
 /// # Errors
 /// A name that NetCDF does not allow.

@@ -9,8 +9,8 @@ use crate::runs::Runs;
 use crate::schema::VariableId;
 
 impl Layout {
-    /// The part `count` from `start` on of a variable, both in elements along each dimension, the unlimited one included.
-    /// O(dimensions) memory and time, for any number of elements and records.
+    /// Returns the part `count` from `start` on of a variable, both in elements along each dimension, the unlimited
+    /// one included. O(dimensions) memory and time, for any number of elements and records.
     ///
     /// # Errors
     /// An unknown variable; lists whose length is not the variable's number of dimensions; a part outside the variable; an end
@@ -33,7 +33,7 @@ impl Layout {
     /// Many parts of a variable in sequence, packed without an allocation for each part; memory only for irregular parts.
     ///
     /// # Errors
-    /// As [`Layout::extents`], for the first part that has one.
+    /// The errors of [`Layout::extents`], for the first part that has one.
     pub fn extents_of_all<S, C>(&self, variable: VariableId, parts: impl IntoIterator<Item = (S, C)>) -> Result<Extents>
     where
         S: AsRef<[u64]>,
@@ -73,7 +73,7 @@ impl Layout {
     /// row-major order over the dimensions without the unlimited one; packed.
     ///
     /// # Errors
-    /// As [`Layout::extents`].
+    /// The errors of [`Layout::extents`].
     pub fn elements(
         &self,
         variable: VariableId,

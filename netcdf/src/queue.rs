@@ -26,7 +26,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Whether no request waits.
+    /// Returns true if no request waits.
     pub fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.parts.is_empty()
     }
@@ -42,7 +42,7 @@ impl Queue {
         }
     }
 
-    /// All requests as one access in ascending order, and the data. Where requests overlap, the one queued last wins.
+    /// Returns all requests as one access in ascending order, and the data. Where requests overlap, the one queued last wins.
     /// Requests that do not interleave keep their extents; otherwise O(n log n) over all n extents, 24 bytes each.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Queue {
     }
 }
 
-/// Both lists one after the other in the file, and the memory they come from; `None` when they interleave or overlap.
+/// Returns both lists one after the other in the file, and the memory they come from; `None` when they interleave or overlap.
 fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(Extents, Extents)>> {
     let (mut file, mut memory) = (Extents::empty(), Extents::empty());
     let mut put = |extents: &Extents, from: &Extents| -> Result<bool> {
@@ -101,7 +101,7 @@ fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(E
     Ok(Some((file, Extents::from_list(joined)?)))
 }
 
-/// All requests, extent by extent, in ascending order of offsets.
+/// Returns all requests, extent by extent, in ascending order of offsets.
 fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
     for (extents, memory) in parts {
         let mut memory = *memory;
@@ -114,7 +114,7 @@ fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
     singles
 }
 
-/// The file side and the memory side of pieces.
+/// Returns the file side and the memory side of pieces.
 fn packed(pieces: &[Piece]) -> Result<(Extents, Extents)> {
     let file = pieces.iter().map(|piece| Extent { offset: piece.offset, len: piece.len });
     let memory = pieces.iter().map(|piece| Extent { offset: piece.memory, len: piece.len });

@@ -31,17 +31,17 @@ impl Requests {
         self.len += 1;
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The parts, (start, count) each.
+    /// Returns the parts, (start, count) each.
     pub fn iter(&self) -> impl Iterator<Item = (&[u64], &[u64])> + '_ {
         let n = self.dimensions;
         (0..self.len).map(move |at| (&self.starts[at * n..][..n], &self.counts[at * n..][..n]))

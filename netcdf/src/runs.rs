@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
         self.next = Some(Extent { offset: begin + moved, len });
     }
 
-    /// The next extent of the part.
+    /// Returns the next extent of the part.
     pub fn next(&mut self) -> Option<Extent> {
         let extent = self.next?;
         let mut offset = extent.offset;

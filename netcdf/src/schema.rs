@@ -54,7 +54,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// The attribute of this name.
+    /// Returns the attribute of this name.
     pub fn attribute(&self, name: &str) -> Option<&Values> {
         self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.values)
     }
@@ -88,7 +88,7 @@ impl Variable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
     format: Format,
-    /// Whether a dimension of length 0 is the unlimited one.
+    /// True if a dimension of length 0 is the unlimited one.
     has_records: bool,
     dimensions: Vec<Dimension>,
     variables: Vec<Variable>,
@@ -193,37 +193,37 @@ impl Schema {
         Layout::new(self, alignment)
     }
 
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The dimensions, as defined.
+    /// Returns the dimensions, as defined.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// The variables, as defined.
+    /// Returns the variables, as defined.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// The attributes of the file.
+    /// Returns the attributes of the file.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// The dimension of this name.
+    /// Returns the dimension of this name.
     pub fn dimension_id(&self, name: &str) -> Option<DimensionId> {
         self.dimensions.iter().position(|dimension| dimension.name == name).map(DimensionId)
     }
 
-    /// The variable of this name.
+    /// Returns the variable of this name.
     pub fn variable_id(&self, name: &str) -> Option<VariableId> {
         self.variables.iter().position(|variable| variable.name == name).map(VariableId)
     }
 
-    /// The unlimited dimension.
+    /// Returns the unlimited dimension.
     pub fn unlimited(&self) -> Option<DimensionId> {
         (0..self.dimensions.len()).map(DimensionId).find(|id| self.is_unlimited(*id))
     }
@@ -232,12 +232,12 @@ impl Schema {
         self.has_records && self.dimensions[id.0].length == UNLIMITED
     }
 
-    /// Whether a variable is a record variable.
+    /// Returns true if a variable is a record variable.
     pub(crate) fn is_record(&self, variable: &Variable) -> bool {
         variable.dimensions.first().is_some_and(|first| self.is_unlimited(*first))
     }
 
-    /// The lengths of a variable's dimensions, [`UNLIMITED`] among them.
+    /// Returns the lengths of a variable's dimensions, [`UNLIMITED`] among them.
     pub(crate) fn shape(&self, variable: &Variable) -> Vec<u64> {
         variable.dimensions.iter().map(|id| self.dimensions[id.0].length).collect()
     }

@@ -15,17 +15,17 @@ impl Values {
         Self { kind, bytes }
     }
 
-    /// The external type.
+    /// Returns the external type.
     pub fn kind(&self) -> Type {
         self.kind
     }
 
-    /// Number of values; of text, of bytes.
+    /// Returns the number of values; of text, of bytes.
     pub fn count(&self) -> u64 {
         self.bytes.len() as u64 / self.kind.size()
     }
 
-    /// The values, big-endian, without padding.
+    /// Returns the values, big-endian, without padding.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -32,7 +32,7 @@ impl Default for Extents {
 }
 
 impl Extents {
-    /// A sequence without extents.
+    /// Returns a sequence without extents.
     pub fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
@@ -51,8 +51,8 @@ impl Extents {
         Ok(Self { nodes: vec![node], summary, last_end: offset + len })
     }
 
-    /// A vector: `count` blocks of `len` bytes, the first at `offset`, with `stride` bytes from the start of a block to the
-    /// start of the next. O(1) time and memory.
+    /// Returns a vector: `count` blocks of `len` bytes, the first at `offset`, with `stride` bytes from the start of
+    /// a block to the start of the next. O(1) time and memory.
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -60,7 +60,7 @@ impl Extents {
         Self::contiguous(offset, len)?.repeat(stride, count)
     }
 
-    /// The extents of `list` in its order, packed. O(length) time; memory only for what does not repeat.
+    /// Returns the extents of `list` in its order, packed. O(length) time; memory only for what does not repeat.
     ///
     /// # Errors
     /// An end above 2^63 - 1.
@@ -97,9 +97,9 @@ impl Extents {
         Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end }
     }
 
-    /// The sequence `count` times, each copy `stride` bytes behind the one before, as one node. Adjacent blocks (`stride`
-    /// is the length of a single extent) become one extent. Levels that continue in the same stride become one level.
-    /// O(nodes).
+    /// Returns the sequence `count` times, each copy `stride` bytes behind the one before, as one node. Adjacent
+    /// blocks (`stride` is the length of a single extent) become one extent. Levels that continue in the same stride
+    /// become one level. O(nodes).
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -129,7 +129,7 @@ impl Extents {
         Ok(Self { nodes: vec![node], summary, last_end: last_end as u64 })
     }
 
-    /// The sequence with `by` bytes added to every offset. O(nodes).
+    /// Returns the sequence with `by` bytes added to every offset. O(nodes).
     ///
     /// # Errors
     /// An end above 2^63 - 1.
@@ -177,12 +177,12 @@ impl Extents {
         Ok(())
     }
 
-    /// Number of extents.
+    /// Returns the number of extents.
     pub fn count(&self) -> u64 {
         self.summary.count
     }
 
-    /// Sum of the extents' lengths, in bytes.
+    /// Returns the sum of the extents' lengths, in bytes.
     pub fn bytes(&self) -> u64 {
         self.summary.bytes
     }
@@ -192,7 +192,7 @@ impl Extents {
         (self.summary.count > 0).then_some((self.summary.start, self.summary.end))
     }
 
-    /// Whether every extent starts at or behind the end of the one before.
+    /// Returns true if every extent starts at or behind the end of the one before.
     pub fn is_ascending(&self) -> bool {
         self.summary.ascending
     }
@@ -202,7 +202,7 @@ impl Extents {
         size_of::<Self>() + self.nodes.iter().map(Node::memory).sum::<usize>()
     }
 
-    /// The extents in sequence. O(1) per extent, amortised.
+    /// Returns the extents in sequence. O(1) per extent, amortised.
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
         Each::new(self)
     }
@@ -220,7 +220,7 @@ pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// The summary of `count` copies (1 or more), each `stride` bytes behind the one before.
+/// Returns the summary of `count` copies (1 or more), each `stride` bytes behind the one before.
 pub(super) fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
     let bad = || {
         let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);

@@ -47,7 +47,7 @@ impl Extents {
         Ok(self.group(places, stride, summary, last_end))
     }
 
-    /// The concatenation of `parts`, as one node. Short parts are packed together, and their adjacent extents are
+    /// Returns the concatenation of `parts`, as one node. Short parts are packed together, and their adjacent extents are
     /// coalesced. Other parts stay as they are. O(parts) memory.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Extents {
         Ok(if all.nodes.len() > 1 { all.as_one_node() } else { all })
     }
 
-    /// The same sequence as one node: packed if it is short, otherwise a group.
+    /// Returns the same sequence as one node: packed if it is short, otherwise a group.
     pub(super) fn as_one_node(&self) -> Self {
         if self.count() <= PACKED_LIMIT {
             return Self::from_packed(self.iter().collect(), self.last_end);
@@ -83,7 +83,7 @@ impl Extents {
         Self { nodes: vec![node], summary, last_end }
     }
 
-    /// The summary of the copies at `places`, without making them. Checks that all of them lie within 0 and 2^63 - 1.
+    /// Returns the summary of the copies at `places`, without making them. Checks that all of them lie within 0 and 2^63 - 1.
     fn scattered(&self, stride: i64, places: impl Iterator<Item = (u64, u64)>) -> Result<Scattered> {
         let first = self.iter().next().map_or(0, |extent| extent.offset);
         let mut all = Scattered { summary: Summary::EMPTY, last_end: 0, places: 0 };
@@ -139,7 +139,7 @@ impl Regular {
     }
 }
 
-/// The extents without those of length 0; extents that follow one another without a gap become one.
+/// Returns the extents without those of length 0; extents that follow one another without a gap become one.
 fn coalesced(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
     let mut extents = extents.filter(|extent| extent.len > 0).peekable();
     std::iter::from_fn(move || {

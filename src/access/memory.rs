@@ -33,17 +33,17 @@ impl<'a> Source<'a> {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Number of bytes from the start to the highest end that a piece may have.
+    /// Returns the number of bytes from the start to the highest end that a piece may have.
     pub(crate) fn span(self) -> usize {
         self.len
     }
 
-    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
+    /// Returns the address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
     pub(crate) fn address(self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
+    /// Returns the `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(self, offset: u64, len: u64) -> &'a [u8] {
         let start = address(self.start, self.len, offset, len);
@@ -63,22 +63,22 @@ impl<'a> Sink<'a> {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Number of bytes from the start to the highest end that a piece may have.
+    /// Returns the number of bytes from the start to the highest end that a piece may have.
     pub(crate) fn span(&self) -> usize {
         self.len
     }
 
-    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
+    /// Returns the address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
     pub(crate) fn address(&self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The same memory with a shorter lifetime.
+    /// Returns the same memory with a shorter lifetime.
     pub(crate) fn reborrow(&mut self) -> Sink<'_> {
         Sink { start: self.start, len: self.len, memory: PhantomData }
     }
 
-    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
+    /// Returns the `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(&mut self, offset: u64, len: u64) -> &mut [u8] {
         let start = address(self.start, self.len, offset, len);
@@ -96,7 +96,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The address of the `len` bytes at `offset` in memory of `span` bytes that begins at `start`.
+/// Returns the address of the `len` bytes at `offset` in memory of `span` bytes that begins at `start`.
 ///
 /// # Panics
 /// Where the bytes are not within the memory, as a slice does.

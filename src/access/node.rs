@@ -61,7 +61,7 @@ impl Node {
 }
 
 impl Group {
-    /// The shift of each copy in bytes, when the whole group is shifted by `by`.
+    /// Returns the shift of each copy in bytes, when the whole group is shifted by `by`.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {
             let first = by.wrapping_add(place.offset as i64);

@@ -28,7 +28,7 @@ pub struct Summary {
     pub start: u64,
     /// Highest end (0 when empty).
     pub end: u64,
-    /// Whether each extent starts at or behind the end of the one before.
+    /// True if each extent starts at or behind the end of the one before.
     pub ascending: bool,
 }
 
@@ -66,7 +66,7 @@ impl Packer {
         self.last_end = extent.end();
     }
 
-    /// The encoded sequence.
+    /// Returns the encoded sequence.
     pub fn finish(self) -> Packed {
         Packed { tokens: Bytes::from(self.pairs.finish()), summary: self.summary }
     }
@@ -86,17 +86,17 @@ impl Packed {
         &self.summary
     }
 
-    /// Number of extents.
+    /// Returns the number of extents.
     pub fn count(&self) -> u64 {
         self.summary.count
     }
 
-    /// Size of the encoding, in bytes.
+    /// Returns the size of the encoding, in bytes.
     pub fn encoded_len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Size of the wire form, in bytes.
+    /// Returns the size of the wire form, in bytes.
     pub fn wire_len(&self) -> usize {
         self.tokens.len() + varint::len(self.tokens.len() as u64)
     }
@@ -125,7 +125,7 @@ impl Packed {
     /// As [`Packed::read`], and the end of the last extent in sequence (0 where there is none).
     ///
     /// # Errors
-    /// As [`Packed::read`].
+    /// The errors of [`Packed::read`].
     pub(super) fn read_with_end(bytes: &mut Bytes) -> Result<(Self, u64)> {
         let mut at = 0;
         let cut = |at| Error::Codec { at, what: "the bytes end before the extents do".to_string() };
@@ -183,19 +183,19 @@ pub struct PackedCursor {
 }
 
 impl PackedCursor {
-    /// A cursor at the first extent.
+    /// Creates a cursor at the first extent.
     pub fn new(packed: Packed) -> Self {
         let mut cursor = Self { packed, decoder: Decoder::default(), current: None };
         cursor.current = cursor.decoder.next(&cursor.packed.tokens);
         cursor
     }
 
-    /// The sums over the whole list.
+    /// Returns the sums over the whole list.
     pub fn summary(&self) -> Summary {
         *self.packed.summary()
     }
 
-    /// The next extent, or what is left of it.
+    /// Returns the next extent, or what is left of it.
     #[inline]
     pub fn peek(&self) -> Option<Extent> {
         self.current
@@ -228,7 +228,7 @@ impl PackedCursor {
         }
     }
 
-    /// Number of bytes between the cursor and `limit`. O(extents before `limit`); the cursor does not move.
+    /// Returns the number of bytes between the cursor and `limit`. O(extents before `limit`); the cursor does not move.
     pub fn bytes_before(&self, limit: u64) -> u64 {
         let mut ahead = self.clone();
         let mut bytes = 0;

@@ -58,7 +58,7 @@ impl History {
         Some(())
     }
 
-    /// The pair `distance` before the next one.
+    /// Returns the pair `distance` before the next one.
     #[inline]
     fn back(&self, distance: u64) -> Option<Pair> {
         if distance == 0 || distance > self.ring.len() as u64 {
@@ -142,7 +142,7 @@ impl PairEncoder {
         }
     }
 
-    /// The token stream of all pairs pushed.
+    /// Returns the token stream of all pairs pushed.
     pub fn finish(mut self) -> Vec<u8> {
         self.end_match();
         self.flush_literals();
@@ -181,7 +181,8 @@ impl Default for PairCursor {
 }
 
 impl PairCursor {
-    /// The next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart). Amortised O(1).
+    /// Returns the next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart).
+    /// Amortised O(1).
     #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Option<Pair> {
         if self.taken == self.history.seen {

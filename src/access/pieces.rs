@@ -46,19 +46,19 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The piece without its first `len` bytes.
+    /// Returns the piece without its first `len` bytes.
     #[inline]
     pub fn behind(self, len: u64) -> Self {
         Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len }
     }
 }
 
-/// The pieces of an access, in the sequence of `file`. O(1) time each, O(1) memory.
+/// Returns the pieces of an access, in the sequence of `file`. O(1) time each, O(1) memory.
 pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Piece> + 'a {
     pieces_of_extents(file, layout).map(|(_, piece)| piece)
 }
 
-/// The pieces as [`pieces`] gives them, each with the offset of the extent that it is part of.
+/// Returns the pieces as [`pieces`] gives them, each with the offset of the extent that it is part of.
 pub fn pieces_of_extents<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = (u64, Piece)> + 'a {
     let mut memory: Box<dyn Iterator<Item = Extent> + 'a> = match layout {
         BufferLayout::Contiguous => Box::new(std::iter::once(Extent { offset: 0, len: file.bytes() })),

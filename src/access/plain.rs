@@ -22,7 +22,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The extents in sequence.
+    /// Returns the extents in sequence.
     #[inline]
     pub fn iter(&self) -> PlainIter<'_> {
         PlainIter { first: Some(self.first), words: self.words().iter(), end: self.first.end() }
@@ -64,7 +64,7 @@ impl PlainIter<'_> {
     }
 }
 
-/// The extent of a word behind an extent that ended at `end`.
+/// Returns the extent of a word behind an extent that ended at `end`.
 #[inline]
 fn follow(end: &mut u64, word: u64) -> Extent {
     let (gap, len) = (i64::from((word >> 32) as i32), u64::from(word as u32));
@@ -85,7 +85,7 @@ impl Iterator for PlainIter<'_> {
     }
 }
 
-/// The word of an extent; `None` if gap and length do not fit.
+/// Returns the word of an extent; `None` if gap and length do not fit.
 #[inline]
 fn word(gap: i64, len: u64) -> Option<u64> {
     (i64::from(gap as i32) == gap && len <= u64::from(u32::MAX)).then_some((gap as u64) << 32 | len)
@@ -133,7 +133,7 @@ impl Extents {
     }
 }
 
-/// The error that names the first extent out of range.
+/// Returns the error that names the first extent out of range.
 fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     let fits = |offset: i64, len: i64| {
         let from = offset.checked_sub(origin).filter(|from| *from >= 0 && len >= 0);
@@ -157,7 +157,7 @@ struct PlainBuilder {
     all: Summary,
     /// Gap and length of the second extent.
     second: (i64, u64),
-    /// Whether all extents behind the second have its gap and length.
+    /// True if all extents behind the second have its gap and length.
     regular: bool,
 }
 
@@ -251,7 +251,7 @@ mod tests {
         Extents::from_arrays(&offsets, &lengths, origin)
     }
 
-    /// The reference: the extents coalesced one after the other.
+    /// Returns the reference: the extents coalesced one after the other.
     fn coalesced(pairs: &[(i64, i64)], origin: i64) -> Vec<(u64, u64)> {
         let mut all: Vec<(u64, u64)> = Vec::new();
         for &(offset, len) in pairs.iter().filter(|(_, len)| *len > 0) {

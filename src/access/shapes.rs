@@ -4,9 +4,9 @@ use super::extents::{Extents, check_end, out_of_range};
 use crate::error::{Error, Result};
 
 impl Extents {
-    /// An n-dimensional subarray of a row-major array that begins at byte `offset`. `sizes`, `subsizes` and `starts` count
-    /// elements of `element` bytes, slowest dimension first, as in `MPI_Type_create_subarray`. Adjacent rows become one
-    /// extent. O(dimensions) time and memory.
+    /// Returns an n-dimensional subarray of a row-major array that begins at byte `offset`. `sizes`, `subsizes` and
+    /// `starts` count elements of `element` bytes, slowest dimension first, as in `MPI_Type_create_subarray`.
+    /// Adjacent rows become one extent. O(dimensions) time and memory.
     ///
     /// # Errors
     /// Lists of different lengths, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
@@ -34,8 +34,8 @@ impl Extents {
         all.shift(shift)?.shift(offset)
     }
 
-    /// The share of `part` in a block-cyclic distribution: `total` bytes from `offset` on, in blocks of `block` bytes that go
-    /// to parts 0 to `parts` - 1 in turn. The last block may be shorter. O(1) time and memory.
+    /// Returns the share of `part` in a block-cyclic distribution: `total` bytes from `offset` on, in blocks of
+    /// `block` bytes that go to parts 0 to `parts` - 1 in turn. The last block may be shorter. O(1) time and memory.
     ///
     /// # Errors
     /// A block of 0 bytes, `part` not below `parts`, an end beyond 2^63 - 1.

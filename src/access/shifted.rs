@@ -4,8 +4,9 @@ use super::extents::Extents;
 use super::node::{Base, Node};
 
 impl Extents {
-    /// The bytes by which every extent of `before` is shifted here (below 0: towards the start of the file). `None` if the
-    /// sequences differ in more than such a shift. O(encoded size) where both were built alike, O(extents) otherwise.
+    /// Returns the bytes by which every extent of `before` is shifted here (below 0: towards the start of the file).
+    /// `None` if the sequences differ in more than such a shift. O(encoded size) where both were built alike,
+    /// O(extents) otherwise.
     pub fn shift_from(&self, before: &Self) -> Option<i64> {
         let (now, then) = (&self.summary, &before.summary);
         let by = now.start.wrapping_sub(then.start) as i64;
@@ -28,7 +29,7 @@ impl Extents {
     }
 }
 
-/// Whether `own` is `other` shifted by `by` bytes. May be false for equal extents that are held differently.
+/// Returns true if `own` is `other` shifted by `by` bytes. May be false for equal extents that are held differently.
 fn is_shifted(own: &Node, other: &Node, by: i64) -> bool {
     own.levels == other.levels
         && match (&own.base, &other.base) {

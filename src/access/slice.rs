@@ -7,7 +7,7 @@ use super::packed::Packer;
 use crate::error::Result;
 
 impl Extents {
-    /// The `len` bytes of the sequence's data that follow its first `skip` bytes, or fewer where the sequence ends. A
+    /// Returns the `len` bytes of the sequence's data that follow its first `skip` bytes, or fewer where the sequence ends. A
     /// sequence of runs gives runs, in O(nodes and their levels). Any other is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
         if skip == 0 && len >= self.bytes() {
@@ -17,7 +17,7 @@ impl Extents {
         self.slice_of_runs(skip, len).and_then(Result::ok).unwrap_or_else(|| self.slice_of_extents(skip, len))
     }
 
-    /// The slice by arithmetic; `None` if a node is a list or a group.
+    /// Returns the slice by arithmetic; `None` if a node is a list or a group.
     fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
         let is_run = |node: &Node| matches!(node.base, Base::One(_));
         self.nodes.iter().all(is_run).then(|| {
@@ -59,7 +59,7 @@ impl Extents {
     }
 }
 
-/// Bytes of an extent repeated along levels.
+/// Returns the number of bytes of an extent repeated along levels.
 fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
     extent.len * levels.iter().map(|level| level.count).product::<u64>()
 }

@@ -34,7 +34,7 @@ pub enum Sublist<'a> {
 }
 
 impl Sublist<'_> {
-    /// Number of extents.
+    /// Returns the number of extents.
     #[inline]
     pub fn len(&self) -> u64 {
         match self {
@@ -43,12 +43,12 @@ impl Sublist<'_> {
         }
     }
 
-    /// Whether the sublist has no extents.
+    /// Returns true if the sublist has no extents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The extent with number `index`, which must be below [`Sublist::len`].
+    /// Returns the extent with number `index`, which must be below [`Sublist::len`].
     #[inline]
     pub fn get(&self, index: u64) -> Extent {
         match self {
@@ -140,7 +140,7 @@ enum Current {
 }
 
 impl<'a> Sublists<'a> {
-    /// A walk over all of `extents`, before its first sublist. O(1).
+    /// Creates a walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
         Self::of(&extents.nodes, 0)
     }
@@ -208,7 +208,7 @@ impl<'a> Sublists<'a> {
         }
     }
 
-    /// The sublist that the last [`Sublists::advance`] reached; it must have returned true.
+    /// Returns the sublist that the last [`Sublists::advance`] reached; it must have returned true.
     #[inline]
     pub fn current(&self) -> Sublist<'_> {
         if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {

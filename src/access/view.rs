@@ -13,7 +13,7 @@ pub struct FileView {
 }
 
 impl FileView {
-    /// The whole file from byte 0.
+    /// Returns the whole file from byte 0.
     pub fn all() -> Self {
         Self { displacement: 0, tile: Extents::contiguous(0, 1).unwrap_or_default(), extent: 1 }
     }
@@ -30,13 +30,14 @@ impl FileView {
         Ok(Self { displacement, tile, extent })
     }
 
-    /// Whether the view is contiguous: each tile is one extent, and tiles are adjacent.
+    /// Returns true if the view is contiguous: each tile is one extent, and tiles are adjacent.
     fn is_one_run(&self) -> bool {
         self.tile.count() == 1 && self.tile.bytes() == self.extent
     }
 
-    /// The extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run, so a view of a
-    /// subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what [`Extents::slice`] does.
+    /// Returns the extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run,
+    /// so a view of a subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what
+    /// [`Extents::slice`] does.
     ///
     /// # Errors
     /// Extents beyond 2^63 - 1.
@@ -66,7 +67,7 @@ impl FileView {
         Ok(all)
     }
 
-    /// The number of bytes of the view before its first byte at or behind byte `end` of the file. O(extents of a tile).
+    /// Returns the number of bytes of the view before its first byte at or behind byte `end` of the file. O(extents of a tile).
     pub fn bytes_before(&self, end: u64) -> u64 {
         let Some((_, span)) = self.tile.span() else { return 0 };
         // Tiles that are wholly before that byte.

@@ -33,7 +33,7 @@ impl<'a> Side<'a> {
         true
     }
 
-    /// The rest of the current extent.
+    /// Returns the rest of the current extent.
     #[inline]
     fn rest(&self) -> Extent {
         let Extent { offset, len } = self.sublists.current().get(self.index);
@@ -61,7 +61,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that begins at the first piece of the access. O(1).
+    /// Creates a walk that begins at the first piece of the access. O(1).
     pub fn new(file: &'a Extents, layout: &'a BufferLayout) -> Self {
         let memory = match layout {
             BufferLayout::Contiguous => None,
@@ -70,7 +70,7 @@ impl<'a> Walk<'a> {
         Self { file: Side::new(file), memory, at: 0 }
     }
 
-    /// The file offset of the next piece; `None` at the end.
+    /// Returns the file offset of the next piece; `None` at the end.
     pub fn position(&mut self) -> Option<u64> {
         self.file.reach_extent().then(|| self.file.rest().offset)
     }

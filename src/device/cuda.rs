@@ -39,7 +39,7 @@ pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
 }
 
 impl Cuda {
-    /// An attribute of an address; `None` if the address is not CUDA's or CUDA is not initialised.
+    /// Returns an attribute of an address; `None` if the address is not CUDA's or CUDA is not initialised.
     ///
     /// # Safety
     /// The attribute is a T.

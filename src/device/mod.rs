@@ -20,9 +20,9 @@ use libraries::Symbols;
 
 /// A GPU runtime that the process has loaded. An error of a copy names the function that failed and its code.
 pub(crate) trait Runtime: Send + Sync {
-    /// The name for messages.
+    /// Returns the name for messages.
     fn name(&self) -> &'static str;
-    /// Whether the byte at `address` is memory of this runtime that the processor may not access.
+    /// Returns true if the byte at `address` is memory of this runtime that the processor may not access.
     fn has(&self, address: usize) -> bool;
     /// Copies from device to host; returns when the copy is complete.
     ///
@@ -43,13 +43,13 @@ const KNOWN: [(&str, Find); 2] = [("libcuda.so", cuda::find), ("libamdhip64.so",
 
 /// The runtimes found; their libraries stay loaded.
 static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];
-/// Whether a runtime was found.
+/// True if a runtime was found.
 static ANY: AtomicBool = AtomicBool::new(false);
 /// The number of libraries that the dynamic linker had ever loaded at the last search.
 static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no library was loaded since
-/// the last call.
+/// Returns true if a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no
+/// library was loaded since the last call.
 #[inline]
 pub fn may_be() -> bool {
     let loaded = libraries::ever_loaded();
@@ -84,7 +84,7 @@ impl Survey {
     /// Memory between two multiples of this is of one kind, because runtimes and the system map memory in larger units.
     const SURROUNDINGS: usize = 1 << 16;
 
-    /// The runtime whose memory is at `address`; `None` for host memory.
+    /// Returns the runtime whose memory is at `address`; `None` for host memory.
     pub(crate) fn of(&mut self, address: usize) -> Option<&'static dyn Runtime> {
         let around = address / Self::SURROUNDINGS;
         match self.last {

@@ -49,7 +49,7 @@ pub struct Costs {
     pub merge: f64,
     /// The part of a core that a rank has: 1, or less where ranks are more than cores.
     pub core: f64,
-    /// Whether the members of a local aggregator hand over their bytes in memory that they share. Only looked at where ranks
+    /// True if the members of a local aggregator hand over their bytes in memory that they share. Only looked at where ranks
     /// are more than cores.
     pub in_memory: bool,
 }
@@ -108,7 +108,7 @@ pub struct Ranks {
     pub aggregators: f64,
     /// Most sends, and most receives, that a rank has outstanding; infinite without a throttle.
     pub batch: f64,
-    /// Whether they are posted in batches, each of which waits for a round trip; otherwise the next follows as any one ends.
+    /// True if they are posted in batches, each of which waits for a round trip; otherwise the next follows as any one ends.
     pub pauses: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct Load {
 }
 
 impl Ranks {
-    /// Seconds of `work` seconds of one core that all ranks have together, or of `each` that one has alone.
+    /// Returns the seconds of `work` seconds of one core that all ranks have together, or of `each` that one has alone.
     fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
         if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
     }
@@ -132,7 +132,7 @@ impl Ranks {
         (self.aggregators / self.nodes).max(1.0)
     }
 
-    /// Seconds of a round by a flat kernel. O(1).
+    /// Returns the seconds of a round by a flat kernel. O(1).
     pub fn flat(&self, costs: &Costs, load: Load) -> f64 {
         let Load { fan_in, bytes } = load;
         // Senders have at most a batch outstanding. What arrives before its receive is posted waits in a list that is searched
@@ -150,8 +150,8 @@ impl Ranks {
         self.shared(costs, host.max(port), work)
     }
 
-    /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
-    /// an aggregator. O(1).
+    /// Returns the seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a
+    /// local aggregator, and on an aggregator. O(1).
     pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
         if load.fan_in == 0.0 {
             return [0.0; 2];
@@ -176,7 +176,7 @@ impl Ranks {
         [inner, outer]
     }
 
-    /// Seconds of merging `extents` extents of all ranks at the local aggregators, once for a plan. O(1).
+    /// Returns the seconds of merging `extents` extents of all ranks at the local aggregators, once for a plan. O(1).
     pub fn merging(&self, costs: &Costs, extents: f64, local: f64) -> f64 {
         let members = (self.ranks / (self.nodes * local)).max(1.0);
         let work = extents * members.log2().ceil() * costs.merge;
@@ -190,15 +190,15 @@ impl Ranks {
         Load { bytes: if costs.is_crowded() { load.bytes.min(most) } else { load.bytes }, ..load }
     }
 
-    /// Seconds of placing a window of `bytes` bytes in `extents` extents on every aggregator. O(1).
+    /// Returns the seconds of placing a window of `bytes` bytes in `extents` extents on every aggregator. O(1).
     pub fn placing(&self, costs: &Costs, bytes: f64, extents: f64) -> f64 {
         let each = bytes * costs.copy_byte + extents * costs.visit;
         self.shared(costs, each, self.aggregators * each)
     }
 
-    /// Seconds of `rounds` rounds in which local aggregators take `inner` to gather, and aggregators `outer` for the rest: one
-    /// gathers for the next round meanwhile, if there are cores for both. Some of the shorter is not hidden, for an aggregator
-    /// may be a local aggregator too: two fifths, in the simulator. O(1).
+    /// Returns the seconds of `rounds` rounds in which local aggregators take `inner` to gather, and aggregators
+    /// `outer` for the rest: one gathers for the next round meanwhile, if there are cores for both. Some of the
+    /// shorter is not hidden, for an aggregator may be a local aggregator too: two fifths, in the simulator. O(1).
     pub fn pipelined(&self, costs: &Costs, rounds: f64, inner: f64, outer: f64) -> f64 {
         match costs.is_crowded() {
             true => rounds * (inner + outer),

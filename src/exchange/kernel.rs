@@ -34,7 +34,7 @@ pub struct Kernel {
     pub mode: SendMode,
     /// The limit of batches when no hint gives one, as in the main paper; `None` posts everything at once.
     pub default_limit: Option<u32>,
-    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
+    /// True if a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
     /// batch of one.
     pub coupled: bool,
     /// The step of the message from `sender` to `receiver`. The messages of one sender have different steps, and so do those
@@ -43,12 +43,13 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The names of all kernels in the order of the registry, separated by `|`.
+    /// Returns the names of all kernels in the order of the registry, separated by `|`.
     pub fn names() -> String {
         KERNELS.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join("|")
     }
 
-    /// The throttle when no hint gives a limit: batches of [`Kernel::default_limit`], or a sliding limit of [`SLIDING_LIMIT`].
+    /// Returns the throttle when no hint gives a limit: batches of [`Kernel::default_limit`], or a sliding limit of
+    /// [`SLIDING_LIMIT`].
     pub fn default_throttle(&self, mode: ThrottleMode) -> Throttle {
         self.throttle(match (self.default_limit, mode) {
             (None, _) => Throttle::NONE,
@@ -57,7 +58,7 @@ impl Kernel {
         })
     }
 
-    /// The throttle to use when the hints say `requested`: a coupled kernel always has a batch of one.
+    /// Returns the throttle to use when the hints say `requested`: a coupled kernel always has a batch of one.
     pub fn throttle(&self, requested: Throttle) -> Throttle {
         if self.coupled { Throttle::batch(1) } else { requested }
     }

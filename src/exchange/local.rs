@@ -61,27 +61,27 @@ impl LocalAggregators {
         self
     }
 
-    /// The local aggregator of `rank`; itself if it is one.
+    /// Returns the local aggregator of `rank`; itself if it is one.
     pub fn aggregator_of(&self, rank: Rank) -> Rank {
         self.aggregator_of[rank] as Rank
     }
 
-    /// The local aggregator of every rank.
+    /// Returns the local aggregator of every rank.
     pub fn by_rank(&self) -> &[u32] {
         &self.aggregator_of
     }
 
-    /// Whether any local aggregator has a member besides itself. O(ranks).
+    /// Returns true if any local aggregator has a member besides itself. O(ranks).
     pub fn has_members(&self) -> bool {
         (0..self.aggregator_of.len()).any(|rank| self.aggregator_of(rank) != rank)
     }
 
-    /// The members of local aggregator `rank`, itself first; empty if `rank` is no local aggregator. O(ranks).
+    /// Returns the members of local aggregator `rank`, itself first; empty if `rank` is no local aggregator. O(ranks).
     pub fn members_of(&self, rank: Rank) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == rank).collect()
     }
 
-    /// All local aggregators, ascending. O(ranks).
+    /// Returns all local aggregators, ascending. O(ranks).
     pub fn all(&self) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == r).collect()
     }

@@ -70,18 +70,18 @@ pub struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// This rank's index among the receivers; `None` if it is no receiver.
+    /// Returns this rank's index among the receivers; `None` if it is no receiver.
     pub fn receiver_index(&self) -> Option<ReceiverIndex> {
         self.receivers.binary_search(&self.rank).ok().map(ReceiverIndex)
     }
 
-    /// The rank of a receiver.
+    /// Returns the rank of a receiver.
     #[inline]
     pub fn rank_of(&self, receiver: ReceiverIndex) -> Rank {
         self.receivers[receiver.0]
     }
 
-    /// The schedule of this exchange. O(m log m) for m messages of this rank.
+    /// Returns the schedule of this exchange. O(m log m) for m messages of this rank.
     pub fn schedule(&self, kernel: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
         self.append(&mut builder, kernel, throttle, &[]);

@@ -22,13 +22,13 @@ pub struct Listed {
 }
 
 impl RankList {
-    /// The first rank of every node, then the second of every node, and so on: consecutive entries are on different nodes,
-    /// unless one node has more ranks than all others and one. O(ranks log nodes).
+    /// Returns the first rank of every node, then the second of every node, and so on: consecutive entries are on
+    /// different nodes, unless one node has more ranks than all others and one. O(ranks log nodes).
     pub fn node_round_robin(topology: &Topology) -> Self {
         Self::from_permutation(&in_turn(topology))
     }
 
-    /// The ordering `list`. O(ranks).
+    /// Returns the ordering `list`. O(ranks).
     ///
     /// # Errors
     /// `list` is not a permutation of 0 to its length - 1.
@@ -49,7 +49,7 @@ impl RankList {
         Self::Listed(Arc::new(Listed { position }))
     }
 
-    /// The position of `rank` in the list. O(1).
+    /// Returns the position of `rank` in the list. O(1).
     #[inline]
     pub fn position(&self, rank: Rank) -> usize {
         match self {
@@ -59,10 +59,11 @@ impl RankList {
     }
 }
 
-/// All ranks, from the nodes in turn. A node that has more than half of the ranks that are left goes first, whenever another has just
-/// been: otherwise it would be alone at the end. **Why no node then follows itself where that can be avoided**: only one node can have
-/// more than half. If none has, the next in turn may go and leaves none with more than half and one. If one has, at least one rank of
-/// another node separates each two of its ranks while there are others.
+/// Returns all ranks, from the nodes in turn. A node that has more than half of the ranks that are left goes first,
+/// whenever another has just been: otherwise it would be alone at the end. **Why no node then follows itself where
+/// that can be avoided**: only one node can have more than half. If none has, the next in turn may go and leaves none
+/// with more than half and one. If one has, at least one rank of another node separates each two of its ranks while
+/// there are others.
 fn in_turn(topology: &Topology) -> Vec<Rank> {
     let mut left: Vec<usize> = (0..topology.nodes()).map(|node| topology.ranks_on(node)).collect();
     let mut by_left: BTreeSet<(usize, Node)> = left.iter().copied().zip(0..).collect();
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// The ranks by position.
+    /// Returns the ranks by position.
     fn listed(list: &RankList, ranks: usize) -> Vec<Rank> {
         let mut by_position = vec![usize::MAX; ranks];
         (0..ranks).for_each(|rank| by_position[list.position(rank)] = rank);

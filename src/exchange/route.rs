@@ -24,7 +24,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The schedule of one exchange; `sends` and `receives` as in [`Exchange`].
+    /// Returns the schedule of one exchange; `sends` and `receives` as in [`Exchange`].
     pub fn schedule(&self, sends: &[Transfer<ReceiverIndex>], receives: &[Transfer<Rank>]) -> Schedule {
         let Self { rank, ranks, ref receivers, ref rank_list, kernel, throttle } = *self;
         Exchange { rank, ranks, receivers, rank_list, sends, receives }.schedule(kernel, throttle)

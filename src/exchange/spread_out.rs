@@ -24,7 +24,7 @@ pub static SPREAD_OUT: Kernel = Kernel {
     step,
 };
 
-/// The distance from the receiver to `sender` around the ring of ranks.
+/// Returns the distance from the receiver to `sender` around the ring of ranks.
 pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     ((sender + exchange.ranks - exchange.rank_of(receiver)) % exchange.ranks) as u64
 }

@@ -45,7 +45,8 @@ pub struct Share {
     pub len: u64,
 }
 
-/// The index of the aggregator whose message is at `offset` of [`MERGED_SHARED`], or of [`MERGED`] where members share memory.
+/// Returns the index of the aggregator whose message is at `offset` of [`MERGED_SHARED`], or of [`MERGED`] where
+/// members share memory.
 pub fn aggregator_at(offset: u64) -> usize {
     (offset / MESSAGE_STRIDE) as usize
 }
@@ -73,8 +74,8 @@ pub struct TwoLayer<'a> {
 }
 
 impl TwoLayer<'_> {
-    /// The exchange of this rank: gather inside the node, merge, outer kernel. `inner` throttles the messages inside the node.
-    /// O(m log m) for m shares.
+    /// Returns the exchange of this rank: gather inside the node, merge, outer kernel. `inner` throttles the messages
+    /// inside the node. O(m log m) for m shares.
     pub fn schedule(&self, outer: &Kernel, throttle: Throttle, inner: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let sends = if self.local_aggregator == self.rank {
@@ -96,10 +97,10 @@ impl TwoLayer<'_> {
         builder.finish()
     }
 
-    /// The exchange of this rank where the members share memory. Each member copies its shares into the messages of the local
-    /// aggregator, which sends them. `merged` are those messages, by ascending aggregator; empty on the other members. The
-    /// executor's memory makes a copy wait until its message has a place, and a send wait until all its bytes are copied.
-    /// Messages get their places in the order of their sends.
+    /// Returns the exchange of this rank where the members share memory. Each member copies its shares into the
+    /// messages of the local aggregator, which sends them. `merged` are those messages, by ascending aggregator;
+    /// empty on the other members. The executor's memory makes a copy wait until its message has a place, and a send
+    /// wait until all its bytes are copied. Messages get their places in the order of their sends.
     pub fn schedule_in_memory(&self, merged: &[Share], outer: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let span = |buffer, share: &Share| Span::new(buffer, share.aggregator.0 as u64 * MESSAGE_STRIDE, share.len);

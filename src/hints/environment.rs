@@ -55,7 +55,7 @@ impl Environment {
     /// Returns the environment for a library at `library`, with the variables of this process. Reads all files again. Local.
     ///
     /// # Errors
-    /// As [`Environment::of_process`].
+    /// The errors of [`Environment::of_process`].
     pub fn of_library(library: &Path) -> Result<Self> {
         Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::beside(library))
     }

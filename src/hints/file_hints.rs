@@ -79,7 +79,7 @@ impl FileHints {
     /// ([`super::Environment`]) keeps its value. A key of the library above, such as PnetCDF, is only stored.
     ///
     /// # Errors
-    /// As [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
+    /// The errors of [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
     pub fn program(&mut self, key: &str, value: &str, source: impl Into<Source>) -> Result<()> {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
@@ -100,7 +100,7 @@ impl FileHints {
     /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does.
     ///
     /// # Errors
-    /// As [`Hints::apply`].
+    /// The errors of [`Hints::apply`].
     pub fn text(&mut self, text: &str) -> Result<()> {
         // Check the whole text first: a text with an error changes nothing.
         Hints::default().apply(text)?;
@@ -143,7 +143,7 @@ impl FileHints {
     /// Sets a hint; it overrides an earlier one.
     ///
     /// # Errors
-    /// As [`Hints::set`].
+    /// The errors of [`Hints::set`].
     pub(super) fn take(&mut self, given: Given) -> Result<()> {
         if find(&given.key).is_none() && !given.key.starts_with(super::OURS) {
             let why = match (foreign::why_not(&given.key), meant(&given.key)) {

@@ -3,12 +3,12 @@
 use super::foreign::{cray, romio};
 use crate::error::Result;
 
-/// The lines of ROMIO's file of hints.
+/// Returns the lines of ROMIO's file of hints.
 pub fn romio(text: &str) -> Vec<(usize, Result<(String, String)>)> {
     romio::parse(text, "file")
 }
 
-/// The hints that Cray's variable has for a file of this name.
+/// Returns the hints that Cray's variable has for a file of this name.
 ///
 /// # Errors
 /// The first specification that is none.

@@ -90,7 +90,7 @@ impl Hints {
     /// Sets all hints of a text. If a key occurs twice, the last value counts.
     ///
     /// # Errors
-    /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
+    /// The errors of [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
     pub fn apply(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (_, pair) in pairs(text) {
@@ -105,7 +105,7 @@ impl Hints {
     /// Returns the hints of a text, and defaults for the others.
     ///
     /// # Errors
-    /// As [`Hints::apply`].
+    /// The errors of [`Hints::apply`].
     pub fn parse(text: &str) -> Result<Self> {
         let mut hints = Self::default();
         hints.apply(text)?;
@@ -115,7 +115,7 @@ impl Hints {
     /// Returns the hints of a file, and defaults for the others.
     ///
     /// # Errors
-    /// As [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
+    /// The errors of [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
     pub fn from_file(path: &Path) -> Result<Self> {
         Self::parse(&read_text("file of hints", path)?)
     }
@@ -124,7 +124,7 @@ impl Hints {
     /// arguments of a call in the result. A program with more rights than its user gets the defaults.
     ///
     /// # Errors
-    /// As [`Hints::from_file`].
+    /// The errors of [`Hints::from_file`].
     pub fn from_env() -> Result<Self> {
         Self::from_variables(|name| crate::variable(name).filter(|value| !value.is_empty()))
     }
@@ -383,7 +383,7 @@ pub(crate) fn meant(key: &str) -> Option<&'static str> {
     similar(key, KEYS.iter().map(|row| row.key))
 }
 
-/// The Levenshtein distance of `a` and `b`; O(|a| |b|).
+/// Returns the Levenshtein distance of `a` and `b`; O(|a| |b|).
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

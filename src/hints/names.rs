@@ -105,7 +105,7 @@ pub enum KernelHint {
 }
 
 impl KernelHint {
-    /// All that can be chosen, in the order of the documentation.
+    /// Returns all that can be chosen, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
         KERNELS.iter().map(|kernel| Self::Flat(kernel)).chain([Self::TwoLayer])
     }
@@ -213,7 +213,7 @@ impl RankListHint {
         allowed: || "identity|node_round_robin|every rank once, separated by commas",
     };
 
-    /// The list for ranks of `topology`. O(ranks log nodes).
+    /// Returns the list for ranks of `topology`. O(ranks log nodes).
     ///
     /// # Errors
     /// A list that is no permutation.

@@ -21,7 +21,7 @@ pub(super) struct Key {
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
-    /// Whether it has an effect only where bytes are exchanged by messages.
+    /// True if it has an effect only where bytes are exchanged by messages.
     pub(super) only_exchanged: bool,
     /// Sets the value; returns false and changes nothing if it is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,

@@ -133,7 +133,7 @@ impl Site {
         true
     }
 
-    /// The file that was read; none if there is none.
+    /// Returns the file that was read; none if there is none.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -222,13 +222,13 @@ fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether a pattern is that of a program: of its whole path if the pattern has a `/`, otherwise of its file name.
+/// Returns true if a pattern is that of a program: of its whole path if the pattern has a `/`, otherwise of its file name.
 fn is_of(pattern: &str, program: &Path) -> bool {
     let name = if pattern.contains('/') { Some(program.as_os_str()) } else { program.file_name() };
     name.is_some_and(|name| glob::matches(pattern, &name.to_string_lossy()))
 }
 
-/// The absolute name of a file without symbolic links; of one that is not there, its folder's name without them.
+/// Returns the absolute name of a file without symbolic links; of one that is not there, its folder's name without them.
 fn real(name: &str) -> String {
     let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
     let in_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
@@ -236,8 +236,8 @@ fn real(name: &str) -> String {
     real.unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// The site's file for this library, as it was loaded: none where a user could have chosen its place in a program that has more
-/// rights than they have.
+/// Returns the site's file for this library, as it was loaded: none where a user could have chosen its place in a
+/// program that has more rights than they have.
 pub(super) fn of_process() -> Option<PathBuf> {
     let loaded = path_of(of_process as *const () as usize);
     let is_program = std::env::args_os().next().is_some_and(|word| word == loaded.as_os_str());
@@ -249,8 +249,9 @@ pub(super) fn of_process() -> Option<PathBuf> {
     }
 }
 
-/// The site's file for a library, or a program that holds it, at this path: `PREFIX/etc` for one in `PREFIX/lib`, `PREFIX/lib64`,
-/// a folder of a kind of machine in these, or `PREFIX/bin`; `/etc` for the prefix `/usr`. None elsewhere.
+/// Returns the site's file for a library, or a program that holds it, at this path: `PREFIX/etc` for one in
+/// `PREFIX/lib`, `PREFIX/lib64`, a folder of a kind of machine in these, or `PREFIX/bin`; `/etc` for the prefix
+/// `/usr`. None elsewhere.
 pub(super) fn beside(object: &Path) -> Option<PathBuf> {
     let object = object.canonicalize().ok()?;
     let is = |folder: &Path, names: &[&str]| names.iter().any(|name| folder.ends_with(name));
@@ -270,7 +271,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of the site in a folder of its own, whose name has no symbolic links.
+    /// Returns a file of the site in a folder of its own, whose name has no symbolic links.
     fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join(NAME);

@@ -98,7 +98,7 @@ fn positive(text: &str) -> Option<usize> {
     text.parse().ok().filter(|&count| count > 0)
 }
 
-/// A number of bytes from its text; none where it is not one of [`SIZES`].
+/// Returns a number of bytes from its text; none where it is not one of [`SIZES`].
 pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);

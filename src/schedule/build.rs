@@ -34,7 +34,7 @@ impl Throttle {
         Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Batch }
     }
 
-    /// A sliding limit of `limit` messages; 0 means no limit.
+    /// Returns a sliding limit of `limit` messages; 0 means no limit.
     pub fn sliding(limit: u32) -> Self {
         Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Sliding }
     }
@@ -63,7 +63,7 @@ impl Builder {
         self.stage = stage;
     }
 
-    /// The id that the next operation will get. Two such ids bound a part of the schedule.
+    /// Returns the id that the next operation will get. Two such ids bound a part of the schedule.
     pub fn next_id(&self) -> OpId {
         self.schedule.ops.len() as OpId
     }
@@ -130,7 +130,7 @@ impl Builder {
         all
     }
 
-    /// The finished schedule.
+    /// Returns the finished schedule.
     pub fn finish(self) -> Schedule {
         self.schedule
     }

@@ -121,29 +121,29 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// All operations; an [`OpId`] is an index into them.
+    /// Returns all operations; an [`OpId`] is an index into them.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// The operations that must have finished before operation `op` starts.
+    /// Returns the operations that must have finished before operation `op` starts.
     pub fn dependencies(&self, op: OpId) -> &[OpId] {
         let (from, to) = self.ops[op as usize].after;
         &self.after[from as usize..to as usize]
     }
 
-    /// The sliding limits: at most so many of the operations that name one are in flight. The next of them, in order, starts
-    /// when any one finishes.
+    /// Returns the sliding limits: at most so many of the operations that name one are in flight. The next of them,
+    /// in order, starts when any one finishes.
     pub fn sliding_limits(&self) -> &[u32] {
         &self.sliding_limits
     }
 
-    /// Number of messages this rank sends.
+    /// Returns the number of messages this rank sends.
     pub fn sends(&self) -> usize {
         self.ops.iter().filter(|op| matches!(op.action, Action::Send { .. })).count()
     }
 
-    /// The schedule as text, one line per operation: for golden tests and for people.
+    /// Returns the schedule as text, one line per operation: for golden tests and for people.
     pub fn dump(&self) -> String {
         let mut text = String::new();
         for (id, op) in self.ops.iter().enumerate() {

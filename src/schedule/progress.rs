@@ -27,7 +27,7 @@ struct SlidingState {
 }
 
 impl Progress {
-    /// A schedule of which nothing has started.
+    /// Creates a schedule of which nothing has started.
     pub fn new(schedule: Schedule) -> Self {
         let count = schedule.ops.len();
         let missing: Vec<u32> = schedule.ops.iter().map(|op| op.after.1 - op.after.0).collect();
@@ -55,13 +55,13 @@ impl Progress {
         all
     }
 
-    /// The schedule.
+    /// Returns the schedule.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// The next operation to start; `None` if none may start now. Joins are finished here and never returned. The caller
-    /// calls [`Progress::finish`] when the operation has finished.
+    /// Returns the next operation to start; `None` if none may start now. Joins are finished here and never returned.
+    /// The caller calls [`Progress::finish`] when the operation has finished.
     pub fn next_ready(&mut self) -> Option<OpId> {
         while let Some(id) = self.ready.pop_front() {
             if self.schedule.ops[id as usize].action != Action::Join {
@@ -88,20 +88,21 @@ impl Progress {
         }
     }
 
-    /// Whether all operations are finished.
+    /// Returns true if all operations are finished.
     pub fn is_done(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Number of operations that are not finished.
+    /// Returns the number of operations that are not finished.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }
 
-    /// The operation on which a rank may block (MPI_Wait): no message can start before this operation has finished, whatever
-    /// others finish. The earliest, if there are several. `None` if the end of any of several operations may start a message:
-    /// the rank must then poll all of them. `in_flight` are the operations that are started and not finished, ascending;
-    /// nothing may be ready. O(1) where everything is started, else O(`in_flight` + operations that depend on them).
+    /// Returns the operation on which a rank may block (MPI_Wait): no message can start before this operation has
+    /// finished, whatever others finish. The earliest, if there are several. `None` if the end of any of several
+    /// operations may start a message: the rank must then poll all of them. `in_flight` are the operations that are
+    /// started and not finished, ascending; nothing may be ready. O(1) where everything is started, else
+    /// O(`in_flight` + operations that depend on them).
     ///
     /// **Why a rank that blocks on it cannot deadlock**: every message that the rank could start starts as early as if the
     /// rank had polled.
@@ -156,7 +157,8 @@ impl<'a> LookAhead<'a> {
         Self { progress, missing: BTreeMap::new() }
     }
 
-    /// Whether a message might start if `id` finished too. Under a sliding limit, any operation's end may start the next.
+    /// Returns true if a message might start if `id` finished too. Under a sliding limit, any operation's end may
+    /// start the next.
     fn start_a_message(&mut self, id: OpId) -> bool {
         let Self { progress, missing } = self;
         let mut ended = vec![id];

@@ -21,7 +21,7 @@ pub const SMALL: &str = "striping_unit=64KiB;cb_buffer_size=128KiB";
 /// Windows for the real map.
 pub const REAL: &str = "striping_unit=256KiB;cb_buffer_size=1MiB";
 
-/// The file that one process writes.
+/// Returns the file that one process writes.
 pub fn serial(case: &E3smF, directory: &Path) -> Vec<u8> {
     let path = directory.join("serial");
     case.write_serially(&std::fs::File::create(&path).unwrap()).unwrap();
@@ -30,7 +30,7 @@ pub fn serial(case: &E3smF, directory: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The map of the benchmark itself, if it is at hand.
+/// Returns the map of the benchmark itself, if it is at hand.
 pub fn real_map() -> Option<E3smF> {
     let given = std::env::var_os("TRIB_E3SM_MAP").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/e3sm/map_f_case_16p.nc");

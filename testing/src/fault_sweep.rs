@@ -42,7 +42,7 @@ pub struct Ended {
     pub file: Vec<u8>,
 }
 
-/// The folder of the C sources that the tests of several bindings share.
+/// Returns the folder of the C sources that the tests of several bindings share.
 pub fn sources() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/c"))
 }
@@ -92,13 +92,13 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
-/// The contents of the completely written file.
+/// Returns the contents of the completely written file.
 pub fn written() -> Vec<u8> {
     let value = |at: i32| 1 + at % RANKS as i32 + 1000 * (at / RANKS as i32);
     (0..COUNT * RANKS as i32).flat_map(|at| value(at).to_ne_bytes()).collect()
 }
 
-/// The output of each rank, in their order.
+/// Returns the output of each rank, in their order.
 pub fn said(stdout: &str) -> Vec<&str> {
     stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
 }
@@ -125,7 +125,7 @@ impl Ended {
         }
     }
 
-    /// Number of calls of the fault's kind, by rank: of those with the fault that came to their end.
+    /// Returns the number of calls of the fault's kind, by rank: of those with the fault that came to their end.
     pub fn calls(&self) -> BTreeMap<usize, u64> {
         // The launcher may print it in the middle of another rank's line.
         let told = self.stderr.split("faults: rank ").skip(1).filter_map(|told| {
@@ -145,7 +145,7 @@ impl Ended {
         assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
     }
 
-    /// The failed calls as reported, the same on all ranks.
+    /// Returns the failed calls as reported, the same on all ranks.
     ///
     /// # Panics
     /// As [`Ended::check`].
@@ -160,12 +160,12 @@ impl Ended {
 pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
 
 impl Small<'_> {
-    /// A run with that call of a kind failing.
+    /// Returns a run with that call of a kind failing.
     pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 
-    /// Number of calls of a kind on each rank, by one run.
+    /// Returns the number of calls of a kind on each rank, by one run.
     ///
     /// # Panics
     /// When a run without a fault fails.

@@ -16,7 +16,7 @@ pub enum Link {
     Static,
 }
 
-/// The prefix of this test program's installation. `bindings/install` makes it from the libraries that Cargo has built
+/// Returns the prefix of this test program's installation. `bindings/install` makes it from the libraries that Cargo has built
 /// beside the program.
 pub fn prefix() -> &'static Path {
     static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -30,22 +30,22 @@ pub fn prefix() -> &'static Path {
     &PREFIX
 }
 
-/// The installation script.
+/// Returns the installation script.
 pub fn install() -> Command {
     Command::new(crate_directory().join("../install"))
 }
 
-/// The directory of the C API.
+/// Returns the directory of the C API.
 pub fn crate_directory() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/c"))
 }
 
-/// The C compiler of the MPI library that the tests run on.
+/// Returns the C compiler of the MPI library that the tests run on.
 pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string())
 }
 
-/// The wrapper of another language beside it: mpicxx.mpich beside mpicc.mpich.
+/// Returns the wrapper of another language beside it: mpicxx.mpich beside mpicc.mpich.
 fn wrapper(name: &str, variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| mpicc().replace("mpicc", name))
 }
@@ -79,7 +79,7 @@ pub fn compile(source: &Path, link: Link) -> PathBuf {
     program
 }
 
-/// The strictest compiler of a language.
+/// Returns the strictest compiler of a language.
 pub fn compiler(extension: &str) -> Command {
     let (wrapper, flags): (_, &[&str]) = match extension {
         "c" => (mpicc(), &["-std=c99", "-D_GNU_SOURCE", "-pedantic"]),

@@ -46,7 +46,7 @@ impl Interleaved {
         file.write_all(&extents, &BufferLayout::Contiguous, &buffer)
     }
 
-    /// A rank's extents and buffer.
+    /// Returns a rank's extents and buffer.
     pub fn part(&self, rank: usize, seed: u64) -> (Extents, Vec<u8>) {
         let extents = self.extents(rank);
         let buffer = extents.iter().flat_map(|e| e.offset..e.end()).map(|offset| value(offset, seed)).collect();
@@ -73,7 +73,7 @@ impl Interleaved {
     }
 }
 
-/// The byte at `offset` of generation `seed`; never 0, which stands for nothing.
+/// Returns the byte at `offset` of generation `seed`; never 0, which stands for nothing.
 fn value(offset: u64, seed: u64) -> u8 {
     ((offset + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
 }

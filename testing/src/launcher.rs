@@ -35,7 +35,8 @@ pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
     None
 }
 
-/// The seconds that a run may take: those of `MPIEXEC_TIMEOUT`, where a busy machine or a slow file system needs more than is `usual`.
+/// Returns the seconds that a run may take: those of `MPIEXEC_TIMEOUT`, where a busy machine or a slow file system
+/// needs more than is `usual`.
 pub fn seconds(usual: u64) -> u64 {
     std::env::var("MPIEXEC_TIMEOUT").ok().and_then(|given| given.parse().ok()).unwrap_or(usual)
 }
@@ -44,7 +45,7 @@ fn kill(launcher: &mut Child) -> ExitStatus {
     launcher.kill().and_then(|()| launcher.wait()).expect("a child of this process")
 }
 
-/// Whether a process has children that have not ended, by `/proc/*/stat`: number, name in parentheses, state, parent.
+/// Returns true if a process has children that have not ended, by `/proc/*/stat`: number, name in parentheses, state, parent.
 fn has_running_children(parent: u32) -> bool {
     let processes = std::fs::read_dir("/proc").expect("a system with /proc").flatten();
     let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());

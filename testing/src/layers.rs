@@ -67,7 +67,7 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     wrong
 }
 
-/// The crates of the workspace with their dependencies in it, those of tests included.
+/// Returns the crates of the workspace with their dependencies in it, those of tests included.
 fn crates(root: &Path) -> Graph {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let mut command = Command::new(cargo);
@@ -96,7 +96,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code without comments and without modules of tests, which end where a brace stands at the start of a line.
+/// Returns the code without comments and without modules of tests, which end where a brace stands at the start of a line.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let (mut kept, mut is_test, mut is_next) = (String::new(), false, false);
@@ -114,7 +114,7 @@ fn code(path: &Path) -> String {
     kept
 }
 
-/// The first names after a path's `::`: one name, or those of a group in braces.
+/// Returns the first names after a path's `::`: one name, or those of a group in braces.
 fn heads(rest: &str) -> Vec<String> {
     let head = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let Some(group) = rest.strip_prefix('{') else { return vec![head(rest)] };
@@ -138,8 +138,8 @@ fn heads(rest: &str) -> Vec<String> {
     all
 }
 
-/// The names behind every path in `code` that begins at the root: by `prefix`, as `crate::`, or by as many `super::` as the
-/// file is deep.
+/// Returns the names behind every path in `code` that begins at the root: by `prefix`, as `crate::`, or by as many
+/// `super::` as the file is deep.
 fn from_root(code: &str, prefix: &str, depth: usize) -> Vec<String> {
     let supers = "super::".repeat(depth);
     let starts = [prefix, supers.as_str()];
@@ -147,7 +147,7 @@ fn from_root(code: &str, prefix: &str, depth: usize) -> Vec<String> {
     rests.flat_map(heads).filter(|name| name != "super").collect()
 }
 
-/// The names that a root file re-exports, with their modules or crates.
+/// Returns the names that a root file re-exports, with their modules or crates.
 fn given_out(root: &str) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for line in root.lines().filter_map(|line| line.strip_prefix("pub use ")) {
@@ -163,7 +163,7 @@ fn given_out(root: &str) -> BTreeMap<String, String> {
     all
 }
 
-/// The modules in a folder, and the modules there that each uses. What is in the root file itself belongs to none.
+/// Returns the modules in a folder, and the modules there that each uses. What is in the root file itself belongs to none.
 fn modules(folder: &Path, prefix: &str) -> Graph {
     let root =
         ["lib.rs", "main.rs", "mod.rs"].map(|name| folder.join(name)).into_iter().find(|it| it.exists()).unwrap();

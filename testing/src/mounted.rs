@@ -9,7 +9,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// A tmpfs of `size` (as `1m`), or a printed reason why there is none: mounting is for root.
+    /// Returns a tmpfs of `size` (as `1m`), or a printed reason why there is none: mounting is for root.
     pub fn tmpfs(test: &str, size: &str) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         match mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"], directory.path()) {

@@ -39,7 +39,7 @@ const TIMEOUT: u64 = 120;
 /// Additional seconds for the launcher, after which it is killed.
 const GRACE: u64 = 15;
 
-/// A lock against other programs with ranks: many ranks that poll on few cores starve each other.
+/// Returns a lock against other programs with ranks: many ranks that poll on few cores starve each other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
@@ -109,7 +109,7 @@ pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
     (world, endpoint)
 }
 
-/// An empty directory that all ranks share; it goes when they have ended.
+/// Returns an empty directory that all ranks share; it goes when they have ended.
 ///
 /// # Panics
 /// Outside [`under_mpiexec`].
@@ -117,8 +117,8 @@ pub fn directory() -> std::path::PathBuf {
     std::env::var_os(DIRECTORY).expect("inside under_mpiexec").into()
 }
 
-/// Whether the tests are to run on MPICH or one of its derivatives: the MPI library of this rank; outside of any, the one that
-/// `MPICC` belongs to.
+/// Returns true if the tests are to run on MPICH or one of its derivatives: the MPI library of this rank; outside of
+/// any, the one that `MPICC` belongs to.
 pub fn is_mpich() -> bool {
     match mpi::library().as_str() {
         "" => !compiles_for_open_mpi(&std::env::var("MPICC").unwrap_or_default()),
@@ -126,7 +126,7 @@ pub fn is_mpich() -> bool {
     }
 }
 
-/// Whether this is a compiler wrapper of Open MPI: only those know the option; the others hand it to their compiler.
+/// Returns true if this is a compiler wrapper of Open MPI: only those know the option; the others hand it to their compiler.
 fn compiles_for_open_mpi(mpicc: &str) -> bool {
     let said = Command::new(mpicc).arg("--showme:version").output();
     said.is_ok_and(|output| output.status.success() && String::from_utf8_lossy(&output.stdout).contains("Open MPI"))

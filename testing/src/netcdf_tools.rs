@@ -42,7 +42,7 @@ pub fn validate(path: &Path) {
     assert!(said.contains("is a valid NetCDF") && !said.contains("Error"), "{said}");
 }
 
-/// The file as CDL: everything, or the data of one variable only.
+/// Returns the file as CDL: everything, or the data of one variable only.
 pub fn dump(path: &Path, variable: Option<&str>) -> String {
     match variable {
         Some(name) => run("ncdump", &["-v", name, text(path)]),
@@ -74,7 +74,7 @@ pub fn generate(cdl: &str, format: u8, fill: bool, path: &Path) {
     }
 }
 
-/// A copy of a file that NetCDF-C read and wrote twice: into NetCDF-4 and back into the file's own format.
+/// Returns a copy of a file that NetCDF-C read and wrote twice: into NetCDF-4 and back into the file's own format.
 pub fn copied(path: &Path) -> std::path::PathBuf {
     let (between, back) = (path.with_extension("nc4"), path.with_extension("copy.nc"));
     let kind = run("ncdump", &["-k", text(path)]);

@@ -27,7 +27,7 @@ pub type Sized = (Box<dyn Pattern>, &'static str);
 const SMALL: &str = "striping_unit=4KiB;cb_buffer_size=8KiB";
 const LARGER: &str = "striping_unit=32KiB;cb_buffer_size=64KiB";
 
-/// All patterns that write files.
+/// Returns all patterns that write files.
 pub fn all() -> Vec<Sized> {
     let mut all: Vec<Sized> = Vec::new();
     let block4d = Block4dOptions { lattice: [6, 5, 4, 9], grid: None, site: 24 };
@@ -68,7 +68,7 @@ fn lists() -> List {
     List::new(Lists::from_bytes("test", bytes).unwrap())
 }
 
-/// The file that one process writes.
+/// Returns the file that one process writes.
 pub fn serial(pattern: &dyn Pattern, directory: &Path) -> Vec<u8> {
     let path = directory.join("serial");
     pattern.write_serially(&std::fs::File::create(&path).unwrap()).unwrap();
@@ -135,7 +135,7 @@ fn read(mut file: File, pattern: &dyn Pattern, expected: &[u8], what: &str) -> E
     file.close().unwrap()
 }
 
-/// The exchange pattern: a small trace, every kernel setting. Collective.
+/// Returns the exchange pattern: a small trace, every kernel setting. Collective.
 pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     let trace = Arc::new(Trace::from_bytes("test", &trace()).unwrap());
     let bytes = trace.bytes();
@@ -149,7 +149,7 @@ pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     endpoint
 }
 
-/// A trace file of three rounds: every rank sends to every fifth.
+/// Returns a trace file of three rounds: every rank sends to every fifth.
 fn trace() -> Vec<u8> {
     let (rounds, size) =
         (3, |round: usize, from: usize, to: usize| 1 + (round * 7919 + from * 104_729 + to * 31) % 50_000);

@@ -12,7 +12,7 @@ use tributary::engine::storage::{OpenStorage, Storage};
 /// Bytes of the period: not a power of two, so that a shift by one is detected.
 pub const PERIOD: usize = (1 << 20) - 3;
 
-/// The byte at `offset`.
+/// Returns the byte at `offset`.
 pub fn value(offset: u64) -> u8 {
     ((offset % PERIOD as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
@@ -22,7 +22,7 @@ pub fn two_periods() -> Vec<u8> {
     (0..2 * PERIOD as u64).map(value).collect()
 }
 
-/// Whether `bytes` are those at `offset`.
+/// Returns true if `bytes` are those at `offset`.
 pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
     let mut at = offset;
     bytes.chunks(PERIOD).all(|part| {
@@ -37,17 +37,17 @@ pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
 pub struct Periodic(Arc<(Vec<u8>, u64, AtomicU64, AtomicU64)>);
 
 impl Periodic {
-    /// A file of `size` bytes.
+    /// Creates a file of `size` bytes.
     pub fn new(size: u64) -> Self {
         Self(Arc::new((two_periods(), size, AtomicU64::new(0), AtomicU64::new(0))))
     }
 
-    /// Bytes that have been written.
+    /// Returns the number of bytes that have been written.
     pub fn written(&self) -> u64 {
         self.0.2.load(Ordering::SeqCst)
     }
 
-    /// Bytes that have been read.
+    /// Returns the number of bytes that have been read.
     pub fn read(&self) -> u64 {
         self.0.3.load(Ordering::SeqCst)
     }

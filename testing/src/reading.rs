@@ -11,7 +11,7 @@ use crate::suite::Case;
 /// The value of bytes in a buffer before it is read into.
 const UNTOUCHED: u8 = 0xa4;
 
-/// The file as it is, also where hosts cache by themselves and this one has read it before.
+/// Returns the file as it is, also where hosts cache by themselves and this one has read it before.
 pub fn seen_anew(path: &Path) -> std::fs::File {
     let file = std::fs::File::open(path).unwrap();
     tributary::drivers::Storage::see_other_hosts(&file).unwrap();

@@ -33,7 +33,7 @@ pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
     all
 };
 
-/// Whether a kernel of these hints couples its steps, so that the only allowed throttle is 1.
+/// Returns true if a kernel of these hints couples its steps, so that the only allowed throttle is 1.
 pub fn is_coupled(kernels: &str) -> bool {
     let hints = Hints::parse(kernels).unwrap();
     [hints.metadata_kernel(), hints.data_kernel()].into_iter().any(|hint| hints.outermost(hint).coupled)

@@ -9,7 +9,7 @@ pub const RANKS: usize = 4;
 const LISTS: &str =
     "ranks 4\nrank 0\n4096 512 # offset, length\n0 100\nrank 1\n100 3000\nrank 2\nrank 3\n9000 7\n5000 1\n";
 
-/// The command lines of all patterns that write a file, after `trib replay`.
+/// Returns the command lines of all patterns that write a file, after `trib replay`.
 pub fn patterns(directory: &Path) -> Vec<Vec<String>> {
     let lists = directory.join("lists.txt");
     std::fs::write(&lists, LISTS).unwrap();
@@ -31,8 +31,8 @@ pub fn patterns(directory: &Path) -> Vec<Vec<String>> {
     lines.iter().map(words).collect()
 }
 
-/// A trace of four ranks and two rounds, in the form of the recorded one: 32-bit little-endian integers. Everybody sends to
-/// rank 0, then to ranks 1 and 2.
+/// Returns a trace of four ranks and two rounds, in the form of the recorded one: 32-bit little-endian integers.
+/// Everybody sends to rank 0, then to ranks 1 and 2.
 pub fn trace() -> Vec<u8> {
     let bytes = |from: i32, to: i32| 1000 * (from + 1) + to;
     let rounds: [&[i32]; 2] = [&[0], &[1, 2]];

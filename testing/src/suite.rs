@@ -51,7 +51,7 @@ impl Case {
         ]
     }
 
-    /// All cases for `ranks` ranks.
+    /// Returns all cases for `ranks` ranks.
     pub fn all(ranks: usize) -> Vec<Self> {
         let p = ranks as u64;
         let each = |of: &dyn Fn(u64) -> Extents| (0..p).map(of).collect::<Vec<_>>();
@@ -96,12 +96,12 @@ impl Case {
     }
 }
 
-/// The value of the byte at `offset`.
+/// Returns the value of the byte at `offset`.
 pub fn value(offset: u64) -> u8 {
     (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
 }
 
-/// The buffer of one rank.
+/// Returns the buffer of one rank.
 pub fn buffer(file: &Extents, layout: &BufferLayout) -> Vec<u8> {
     let mut bytes = file.iter().flat_map(|e| e.offset..e.end()).map(value);
     match layout {
@@ -217,7 +217,7 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
     covered
 }
 
-/// All combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's hybrid.
+/// Returns all combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's hybrid.
 pub fn kernel_hints() -> Vec<String> {
     let mut all: Vec<String> = KERNELS.iter().map(|k| format!("trib_kernel={}", k.name)).collect();
     for outer in KERNELS {
@@ -263,7 +263,7 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     ]
 }
 
-/// All hints to go through at `ranks` ranks.
+/// Returns all hints to go through at `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
     let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0";
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));

@@ -43,7 +43,7 @@ pub struct Expected {
     pub offset: Offset,
 }
 
-/// The hints of a trial.
+/// Returns the hints of a trial.
 pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
     hints(&[COMMON, kernels, &format!("trib_driver={driver}"), more])
 }
@@ -63,7 +63,7 @@ impl Recorded {
     }
 }
 
-/// The bodies of all ranks, on every rank. Collective.
+/// Returns the bodies of all ranks, on every rank. Collective.
 pub fn all_gather(endpoint: &mut Endpoint, body: &[u8]) -> Vec<Vec<u8>> {
     let waiting = endpoint.waiting().clone();
     waiting.wait(pin!(async {
@@ -96,7 +96,7 @@ pub fn middle(ranges: &[Range<u64>]) -> u64 {
     panic!("nothing was written to {ranges:?}")
 }
 
-/// The part of `ranges` before `offset`.
+/// Returns the part of `ranges` before `offset`.
 pub fn cut(ranges: &[Range<u64>], offset: u64) -> Vec<Range<u64>> {
     ranges.iter().filter(|range| range.start < offset).map(|range| range.start..range.end.min(offset)).collect()
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 pub struct Wheel {
     /// Its folder.
     pub folder: PathBuf,
-    /// Whether it is Open MPI: launchers differ.
+    /// True if it is Open MPI: launchers differ.
     pub is_open_mpi: bool,
 }
 
@@ -47,7 +47,8 @@ impl Wheel {
         self.folder.join("bin").join(name)
     }
 
-    /// The environment of its ranks: the library to load; for Intel MPI also its folder, and that all ranks are on one host.
+    /// Returns the environment of its ranks: the library to load; for Intel MPI also its folder, and that all ranks
+    /// are on one host.
     pub fn environment(&self) -> [(&'static str, String); 3] {
         let folder = self.folder.display();
         [

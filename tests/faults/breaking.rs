@@ -25,7 +25,7 @@ pub struct Breaking {
     /// Counts calls.
     calls: Arc<AtomicU64>,
     cuts: bool,
-    /// Whether a message was cut.
+    /// True if a message was cut.
     cut: Arc<AtomicBool>,
 }
 

@@ -15,7 +15,7 @@ const RANKS: usize = 5;
 const RANKS_ON_HOSTS: usize = 6;
 const HOSTS: &str = "trib_shared_memory=enable;cb_buffer_size=100000;trib_ranks_per_node=3";
 
-/// An access of every rank, from tiny to several windows: through slots, by its owners, through windows that tile the
+/// Returns an access of every rank, from tiny to several windows: through slots, by its owners, through windows that tile the
 /// range, with holes, and overlapping.
 fn accesses(rank: u64) -> Vec<(&'static str, Extents)> {
     let p = RANKS as u64;
@@ -38,7 +38,7 @@ fn with_fault(test: &str, fault: Fault, is_read: bool, words: &str) {
     with_fault_in(RANKS_ON_HOSTS, &Hints::parse(HOSTS).unwrap(), test, fault, is_read, words);
 }
 
-/// An access of [`accesses`], behind those of the ranks of the hosts before, if there are several.
+/// Returns an access of [`accesses`], behind those of the ranks of the hosts before, if there are several.
 fn on_host(access: Extents, rank: usize, hints: &Hints) -> Extents {
     let host = rank.checked_div(hints.ranks_per_node).unwrap_or(0);
     access.shift((host as u64) << 24).unwrap()

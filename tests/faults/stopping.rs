@@ -38,7 +38,8 @@ fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> 
     file.close().map(drop)
 }
 
-/// The result of every rank if call `at` of `rank` fails; the number of calls that rank made, and whether a message was cut.
+/// Returns the result of every rank if call `at` of `rank` fails; the number of calls that rank made, and whether a
+/// message was cut.
 fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, u64, bool) {
     let (calls, cut) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let directory = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use tributary_testing::trial;
 use tributary_testing::trial::{RANKS, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
-/// The error that all ranks get from opening `path`.
+/// Returns the error that all ranks get from opening `path`.
 fn opening(test: &str, path: &Path, mode: Mode) -> Error {
     let outcomes = on_threads(test, 5, |endpoint, _| File::open(endpoint, path, mode, Hints::default()).map(drop));
     let error = outcomes[0].clone().unwrap_err();

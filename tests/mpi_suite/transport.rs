@@ -96,7 +96,7 @@ fn completes_within(endpoint: &mut dyn Transport, ticket: Ticket, time: Duration
     false
 }
 
-/// A different body for every seed and position.
+/// Returns a different body for every seed and position.
 fn body(seed: usize, len: usize) -> Bytes {
     (0..len).map(|i| (seed.wrapping_mul(0x9e37) ^ i.wrapping_mul(31) ^ (i >> 8)) as u8).collect()
 }

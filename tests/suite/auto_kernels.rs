@@ -19,7 +19,7 @@ pub struct Call {
     pub why: String,
     /// What `auto` took.
     pub auto: Option<AutoChoice>,
-    /// Whether it had its plan.
+    /// True if it had its plan.
     pub reused: bool,
 }
 
@@ -29,7 +29,7 @@ impl Call {
     }
 }
 
-/// A step of a program: every rank has pieces between those of the others.
+/// Returns a step of a program: every rank has pieces between those of the others.
 fn access(rank: u64, step: u64) -> Extents {
     Extents::strided(step * ROW * ROWS + rank * PIECE, PIECE, ROW as i64, ROWS).unwrap()
 }
@@ -76,7 +76,7 @@ pub fn calls(hints: &str, steps: u64) -> [Vec<Call>; 2] {
     first
 }
 
-/// The reasons of all calls.
+/// Returns the reasons of all calls.
 pub fn reasons(hints: &str, steps: u64) -> Vec<String> {
     calls(hints, steps).concat().into_iter().map(|call| call.why).collect()
 }

@@ -94,7 +94,7 @@ impl OpenStorage for Client {
 
 struct Handle {
     client: Client,
-    /// Whether calls go past the cache.
+    /// True if calls go past the cache.
     is_direct: AtomicBool,
 }
 
@@ -169,7 +169,7 @@ impl Drop for Handle {
     }
 }
 
-/// A random program, the same on all ranks: cells change their owner only at a sync, so MPI says what every read gets.
+/// Returns a random program, the same on all ranks: cells change their owner only at a sync, so MPI says what every read gets.
 /// The number of reads that got other bytes on this rank.
 fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) -> (Endpoint, usize) {
     let server = client.server.clone();

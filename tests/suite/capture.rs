@@ -23,7 +23,7 @@ fn pieces(rank: u64, step: u64) -> Extents {
     Extents::from_list(pieces).unwrap()
 }
 
-/// The memory of a step: odd ranks have gaps.
+/// Returns the memory of a step: odd ranks have gaps.
 fn memory(rank: u64, bytes: u64) -> BufferLayout {
     match rank % 2 {
         0 => BufferLayout::Contiguous,

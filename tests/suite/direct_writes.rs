@@ -67,7 +67,7 @@ fn whole_windows_go_past_the_cache() {
     }
 }
 
-/// Whether the file system here has such writes at all: the result says so, where it has none.
+/// Returns true if the file system here has such writes at all: the result says so, where it has none.
 fn takes_direct_writes() -> bool {
     use tributary::drivers::Storage;
     let file = tempfile::tempfile_in(".").unwrap();

@@ -43,13 +43,13 @@ impl Islands {
         all
     }
 
-    /// The memory, for a write.
+    /// Returns the memory, for a write.
     pub fn source(&self) -> Source<'_> {
         // SAFETY: the layout's pieces are mapped and written by nobody as long as `self` is borrowed.
         unsafe { Source::from_raw_parts(self.start, self.mapped) }
     }
 
-    /// The memory, for a read.
+    /// Returns the memory, for a read.
     pub fn sink(&mut self) -> Sink<'_> {
         // SAFETY: the layout's pieces are mapped and nobody else's as long as `self` is borrowed.
         unsafe { Sink::from_raw_parts(self.start, self.mapped) }
@@ -66,7 +66,7 @@ impl Islands {
         }
     }
 
-    /// The bytes of the pieces, in the layout's order.
+    /// Returns the bytes of the pieces, in the layout's order.
     ///
     /// # Panics
     /// When a byte of a page that is no piece's is not as it was.
@@ -116,7 +116,7 @@ fn open(start: *mut u8, len: usize) {
     }
 }
 
-/// Whether the system can read there: as a path, which it does not find then.
+/// Returns true if the system can read there: as a path, which it does not find then.
 fn can_be_read(place: *const u8) -> bool {
     // SAFETY: the system looks at the bytes, and says so when it cannot.
     unsafe { libc::access(place.cast(), libc::F_OK) };

@@ -44,7 +44,7 @@ impl Pattern {
         (0..self.ranks()).filter_map(&mut place).collect()
     }
 
-    /// The required deliveries: the receive side lists senders in ascending order.
+    /// Returns the required deliveries: the receive side lists senders in ascending order.
     fn wanted(&self) -> Vec<Delivery> {
         let mut at = vec![0; self.receivers.len()];
         let mut all = Vec::new();
@@ -155,7 +155,7 @@ impl Pattern {
     }
 }
 
-/// The delivery of a read, for that of a write.
+/// Returns the delivery of a read, for that of a write.
 fn reversed(delivery: &Delivery) -> Delivery {
     let &Delivery { from, from_offset, to, to_offset, len } = delivery;
     Delivery { from: to, from_offset: to_offset, to: from, to_offset: from_offset, len }
@@ -188,7 +188,8 @@ const THROTTLES: [Throttle; 5] = [
     Throttle { limit: Some(32), mode: tributary::schedule::ThrottleMode::Batch },
 ];
 
-/// Numbers of ranks, each with numbers of receivers: all up to 24 ranks, beyond every seventh, and always 1 and all.
+/// Returns the numbers of ranks, each with numbers of receivers: all up to 24 ranks, beyond every seventh, and always
+/// 1 and all.
 fn ranks_and_receivers() -> impl Iterator<Item = (usize, usize)> {
     let counts = |ranks: usize| {
         let is_taken =

@@ -45,7 +45,7 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "md")
 }
 
-/// The text without what stands in fenced code blocks.
+/// Returns the text without what stands in fenced code blocks.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let mut outside = |line: &&str| {
@@ -56,8 +56,8 @@ fn prose(text: &str) -> String {
     text.lines().filter(|line| outside(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space. Of equal headings, the
-/// second has a `-1` behind it, and so on.
+/// Returns the anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space. Of
+/// equal headings, the second has a `-1` behind it, and so on.
 fn anchors(text: &str) -> BTreeSet<String> {
     let prose = prose(text);
     let headings = prose.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
@@ -93,7 +93,7 @@ fn mentions(text: &str) -> Vec<String> {
     text.match_indices("docs/").filter_map(mention).collect()
 }
 
-/// The files and folders of the source tree that stand between backquotes in a page.
+/// Returns the files and folders of the source tree that stand between backquotes in a page.
 fn sources(prose: &str) -> Vec<String> {
     let quoted = prose.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let names = quoted.flat_map(str::split_whitespace).map(|name| name.trim_end_matches([',', ';', ':']));

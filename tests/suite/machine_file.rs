@@ -7,19 +7,19 @@ use tributary::fabric::threads;
 use tributary::machine::Machine;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 
-/// The text of a file whose messages take `seconds` each.
+/// Returns the text of a file whose messages take `seconds` each.
 fn text(seconds: f64) -> String {
     let costs = Costs { eager: seconds, rendezvous: seconds, round_trip: seconds, ..Costs::CLUSTER };
     let between = "ranks of different nodes".to_string();
     Machine { fabric: "mpi".into(), ranks: 48, nodes: 2, between, costs, built_in: Vec::new() }.text()
 }
 
-/// The reasons of a write and a read.
+/// Returns the reasons of a write and a read.
 fn reasons(hints: &str) -> Vec<String> {
     auto_kernels::reasons(hints, 1)
 }
 
-/// The hint for a file of this text, in a folder that the caller keeps.
+/// Returns the hint for a file of this text, in a folder that the caller keeps.
 fn hint(directory: &tempfile::TempDir, name: &str, text: &[u8]) -> String {
     let path = directory.path().join(name);
     std::fs::write(&path, text).unwrap();

@@ -10,7 +10,7 @@ use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::suite::{Case, DRIVERS, kernel_hints, value};
 
-/// The suite's cases; and one whose pieces are written where they are. The last `idle` of the ranks have nothing.
+/// Returns the suite's cases; and one whose pieces are written where they are. The last `idle` of the ranks have nothing.
 fn cases(ranks: usize, idle: usize) -> Vec<Case> {
     let ranks = ranks - idle;
     let large = |rank: usize| Extents::contiguous(rank as u64 * 300_000, 300_000).unwrap();

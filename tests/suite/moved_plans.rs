@@ -13,7 +13,7 @@ const PERIOD: u64 = 2 * 3 * 512;
 /// The first rank has nothing; the others take turns, in pieces of different lengths, with holes.
 const PIECES: u64 = 90;
 
-/// This rank's extents in a step that begins at `base`.
+/// Returns this rank's extents in a step that begins at `base`.
 fn extents(rank: usize, base: u64) -> Extents {
     let pieces = (0..PIECES).filter(|piece| rank > 0 && *piece as usize % (RANKS - 1) == rank - 1);
     Extents::from_list(pieces.map(|piece| Extent { offset: base + piece * 40, len: 7 + piece % 30 })).unwrap()
@@ -98,7 +98,7 @@ fn a_step_uses_the_plan_of_the_step_before() {
     .unwrap();
 }
 
-/// The extents of a rank in one of several views: pieces of another length and in other turns than in the others.
+/// Returns the extents of a rank in one of several views: pieces of another length and in other turns than in the others.
 fn in_view(view: u64, rank: usize, base: u64) -> Extents {
     let (len, ranks) = (3 + view, RANKS as u64);
     let first = (rank as u64 + view) % ranks;

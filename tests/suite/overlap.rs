@@ -14,7 +14,7 @@ const END: u64 = 4000;
 const COMMON: &str = "trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=1;striping_unit=128;striping_factor=3;\
                       cb_buffer_size=256";
 
-/// Extents of one rank, unsorted, overlapping each other and those of other ranks; most are longer than a window.
+/// Returns the extents of one rank, unsorted, overlapping each other and those of other ranks; most are longer than a window.
 fn list(rank: usize, seed: u64) -> Vec<Extent> {
     let mut random = SmallRng::seed_from_u64(seed * 100 + rank as u64);
     let mut extent = || {

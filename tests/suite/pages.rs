@@ -26,7 +26,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The hints of the table whose keys begin with `trib_`, or the others.
+/// Returns the hints of the table whose keys begin with `trib_`, or the others.
 fn hints(ours: bool) -> String {
     let mut text =
         "| key | default | allowed | unit | meaning | set it when |\n|---|---|---|---|---|---|\n".to_string();
@@ -38,7 +38,7 @@ fn hints(ours: bool) -> String {
     text
 }
 
-/// The kernels and `two_layer`.
+/// Returns the kernels and `two_layer`.
 fn kernels() -> String {
     let mut text =
         "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();

@@ -38,7 +38,7 @@ fn through_the_exchange(size: u64, hints: &str) {
     assert_eq!((storage.written(), storage.read()), (size, size));
 }
 
-/// A buffer of one period that stands for `len` bytes.
+/// Returns a buffer of one period that stands for `len` bytes.
 fn repeated(len: u64) -> BufferLayout {
     let period = PERIOD as u64;
     let mut layout = Extents::contiguous(0, period).unwrap().repeat(0, len / period).unwrap();

@@ -35,7 +35,7 @@ pub struct Options<'a> {
     pub map: Option<&'a Path>,
     /// Number of ranks; by default that of the decompositions.
     pub ranks: Option<usize>,
-    /// Whether decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
+    /// True if decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
     /// decompositions are made for `ranks`.
     pub fold: bool,
 }
@@ -53,7 +53,7 @@ pub struct E3sm {
 pub type E3smF = E3sm;
 
 impl E3sm {
-    /// A case as a user names it.
+    /// Returns a case as a user names it.
     ///
     /// # Errors
     /// Content that the benchmark does not have, a map that is missing, damaged or of another case, a number of ranks that
@@ -78,7 +78,7 @@ impl E3sm {
         case.with_ranks(ranks, fold)
     }
 
-    /// A file on decompositions of its case, on as many ranks as they have. O(entries of those that are not another on
+    /// Creates a file on decompositions of its case, on as many ranks as they have. O(entries of those that are not another on
     /// levels) time.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl E3sm {
         Self::with_content(source, Content { element, ..Content::default() })
     }
 
-    /// The same on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
+    /// Returns the same on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
     ///
     /// # Errors
     /// None, as long as the shipped map is whole.
@@ -106,7 +106,7 @@ impl E3sm {
         Self::shipped_as(ElementType::Double)
     }
 
-    /// The same with elements of another type.
+    /// Returns the same with elements of another type.
     ///
     /// # Errors
     /// None, as long as the shipped map is whole.
@@ -114,7 +114,7 @@ impl E3sm {
         Self::new(Arc::new(small_map()?), element)
     }
 
-    /// The same on a map file of E3SM-IO.
+    /// Returns the same on a map file of E3SM-IO.
     ///
     /// # Errors
     /// A file that is missing, damaged, or not of the F case.
@@ -122,7 +122,7 @@ impl E3sm {
         Self::new(Arc::new(DecompositionMap::open(path)?), element)
     }
 
-    /// The same on generated decompositions, for any number of ranks.
+    /// Returns the same on generated decompositions, for any number of ranks.
     ///
     /// # Errors
     /// Options out of range.
@@ -130,7 +130,7 @@ impl E3sm {
         Self::new(Arc::new(Generator::new(ranks, options)?), element)
     }
 
-    /// The same file written by `ranks` ranks. With `fold`, rank i takes consecutive decomposition ranks (the first
+    /// Returns the same file written by `ranks` ranks. With `fold`, rank i takes consecutive decomposition ranks (the first
     /// `P % ranks` ranks one more); ranks beyond the map's write nothing, but take part.
     ///
     /// # Errors
@@ -147,12 +147,12 @@ impl E3sm {
         Ok(Self { ranks, totals, ..self })
     }
 
-    /// The decompositions.
+    /// Returns the decompositions.
     pub fn decompositions(&self) -> &dyn Decompositions {
         &*self.source
     }
 
-    /// The variables and their places in the file.
+    /// Returns the variables and their places in the file.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -170,7 +170,7 @@ impl E3sm {
         Ok(RankLists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
-    /// The case and the file's name, as text.
+    /// Returns the case and the file's name, as text.
     pub(super) fn title(&self) -> String {
         let Content { case, history, .. } = self.layout.content;
         let history = match history {
@@ -185,8 +185,8 @@ fn small_map() -> Result<DecompositionMap, PatternError> {
     DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
 }
 
-/// Sums over variables with their places. `counts` has the counts of one variable of each decomposition; with `root`, the
-/// variables of rank 0 are included.
+/// Returns the sums over variables with their places. `counts` has the counts of one variable of each decomposition;
+/// with `root`, the variables of rank 0 are included.
 pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for (variable, begin) in variables {
@@ -204,7 +204,7 @@ pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, cou
     sum
 }
 
-/// Sums over all ranks and records. O(entries of the lists), none of them held longer than its rank takes.
+/// Returns the sums over all ranks and records. O(entries of the lists), none of them held longer than its rank takes.
 fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.

@@ -17,7 +17,7 @@ pub enum E3smCase {
 }
 
 impl E3smCase {
-    /// Number of decompositions.
+    /// Returns the number of decompositions.
     pub fn decompositions(self) -> usize {
         match self {
             Self::F => 3,
@@ -49,7 +49,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// The type in the file.
+    /// Returns the type in the file.
     pub fn kind(self) -> Type {
         match self {
             Self::Double => Type::Double,
@@ -57,7 +57,7 @@ impl ElementType {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub fn size(self) -> u64 {
         self.kind().size()
     }

@@ -20,18 +20,18 @@ pub trait Decompositions: Send + Sync {
     /// Number of ranks they were made for.
     fn ranks(&self) -> usize;
 
-    /// Lengths of the array's dimensions, slowest first, of every decomposition.
+    /// Returns the lengths of the array's dimensions, slowest first, of every decomposition.
     fn dims(&self) -> &[Vec<u64>];
 
     /// Calls `visitor` with every entry of `rank` in decomposition `which`, as recorded: neither sorted nor merged.
     /// Nothing when either is out of range.
     fn visit(&self, which: usize, rank: usize, visitor: &mut dyn FnMut(Entry));
 
-    /// Whether decomposition `which` is known to be `base` repeated on every one of its levels (its first dimension).
+    /// Returns true if decomposition `which` is known to be `base` repeated on every one of its levels (its first dimension).
     fn is_levels_of(&self, which: usize, base: usize) -> bool;
 }
 
-/// The entries of some ranks together as the benchmark requests them: sorted by offset, adjacent ones merged, never
+/// Returns the entries of some ranks together as the benchmark requests them: sorted by offset, adjacent ones merged, never
 /// across the end of a row. O(n log n) in their number.
 pub fn merged(all: &dyn Decompositions, which: usize, ranks: Range<usize>) -> Vec<Entry> {
     let row = all.dims().get(which).and_then(|dims| dims.last()).map_or(1, |&row| row.max(1));

@@ -60,7 +60,7 @@ pub struct Generator {
     options: GeneratorOptions,
     /// The place of every rank in a band.
     place: Vec<u32>,
-    /// Whether bands are rows of a grid, all of the length of the longest.
+    /// True if bands are rows of a grid, all of the length of the longest.
     is_grid: bool,
     forms: Vec<Form>,
     dims: Vec<Vec<u64>>,
@@ -78,7 +78,7 @@ impl Generator {
     /// Decompositions of a case over `ranks` ranks.
     ///
     /// # Errors
-    /// As [`Generator::new`].
+    /// The errors of [`Generator::new`].
     pub fn of(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
@@ -105,7 +105,7 @@ impl Generator {
         Ok(Self { name, options, place: permutation(count, seed), is_grid, forms, dims })
     }
 
-    /// The rank's run in every band, in ascending order.
+    /// Returns the rank's run in every band, in ascending order.
     fn runs(&self, rank: usize) -> impl Iterator<Item = Entry> + '_ {
         let GeneratorOptions { columns_per_rank, groups, .. } = self.options;
         let (least, more) = (columns_per_rank / groups, columns_per_rank % groups);
@@ -123,7 +123,7 @@ impl Generator {
     }
 }
 
-/// The decompositions of a case over so many columns, and their dimensions.
+/// Returns the decompositions of a case over so many columns, and their dimensions.
 fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
     let all = match case {
         E3smCase::F => vec![
@@ -188,7 +188,7 @@ impl Decompositions for Generator {
     }
 }
 
-/// A random order of `0..count`: Fisher and Yates, driven by splitmix64.
+/// Returns a random order of `0..count`: Fisher and Yates, driven by splitmix64.
 fn permutation(count: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut state = seed;

@@ -29,7 +29,7 @@ pub struct Variable {
     pub size: u64,
     /// First byte in the file, of record 0.
     pub begin: u64,
-    /// Whether it is written anew in every record.
+    /// True if it is written anew in every record.
     pub is_record: bool,
 }
 
@@ -103,13 +103,13 @@ impl Layout {
         })
     }
 
-    /// The definitions.
+    /// Returns the definitions.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The variables that call `step` writes, in the order of the file, with their offsets: the fixed-size variables in the
-    /// first call, then the step's record of each record variable.
+    /// Returns the variables that call `step` writes, in the order of the file, with their offsets: the fixed-size
+    /// variables in the first call, then the step's record of each record variable.
     pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&Variable, u64)> {
         let fixed = self.variables.iter().filter(move |variable| step == 0 && !variable.is_record);
         let record = self.variables.iter().filter(|variable| variable.is_record);
@@ -134,7 +134,7 @@ fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(
     Ok(())
 }
 
-/// The payload's type. The tables have no others.
+/// Returns the payload's type. The tables have no others.
 fn kind(kind: Type) -> Kind {
     match kind {
         Type::Char => Kind::Char,

@@ -53,7 +53,7 @@ impl DecompositionMap {
     /// Checks a map in memory; `name` is what errors call it.
     ///
     /// # Errors
-    /// As [`DecompositionMap::open`].
+    /// The errors of [`DecompositionMap::open`].
     pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
         Self::read(&FileReader::new(name, bytes.into())?)
     }
@@ -159,7 +159,7 @@ fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
     Ok(shape)
 }
 
-/// The entries of decomposition `label`, every one checked.
+/// Returns the entries of decomposition `label`, every one checked.
 fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
     let name = |part: &str| format!("D{label}.{part}");
     let total = file.dimension(&name("total_nreqs"))?;
@@ -179,7 +179,7 @@ fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Res
     Ok(part)
 }
 
-/// First entry and number of requests of every rank.
+/// Returns the first entry and number of requests of every rank.
 fn rank_ranges(
     file: &FileReader<Source>,
     label: u64,
@@ -208,7 +208,7 @@ fn rank_ranges(
     Ok(ranges)
 }
 
-/// The variable and the description of an error in an entry, if it has one.
+/// Returns the variable and the description of an error in an entry, if it has one.
 fn entry_problem(offset: i32, length: i32, shape: &[u64]) -> Option<(&'static str, String)> {
     let elements: u64 = shape.iter().product();
     let row = shape.last().copied().unwrap_or(1);

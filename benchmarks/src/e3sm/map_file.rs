@@ -39,7 +39,7 @@ pub fn write_map(all: &dyn Decompositions, out: &mut dyn Write) -> Result<(), Pa
     out.flush().map_err(failed)
 }
 
-/// The map as bytes.
+/// Returns the map as bytes.
 ///
 /// # Errors
 /// Numbers beyond the format's 32 bits.
@@ -76,7 +76,7 @@ fn put_ints(out: &mut dyn Write, values: impl IntoIterator<Item = i32>) -> std::
     values.into_iter().try_for_each(|value| out.write_all(&value.to_be_bytes()))
 }
 
-/// The header's bytes. The variables follow in the order of their definition, without gaps.
+/// Returns the header's bytes. The variables follow in the order of their definition, without gaps.
 fn header(all: &dyn Decompositions, facts: &[Facts]) -> Result<Vec<u8>, PatternError> {
     // A decomposition without entries has a dimension of length 0.
     let mut schema = Schema::without_records(Format::Cdf5);

@@ -46,7 +46,7 @@ fn all_of(variable: &Variable) -> Entry {
     Entry { offset: 0, length: variable.elements }
 }
 
-/// The whole variable, or its part of one record.
+/// Returns the whole variable, or its part of one record.
 fn whole(variable: &Variable, step: usize) -> Requests {
     let record = variable.is_record.then_some((step as u64, 1)).into_iter();
     let parts = record.chain(variable.shape.iter().map(|&length| (0, length)));
@@ -77,7 +77,7 @@ fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry)
     requests.push(&start, &count);
 }
 
-/// The values of entries, one after the other.
+/// Returns the values of entries, one after the other.
 fn data(variable: &Variable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in entries {

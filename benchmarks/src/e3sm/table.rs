@@ -31,7 +31,7 @@ pub enum Owner {
     Decomposed(usize),
 }
 
-/// The definitions of a history file over decompositions of these shapes, and who writes each variable. The file is a
+/// Returns the definitions of a history file over decompositions of these shapes, and who writes each variable. The file is a
 /// CDF-5, as the benchmark's.
 ///
 /// # Errors
@@ -70,12 +70,12 @@ struct Reader<'a> {
     owners: Vec<Owner>,
     dims: &'a [Vec<u64>],
     element: ElementType,
-    /// Whether the last variable is in this history file.
+    /// True if the last variable is in this history file.
     kept: bool,
 }
 
 impl Reader<'_> {
-    /// Whether an item is in the file: attributes of a variable are if it is.
+    /// Returns true if an item is in the file: attributes of a variable are if it is.
     fn keeps(&mut self, keyword: &str, here: bool) -> bool {
         match keyword {
             "variable" => {
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 }
 
-/// The values of an attribute.
+/// Returns the values of an attribute.
 fn values(kind: &str, value: &str, element: ElementType) -> Option<Values> {
     fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
         text.split(',').map(|number| number.parse().ok()).collect()

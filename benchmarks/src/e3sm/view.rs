@@ -27,7 +27,7 @@ pub(super) struct LeveledList {
 }
 
 impl RankLists {
-    /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
+    /// Returns the lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
     pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
@@ -56,7 +56,7 @@ impl RankLists {
         self.parts.iter().map(one).collect()
     }
 
-    /// The requests for one variable of decomposition `which`, ascending.
+    /// Returns the requests for one variable of decomposition `which`, ascending.
     pub fn entries(&self, which: usize) -> impl Iterator<Item = Entry> + '_ {
         let part = self.parts[which];
         (0..part.levels).flat_map(move |level| {
@@ -112,7 +112,7 @@ impl Rows {
     }
 }
 
-/// The extents of a rank in variables with their places in the file, in this order; `root`: with the variables that are
+/// Returns the extents of a rank in variables with their places in the file, in this order; `root`: with the variables that are
 /// not decomposed.
 pub(super) fn extents<'a>(
     variables: impl Iterator<Item = (&'a Variable, u64)>,

@@ -45,7 +45,7 @@ impl fmt::Display for FlashFile {
 impl FromStr for FlashFile {
     type Err = PatternError;
 
-    /// The name that it is displayed with.
+    /// Returns the name that it is displayed with.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let all = [Self::Checkpoint, Self::PlotCenter, Self::PlotCorner];
         let wrong = || PatternError::argument("file", text, "checkpoint, plot-center, plot-corner");
@@ -68,7 +68,7 @@ impl Variable {
         self.shape.iter().product()
     }
 
-    /// Bytes of a block.
+    /// Returns the number of bytes of a block.
     pub fn block_bytes(&self) -> u64 {
         self.block_elements() * self.kind.size() as u64
     }

@@ -34,7 +34,7 @@ pub struct FlashOptions {
     pub cells: [u64; 3],
     /// Blocks of a rank. Default 80.
     pub blocks: u64,
-    /// Whether a rank has more blocks by its number mod 3, as in the benchmark. Default true.
+    /// True if a rank has more blocks by its number mod 3, as in the benchmark. Default true.
     pub uneven: bool,
     /// `nc_var_align_size`: alignment of the first variable in bytes. Default 1, as in the benchmark.
     pub alignment: u64,
@@ -58,7 +58,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// The file written by `ranks` ranks.
+    /// Returns the file written by `ranks` ranks.
     ///
     /// # Errors
     /// No ranks, empty blocks, more than 2^31 - 1 blocks in all (the file states their number in 32 bits), a file beyond
@@ -85,7 +85,7 @@ impl Flash {
         Ok(Self { ranks, options, schema, layout, variables, totals })
     }
 
-    /// The closed form of the unknowns alone, without the tree variables, as in the papers. 24 requests per rank in the
+    /// Returns the closed form of the unknowns alone, without the tree variables, as in the papers. 24 requests per rank in the
     /// checkpoint.
     pub fn unknowns_form(&self, division: Division) -> ClosedForm {
         let unknowns = &self.variables[file::TREE..];
@@ -108,24 +108,24 @@ impl Flash {
         }
     }
 
-    /// First byte of the first unknown, which all others follow.
+    /// Returns the first byte of the first unknown, which all others follow.
     pub fn begin_of_unknowns(&self) -> u64 {
         self.layout.begin(self.variables[file::TREE].id)
     }
 
-    /// Blocks of all ranks below this one.
+    /// Returns the blocks of all ranks below this one.
     fn first_block(&self, rank: usize) -> u64 {
         let rank = rank as u64;
         rank * self.options.blocks + if self.options.uneven { extra(rank) } else { 0 }
     }
 
-    /// The position of a variable in the file.
+    /// Returns the position of a variable in the file.
     fn span(&self, variable: &Variable) -> Span {
         let bytes = variable.block_bytes() * self.first_block(self.ranks);
         Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
     }
 
-    /// The bounds for adjoining variables that lie in `span`.
+    /// Returns the bounds for adjoining variables that lie in `span`.
     fn met(&self, division: Division, span: Span, variables: &[Variable]) -> FanIn {
         let blocks = if self.options.uneven { 1 } else { self.options.blocks };
         let piece = variables.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
@@ -135,7 +135,7 @@ impl Flash {
         fan_in(division, span, self.ranks as u64, |bytes, of| touched(bytes, piece, common(grain, of)))
     }
 
-    /// A rank's part of a variable: first element and elements along each dimension.
+    /// Returns a rank's part of a variable: first element and elements along each dimension.
     fn part(&self, rank: usize, variable: &Variable) -> (Vec<u64>, Vec<u64>) {
         let first = self.first_block(rank);
         let (mut start, mut count) = (vec![first], vec![self.first_block(rank + 1) - first]);
@@ -263,7 +263,7 @@ impl NetcdfCase for Flash {
     }
 }
 
-/// Sum of the ranks' numbers mod 3, below `ranks`.
+/// Returns the sum of the ranks' numbers mod 3, below `ranks`.
 fn extra(ranks: u64) -> u64 {
     ranks / 3 * 3 + u64::from(ranks % 3 == 2)
 }

@@ -59,7 +59,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     Ok(sections)
 }
 
-/// The extents of rank `rank`.
+/// Returns the extents of rank `rank`.
 pub(super) fn entries<'a>(
     name: &'a str,
     bytes: &'a [u8],

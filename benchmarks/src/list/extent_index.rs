@@ -16,7 +16,7 @@ impl ExtentIndex {
     /// Builds the index of a list. O(extents log extents).
     ///
     /// # Errors
-    /// Those of the list.
+    /// The errors of the list.
     pub fn of(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
         let mut extents = Vec::new();
         let mut at = 0;

@@ -52,7 +52,7 @@ impl Lists {
     /// Checks lists in memory; `name` is what errors call them.
     ///
     /// # Errors
-    /// As [`Lists::open`].
+    /// The errors of [`Lists::open`].
     pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
         let source = bytes.into();
         let is_binary = source.starts_with(binary::MAGIC);
@@ -92,17 +92,17 @@ impl Lists {
         &self.name
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.sections.len()
     }
 
-    /// Sums over a rank's entries; zeros for a rank that is not there.
+    /// Returns the sums over a rank's entries; zeros for a rank that is not there.
     pub fn sums(&self, rank: usize) -> Sums {
         self.sums.get(rank).copied().unwrap_or_default()
     }
 
-    /// The extents of a rank in the order of the file, empty ones too; none for a rank that is not there. After opening
+    /// Returns the extents of a rank in the order of the file, empty ones too; none for a rank that is not there. After opening
     /// an error means that the file has been changed meanwhile.
     pub fn extents(&self, rank: usize) -> Box<dyn Iterator<Item = Result<Extent, PatternError>> + '_> {
         let Some(section) = self.sections.get(rank) else { return Box::new(std::iter::empty()) };
@@ -118,7 +118,7 @@ impl Lists {
 /// Largest offset, length and end.
 pub(super) const LARGEST: u64 = i64::MAX as u64;
 
-/// An extent of numbers up to [`LARGEST`], if its end is one too.
+/// Returns an extent of numbers up to [`LARGEST`], if its end is one too.
 pub(super) fn extent(offset: u64, len: u64) -> Result<Extent, String> {
     if offset > LARGEST - len {
         return Err(format!("ends beyond 2^63 - 1: offset {offset}, length {len}"));

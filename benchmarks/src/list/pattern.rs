@@ -28,15 +28,15 @@ pub struct List {
 }
 
 impl List {
-    /// The pattern of a file.
+    /// Returns the pattern of a file.
     ///
     /// # Errors
-    /// As [`Lists::open`].
+    /// The errors of [`Lists::open`].
     pub fn open(path: &Path) -> Result<Self, PatternError> {
         Ok(Self::new(Lists::open(path)?))
     }
 
-    /// The pattern of lists that are open. O(ranks).
+    /// Returns the pattern of lists that are open. O(ranks).
     pub fn new(lists: Lists) -> Self {
         let mut totals = Totals { requests: 0, bytes: 0, file_size: 0 };
         for sums in (0..lists.ranks()).map(|rank| lists.sums(rank)) {
@@ -47,7 +47,7 @@ impl List {
         Self { lists: Arc::new(lists), totals }
     }
 
-    /// The lists.
+    /// Returns the lists.
     pub fn lists(&self) -> &Lists {
         &self.lists
     }

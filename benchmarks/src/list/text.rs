@@ -16,7 +16,7 @@ struct WordsLine<'a> {
     words: &'a [u8],
 }
 
-/// The lines with anything but blanks and comments; `before` is the number of the line before the first.
+/// Returns the lines with anything but blanks and comments; `before` is the number of the line before the first.
 fn lines(bytes: &[u8], before: u64) -> impl Iterator<Item = WordsLine<'_>> {
     let mut end = 0;
     bytes.split_inclusive(|&byte| byte == b'\n').zip(before + 1..).filter_map(move |(line, number)| {
@@ -36,7 +36,7 @@ fn shown(word: &[u8]) -> String {
     format!("{}{cut}", word[..word.len().min(SHOWN)].escape_ascii())
 }
 
-/// A number from 0 to 2^63 - 1; `what` is what it is.
+/// Returns a number from 0 to 2^63 - 1; `what` is what it is.
 fn number(what: &str, word: &[u8]) -> Result<u64, String> {
     let digits = word.strip_prefix(b"-").unwrap_or(word);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -51,7 +51,7 @@ fn number(what: &str, word: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// The number behind the keyword of a line that begins with it.
+/// Returns the number behind the keyword of a line that begins with it.
 fn keyword(line: &[u8], keyword: &str) -> Option<Result<u64, String>> {
     let mut words = words(line);
     (words.next() == Some(keyword.as_bytes())).then(|| match (words.next(), words.next()) {
@@ -98,7 +98,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     Ok(sections)
 }
 
-/// Whether `rank` is the next one.
+/// Returns true if `rank` is the next one.
 fn follows(rank: u64, next: u64, ranks: u64) -> Result<(), String> {
     if rank >= ranks {
         return Err(format!("is rank {rank}; allowed: 0 to {}", ranks - 1));
@@ -112,7 +112,7 @@ fn follows(rank: u64, next: u64, ranks: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The extents of a section that begins behind line `before`.
+/// Returns the extents of a section that begins behind line `before`.
 pub(super) fn entries<'a>(
     name: &'a str,
     bytes: &'a [u8],

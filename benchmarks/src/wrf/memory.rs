@@ -18,7 +18,7 @@ use super::trace::Transfer;
 /// Every message has an address range of its own in the send and receive buffers.
 const SLOT: u64 = 1 << 40;
 
-/// The address of message `index`.
+/// Returns the address of message `index`.
 pub(super) fn slot(index: usize) -> u64 {
     index as u64 * SLOT
 }
@@ -51,7 +51,7 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// All this rank sends, one after the other: what a member hands to its local aggregator.
+    /// Returns all this rank sends, one after the other: what a member hands to its local aggregator.
     fn all_sends(&self) -> Bytes {
         let part = |send: &Transfer| self.payload.message(self.number, self.rank, send.peer, send.bytes);
         self.sends.iter().map(part).collect::<Vec<_>>().concat().into()
@@ -90,7 +90,7 @@ impl Round<'_> {
         }
     }
 
-    /// The bytes of a span that a merge takes or makes.
+    /// Returns the bytes of a span that a merge takes or makes.
     fn bytes(&mut self, span: Span) -> Result<Bytes> {
         let (from, len) = (span.offset as usize, span.len as usize);
         if span.buffer == GATHERED {
@@ -158,7 +158,7 @@ impl Memory for Merging<'_> {
         Ok(())
     }
 
-    /// A share into the merged message of its aggregator, or a merged message to oneself.
+    /// Returns a share into the merged message of its aggregator, or a merged message to oneself.
     fn copy(&mut self, from: Span, to: Span) -> Result<()> {
         if to.buffer != MERGED {
             let message = self.0.bytes(from)?;

@@ -62,7 +62,7 @@ fn plain(name: &str, bytes: &[u8]) -> Result<Trace, PatternError> {
     Trace::new(name.to_string(), ranks, rounds, sends, receives)
 }
 
-/// The sends or the receives of a block: the counts of all rounds, then round by round peers and bytes.
+/// Returns the sends or the receives of a block: the counts of all rounds, then round by round peers and bytes.
 fn half(block: &mut Words<'_>, what: &str, ranks: usize, rounds: usize, table: &mut Table) -> Result<(), PatternError> {
     let mut counts = block.part(&format!("numbers of {what}"), rounds as u64)?;
     for round in 0..rounds {
@@ -107,7 +107,7 @@ impl<'a> Words<'a> {
         Ok(Words { name: self.name, place: self.place.clone(), bytes: part })
     }
 
-    /// The next number, which is `what`.
+    /// Returns the next number, which is `what`.
     fn number(&mut self, what: &str, least: u64, most: u64) -> Result<u64, PatternError> {
         let Some((word, rest)) = self.bytes.split_first_chunk::<WORD>() else {
             return Err(self.wrong(format!("ends before its {what}: truncated")));

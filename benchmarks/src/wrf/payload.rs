@@ -25,14 +25,14 @@ impl Payload {
         Self(bytes.into())
     }
 
-    /// The message of `len` bytes, at most the largest, from `from` to `to` in `round`.
+    /// Returns the message of `len` bytes, at most the largest, from `from` to `to` in `round`.
     pub fn message(&self, round: usize, from: Rank, to: Rank, len: u64) -> Bytes {
         let ends = splitmix64(splitmix64(from as u64) ^ to as u64);
         let start = (splitmix64(ends ^ round as u64) % PLACES * 8) as usize;
         self.0.slice(start..start + len as usize)
     }
 
-    /// Whether `message` is the one of these ends and round, by its length and both ends of its bytes.
+    /// Returns true if `message` is the one of these ends and round, by its length and both ends of its bytes.
     pub fn is_message(&self, message: &[u8], round: usize, from: Rank, to: Rank, len: u64) -> bool {
         if message.len() as u64 != len {
             return false;

@@ -41,7 +41,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A flat kernel with its own throttle.
+    /// Returns a flat kernel with its own throttle.
     pub fn flat(kernel: &'static Kernel) -> Self {
         let throttle = kernel.default_limit.map_or(Throttle::NONE, Throttle::batch);
         Self { kernel, throttle, rank_list: RankList::Identity, local: None }
@@ -98,7 +98,7 @@ impl Replay {
         Self { trace, payload }
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -246,7 +246,7 @@ fn tag(round: usize) -> u16 {
     FIRST_FREE_TAG + (round % TAGS) as u16
 }
 
-/// The index of a receiver among all of its round; a trace has no other peers.
+/// Returns the index of a receiver among all of its round; a trace has no other peers.
 fn receiver(receivers: &[Rank], rank: Rank) -> ReceiverIndex {
     ReceiverIndex(receivers.partition_point(|&receiver| receiver < rank))
 }

@@ -35,7 +35,7 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// The trace. O(y * z * ranks along x + messages).
+    /// Returns the trace. O(y * z * ranks along x + messages).
     ///
     /// # Errors
     /// A number that is 0, or more aggregators than ranks.

@@ -63,10 +63,10 @@ impl Trace {
         parse::open(path)
     }
 
-    /// The same for the bytes of a file; `name` is what errors call it.
+    /// Returns the same for the bytes of a file; `name` is what errors call it.
     ///
     /// # Errors
-    /// As [`Trace::open`].
+    /// The errors of [`Trace::open`].
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, PatternError> {
         parse::bytes(name, bytes)
     }
@@ -127,12 +127,12 @@ impl Trace {
         &self.name
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// Number of rounds.
+    /// Returns the number of rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
@@ -142,12 +142,12 @@ impl Trace {
         self.sends.all.len() as u64
     }
 
-    /// Bytes of all messages.
+    /// Returns the number of bytes of all messages.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes of the largest message.
+    /// Returns the number of bytes of the largest message.
     pub fn largest(&self) -> u64 {
         self.sends.all.iter().map(|transfer| transfer.bytes).max().unwrap_or(0)
     }
@@ -162,7 +162,7 @@ impl Trace {
         self.place(round, rank).map_or(&[], |place| self.receives.of(place))
     }
 
-    /// The ranks that receive in `round`, ascending.
+    /// Returns the ranks that receive in `round`, ascending.
     pub fn receivers(&self, round: usize) -> Arc<[Rank]> {
         self.receivers.get(round).cloned().unwrap_or_default()
     }
@@ -175,8 +175,9 @@ impl Trace {
         )
     }
 
-    /// The trace on `ranks` ranks: rank i takes consecutive ranks of the trace (the first `P % ranks` one more), and what
-    /// a pair exchanges in a round becomes one message; ranks beyond the trace's have none. O(messages).
+    /// Returns the trace on `ranks` ranks: rank i takes consecutive ranks of the trace (the first `P % ranks` one
+    /// more), and what a pair exchanges in a round becomes one message; ranks beyond the trace's have none.
+    /// O(messages).
     ///
     /// # Errors
     /// No ranks.

@@ -5,7 +5,8 @@ use crate::error::PatternError;
 use super::trace::{Trace, Transfer};
 
 impl Trace {
-    /// The bytes of a file that [`Trace::from_bytes`] reads as this trace, not compressed. O(ranks * rounds + messages).
+    /// Returns the bytes of a file that [`Trace::from_bytes`] reads as this trace, not compressed. O(ranks * rounds +
+    /// messages).
     ///
     /// # Errors
     /// A number that the file's 32 bits do not hold: more than 2^31 - 1 bytes in a message, say.
@@ -21,7 +22,7 @@ impl Trace {
         Ok(header.into_iter().chain(blocks).flat_map(i32::to_le_bytes).collect())
     }
 
-    /// The sends or the receives of a block.
+    /// Returns the sends or the receives of a block.
     fn half<'a>(&self, block: &mut Vec<i32>, of: impl Fn(usize) -> &'a [Transfer]) -> Result<(), PatternError> {
         for round in 0..self.rounds() {
             block.push(self.number(of(round).len() as u64)?);

@@ -32,7 +32,7 @@ fn on_levels(d2: &[Vec<Entry>], columns: u64) -> Vec<Vec<Entry>> {
     d2.iter().map(|list| list.iter().rev().flat_map(levels).collect()).collect()
 }
 
-/// Extents as (offset, end); those that adjoin are one, however they came to be written down.
+/// Returns the extents as (offset, end); those that adjoin are one, however they came to be written down.
 fn joined(extents: &Extents) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for extent in extents.iter() {

@@ -4,7 +4,7 @@ use crate::common::every::{RANKS, assert_met, check};
 use proptest::prelude::*;
 use tributary_benchmarks::{Block4d, Block4dOptions, Division, Pattern};
 
-/// The parts of a dimension, cut as the head of the module says: the first ones longer.
+/// Returns the parts of a dimension, cut as the head of the module says: the first ones longer.
 fn owner(size: u64, parts: u64, at: u64) -> u64 {
     let mut next = 0;
     for part in 0..parts {

@@ -11,7 +11,7 @@ fn btio(ranks: usize, grid: u64, iterations: usize) -> Btio {
     Btio::new(ranks, BtioOptions { grid, iterations }).unwrap()
 }
 
-/// First point and points of part `part` (from 0), as `make_set` has them, whose coordinates begin with 1.
+/// Returns the first point and points of part `part` (from 0), as `make_set` has them, whose coordinates begin with 1.
 fn part(grid: u64, parts: u64, part: u64) -> (u64, u64) {
     let (size, excess, coordinate) = (grid / parts, grid % parts, part + 1);
     match coordinate <= excess {

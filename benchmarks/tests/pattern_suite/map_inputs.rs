@@ -10,13 +10,13 @@ use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
 use tributary_netcdf::reader::FileReader;
 use tributary_netcdf::{Alignment, Format, Schema, Type};
 
-/// A good map, small enough to damage thousands of times.
+/// Returns a good map, small enough to damage thousands of times.
 fn good_map() -> Vec<u8> {
     let options = GeneratorOptions { columns_per_rank: 3, groups: 2, seed: 3 };
     map_file::to_map(&Generator::new(3, options).unwrap()).unwrap()
 }
 
-/// All that a user does with a map, but writing the file.
+/// Returns all that a user does with a map, but writing the file.
 fn use_map(bytes: Vec<u8>) -> Result<(), String> {
     let map = DecompositionMap::from_bytes("m.nc", bytes).map_err(|e| e.to_string())?;
     let case = E3smF::new(Arc::new(map), ElementType::Double).map_err(|e| e.to_string())?;

@@ -14,7 +14,7 @@ use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Synthetic, Trace
 /// Bytes by (round, from, to).
 type Sends = BTreeMap<(usize, usize, usize), i32>;
 
-/// The numbers of a trace file, in 32 bits each.
+/// Returns the numbers of a trace file, in 32 bits each.
 fn numbers(ranks: usize, rounds: usize, sends: &Sends) -> Vec<i32> {
     let mut blocks = Vec::new();
     for rank in 0..ranks {

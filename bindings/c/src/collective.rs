@@ -114,7 +114,7 @@ pub unsafe extern "C-unwind" fn trib_read_all_extents(
     })
 }
 
-/// The access that two lists describe.
+/// Returns the access that two lists describe.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say.
@@ -124,7 +124,7 @@ pub(super) unsafe fn of_lists(in_file: Arrays, in_memory: Arrays, buffer: *mut c
     access(file, layout, buffer.cast())
 }
 
-/// The access that extents describe.
+/// Returns the access that extents describe.
 ///
 /// # Safety
 /// Both are null or from `trib_extents_create`, and not freed.

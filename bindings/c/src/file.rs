@@ -55,7 +55,7 @@ impl trib_file {
 
 static OPEN: Handles = Handles::new("file", "a file from trib_open");
 
-/// The file of a handle.
+/// Returns the file of a handle.
 ///
 /// # Errors
 /// The handle is NULL, closed, or none.
@@ -68,10 +68,10 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
     Ok(unsafe { &mut *file })
 }
 
-/// The engine's file, for a collective call that `function` does.
+/// Returns the engine's file, for a collective call that `function` does.
 ///
 /// # Safety
-/// As [`opened`].
+/// The requirements of [`opened`].
 unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result<&'a mut File> {
     // SAFETY: the caller's promise.
     let engine = unsafe { opened(file)? }.busy.file()?;

@@ -55,12 +55,12 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// A file without an operation.
+    /// Creates a file without an operation.
     pub fn new(file: File) -> Self {
         Self { running: None, file: Fixed::new(file) }
     }
 
-    /// The file, if no operation is in flight.
+    /// Returns the file, if no operation is in flight.
     ///
     /// # Errors
     /// An operation is in flight.
@@ -139,7 +139,7 @@ impl Busy {
     /// Completes the operation.
     ///
     /// # Errors
-    /// Those of the operation; or no operation is in flight.
+    /// The errors of the operation; or no operation is in flight.
     pub fn wait(&mut self) -> Result<Moved> {
         // Drops what the operation borrowed.
         let Running { operation, _access } = self.running.take().ok_or_else(nothing)?;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use tributary_testing::installed::{crate_directory, expect, prefix, printed};
 use tributary_testing::wheels::Wheel;
 
-/// The C example, compiled by a wrapper of this MPI library and linked with Tributary.
+/// Returns the C example, compiled by a wrapper of this MPI library and linked with Tributary.
 fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     let made = prefix().join(format!("checkerboard.{mpicc}-{}", wheel.is_open_mpi));
     let (include, lib) = (prefix().join("include"), prefix().join("lib"));

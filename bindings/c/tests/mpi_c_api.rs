@@ -227,7 +227,7 @@ fn what_is_installed() {
     }
 }
 
-/// The sections of an ELF file.
+/// Returns the sections of an ELF file.
 fn sections(file: &Path) -> String {
     printed(&expect(Command::new("readelf").args(["--section-headers", "--wide"]).arg(file), "readelf"))
 }

@@ -20,12 +20,12 @@ pub struct Access {
 }
 
 impl Access {
-    /// Bytes to be moved.
+    /// Returns the number of bytes to be moved.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// The memory, to be written to the file.
+    /// Returns the memory, to be written to the file.
     ///
     /// # Safety
     /// What the layout lists is valid for reads, and nobody writes to it, during the lifetime of the result.
@@ -34,7 +34,7 @@ impl Access {
         unsafe { Source::from_raw_parts(self.memory, self.span) }
     }
 
-    /// The memory, to be read into.
+    /// Returns the memory, to be read into.
     ///
     /// # Safety
     /// What the layout lists is valid for writes, and nothing else uses it, during the lifetime of the result.
@@ -47,7 +47,7 @@ impl Access {
     /// written is in the file then. Collective.
     ///
     /// # Errors
-    /// Those of the engine, the same on all ranks.
+    /// The errors of the engine, the same on all ranks.
     ///
     /// # Safety
     /// As [`Access::source`] for a write and [`Access::sink`] for a read, until this returns.
@@ -73,7 +73,7 @@ impl Access {
     }
 }
 
-/// The error of a write to a file that was opened for reading only, by the flag `with`.
+/// Returns the error of a write to a file that was opened for reading only, by the flag `with`.
 pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
     Error::Io {
         rank: file.endpoint().rank(),

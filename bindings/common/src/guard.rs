@@ -9,7 +9,7 @@ use tributary::{Error, Result};
 /// the environment says otherwise.
 ///
 /// # Errors
-/// Those of the body.
+/// The errors of the body.
 pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     // Unwind safety: after a panic in an operation, the file can only be closed.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {

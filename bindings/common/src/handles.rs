@@ -50,7 +50,7 @@ impl Handles {
     /// Removes the handle of a file that is being closed. Only the first of several calls succeeds.
     ///
     /// # Errors
-    /// As [`Handles::check`].
+    /// The errors of [`Handles::check`].
     pub fn remove(&self, handle: usize) -> Result<()> {
         let mut known = self.known();
         known.check(handle).map_err(|given| Error::argument(self.argument, given, self.allowed))?;

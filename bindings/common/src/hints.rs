@@ -3,8 +3,8 @@
 use tributary::File;
 use tributary::hints::{FileHints, Switch};
 
-/// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
-/// chosen; one of stripes only if `tells_stripes` of its key.
+/// Returns the keys and values in force, in the order of the documentation. A hint that leaves a choice has the value
+/// that was found or chosen; one of stripes only if `tells_stripes` of its key.
 pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     let layout = file.layout();
     let chosen = |key: &str| match key {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use tributary::{Error, Result};
 use tributary_abi::{self as ffi, MPI_Info, SUCCESS, constants, handles};
 
-/// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
+/// Returns all entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
@@ -39,7 +39,7 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
 }
 
-/// A new info of these entries, as [`set`] takes them. The caller frees it.
+/// Returns a new info of these entries, as [`set`] takes them. The caller frees it.
 ///
 /// # Errors
 /// MPI cannot make an info.

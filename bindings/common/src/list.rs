@@ -18,7 +18,7 @@ pub struct List {
 }
 
 impl List {
-    /// The two arrays.
+    /// Returns the two arrays.
     ///
     /// # Errors
     /// The count is negative, or an array is null although the count is not 0.

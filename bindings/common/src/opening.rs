@@ -6,7 +6,7 @@ use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::wire::{self, Wire};
 use tributary::{Endpoint, Error, Result};
 
-/// The endpoint of the program's communicator, which is duplicated. Collective. `argument` is its name in errors.
+/// Returns the endpoint of the program's communicator, which is duplicated. Collective. `argument` is its name in errors.
 ///
 /// # Errors
 /// It is no intracommunicator, or MPI is not initialised, on this rank alone; those of MPI.
@@ -29,7 +29,7 @@ pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
 /// broadcast.
 ///
 /// # Errors
-/// Those of the fabric; the decision was damaged on its way.
+/// The errors of the fabric; the decision was damaged on its way.
 pub async fn decided_by<T: Wire>(
     endpoint: &mut Endpoint,
     root: usize,

@@ -61,7 +61,7 @@ pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
     })
 }
 
-/// A file's name without the prefix of files. `argument` names it in an error.
+/// Returns a file's name without the prefix of files. `argument` names it in an error.
 ///
 /// # Errors
 /// The prefix of something that is not a file.

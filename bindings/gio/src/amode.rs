@@ -10,9 +10,9 @@ use tributary::{Error, Mode, Result};
 pub struct Access {
     /// The engine's mode.
     pub mode: Mode,
-    /// Whether it may be read.
+    /// True if it may be read.
     pub read: bool,
-    /// Whether it may be written.
+    /// True if it may be written.
     pub write: bool,
     create: bool,
     exclusive: bool,
@@ -22,7 +22,7 @@ pub struct Access {
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
 impl Access {
-    /// The access that the flags ask for.
+    /// Returns the access that the flags ask for.
     ///
     /// # Errors
     /// The combination of flags is not supported.
@@ -47,7 +47,7 @@ impl Access {
         Ok(Self { mode, read, write, create, exclusive })
     }
 
-    /// The mode in which to open a file again that is open already.
+    /// Returns the mode in which to open a file again that is open already.
     pub fn mode_again(self) -> Mode {
         if self.write { Mode::Update } else { Mode::Read }
     }
@@ -55,7 +55,7 @@ impl Access {
     /// Does what the engine does not do: checks or creates the file as O_CREAT and O_EXCL say. Call it on one rank.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
         let failed = |cause| Err(Error::io(0, "open", path, None, &cause));
         match std::fs::metadata(path) {

@@ -39,7 +39,7 @@ codes! {
     EFILEVIEW              -275 "offsets in the file do not ascend, or overlap";
 }
 
-/// The code of an error; the same on every rank that has the same error.
+/// Returns the code of an error; the same on every rank that has the same error.
 pub fn of(error: &Error) -> c_int {
     match error {
         Error::Argument { about, .. } | Error::State { about, .. } => match about {
@@ -57,7 +57,7 @@ pub fn of(error: &Error) -> c_int {
     }
 }
 
-/// The operating system's error number, which ends its message.
+/// Returns the operating system's error number, which ends its message.
 fn errno(cause: &str) -> Option<c_int> {
     cause.strip_suffix(')')?.rsplit_once("(os error ")?.1.parse().ok()
 }

@@ -26,11 +26,11 @@ pub struct GioFile {
     pub info: Vec<(String, String)>,
     /// The same file, opened by this rank alone for its first independent call with many pieces.
     alone: Option<File>,
-    /// Whether this rank's node may hold bytes that are not on stable storage.
+    /// True if this rank's node may hold bytes that are not on stable storage.
     pub unsynced: bool,
 }
 
-/// Number of processes of the program.
+/// Returns the number of processes of the program.
 fn processes() -> c_int {
     let mut count = 1;
     // SAFETY: a file is open, so MPI is initialised; writes one int.
@@ -39,17 +39,17 @@ fn processes() -> c_int {
 }
 
 impl GioFile {
-    /// A file that was just opened.
+    /// Creates a file that was just opened.
     pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 
-    /// Number of ranks that opened it together.
+    /// Returns the number of ranks that opened it together.
     pub fn ranks(&self) -> usize {
         self.file.topology().ranks()
     }
 
-    /// The file, opened by this rank alone.
+    /// Returns the file, opened by this rank alone.
     ///
     /// # Errors
     /// The file cannot be opened again.
@@ -109,7 +109,7 @@ pub fn add(file: GioFile) -> *mut GioFile {
     handle
 }
 
-/// The file of a handle, whose next collective calls have this name in messages.
+/// Returns the file of a handle, whose next collective calls have this name in messages.
 ///
 /// # Errors
 /// The handle is NULL, was never a handle, or was closed.
@@ -127,10 +127,10 @@ pub unsafe fn opened<'a>(handle: *mut GioFile, function: &'static str) -> Result
 /// Removes a handle and returns its file.
 ///
 /// # Errors
-/// As [`opened`].
+/// The errors of [`opened`].
 ///
 /// # Safety
-/// As [`opened`].
+/// The requirements of [`opened`].
 pub unsafe fn take(handle: *mut GioFile) -> Result<GioFile> {
     OPEN.remove(handle.addr())?;
     // SAFETY: from `add`, taken back once: here it leaves the list.

@@ -17,7 +17,7 @@ const NAMES: [(&str, &str); 4] = [
 /// Hints that GIO ignores unless they are above 0.
 const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
 
-/// The hints of the file `name`, from these entries and the environment. An entry that is not allowed is left out and
+/// Returns the hints of the file `name`, from these entries and the environment. An entry that is not allowed is left out and
 /// reported in one line.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ fn able(value: &str) -> &str {
     }
 }
 
-/// The hints for a rank that opens a file alone while others write to it. It must write only its own bytes: other bytes
+/// Returns the hints for a rank that opens a file alone while others write to it. It must write only its own bytes: other bytes
 /// that it wrote back could be stale.
 pub fn alone(hints: &Hints) -> Hints {
     Hints {
@@ -61,7 +61,8 @@ pub fn alone(hints: &Hints) -> Hints {
     }
 }
 
-/// The entries for GIO_get_info: the program's own, overridden by the hints in force under GIO's names and the engine's.
+/// Returns the entries for GIO_get_info: the program's own, overridden by the hints in force under GIO's names and
+/// the engine's.
 pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String)> {
     let mut all = given.to_vec();
     let mut tell = |key: &str, value: String| match all.iter_mut().find(|(known, _)| known == key) {
@@ -84,7 +85,7 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
     all
 }
 
-/// A list, cut to the length that every MPI library allows a value.
+/// Returns a list, cut to the length that every MPI library allows a value.
 fn shortened(ranks: &[String]) -> String {
     const MOST: usize = 240;
     let mut text = String::new();

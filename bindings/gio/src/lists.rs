@@ -37,16 +37,16 @@ macro_rules! moves {
 }
 pub(crate) use moves;
 
-/// A list of a call: `name` is `file` or `buf`.
+/// Returns a list of a call: `name` is `file` or `buf`.
 pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, lengths: *const MPI_Offset) -> List {
     List { name, arguments: ["npairs", "offs", "lens"], count, offsets, lengths }
 }
 
-/// The access that the arguments of a call describe: its extents in the file ascend. Offsets in memory are relative to `buffer`
-/// and may be negative.
+/// Returns the access that the arguments of a call describe: its extents in the file ascend. Offsets in memory are
+/// relative to `buffer` and may be negative.
 ///
 /// # Errors
-/// As [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
+/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
 /// or memory is at NULL.
 ///
 /// # Safety
@@ -83,7 +83,7 @@ fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
     Ok(extents)
 }
 
-/// The lowest offset, and the extents from there on.
+/// Returns the lowest offset, and the extents from there on.
 fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
     let first = offsets.iter().copied().min().unwrap_or_default();
     let extents = Extents::from_arrays(offsets, lengths, first).map_err(|error| negative("buf", lengths, error))?;
@@ -101,7 +101,7 @@ fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     }
 }
 
-/// The address `first` bytes from `buffer`, and `end` as a size in memory.
+/// Returns the address `first` bytes from `buffer`, and `end` as a size in memory.
 fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
     let address = (buffer.addr() as u64).checked_add_signed(first);
     let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);

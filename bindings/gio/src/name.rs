@@ -8,7 +8,7 @@ use tributary::error::About;
 use tributary::{Error, Result};
 use tributary_bindings::prefix::without_prefix;
 
-/// The absolute path of a name.
+/// Returns the absolute path of a name.
 ///
 /// # Errors
 /// The name is null or empty, or has the prefix of something that is not a file.

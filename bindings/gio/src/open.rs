@@ -51,7 +51,7 @@ struct Terms {
 wire::fields!(struct Terms { path, amode, hints });
 
 /// # Safety
-/// As [`GIO_open`].
+/// The requirements of [`GIO_open`].
 unsafe fn open(
     comm: MPI_Comm,
     filename: *const c_char,
@@ -76,7 +76,7 @@ unsafe fn open(
     Ok(GioFile::new(file, terms.path, access, info))
 }
 
-/// The first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
+/// Returns the first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
 /// allreduce.
 fn agreed(
     endpoint: &mut Endpoint,

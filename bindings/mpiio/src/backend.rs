@@ -39,7 +39,7 @@ pub struct Backend {
     pub path: Arc<Path>,
     /// MPI's mode of opening.
     pub amode: c_int,
-    /// Whether this is the file's first rank, which prints messages.
+    /// True if this is the file's first rank, which prints messages.
     pub is_first: bool,
     /// What runs collective calls.
     pub runner: Runner,
@@ -66,7 +66,7 @@ impl Backend {
         std::mem::replace(self, stand_in)
     }
 
-    /// Whether the engine has yet to open the file.
+    /// Returns true if the engine has yet to open the file.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
     }
@@ -108,7 +108,7 @@ impl Backend {
         Ok(())
     }
 
-    /// The engine's file, if the engine runs this file's calls. The same on all ranks.
+    /// Returns the engine's file, if the engine runs this file's calls. The same on all ranks.
     ///
     /// # Errors
     /// The reason why MPI runs them.
@@ -132,7 +132,7 @@ impl Backend {
         }
     }
 
-    /// Whether a call of the engine needs no messages, as far as this rank knows: its ranks share memory.
+    /// Returns true if a call of the engine needs no messages, as far as this rank knows: its ranks share memory.
     pub fn needs_no_messages(&self) -> bool {
         match &self.runner {
             Runner::NotOpened(unopened) => unopened.shares_memory(),
@@ -141,7 +141,7 @@ impl Backend {
         }
     }
 
-    /// The hints in force on this rank, for MPI_File_get_info.
+    /// Returns the hints in force on this rank, for MPI_File_get_info.
     pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {
             Runner::NotOpened(unopened) => {
@@ -175,7 +175,7 @@ impl Backend {
     /// Applies the first rank's new hints on all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the fabric, and of the file system when the engine closes the file to reopen it. MPI runs the calls from
+    /// The errors of the fabric, and of the file system when the engine closes the file to reopen it. MPI runs the calls from
     /// then on.
     pub async fn apply(&mut self) -> Result<(), Error> {
         let wanted = self.wanted.take();
@@ -214,7 +214,7 @@ impl Backend {
     /// Leaves the file to MPI from now on, as `error` says that the engine has no means to go on. Collective.
     ///
     /// # Errors
-    /// Those of the file system when the engine closes the file.
+    /// The errors of the file system when the engine closes the file.
     pub async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
         if self.is_first {
             tributary::say(format_args!("MPI runs the calls of {}: {error}", self.path.display()));
@@ -235,7 +235,7 @@ impl Backend {
     /// Closes the engine's file, in a call of `function`. Collective, if the engine has opened it.
     ///
     /// # Errors
-    /// Those of the file system, on all ranks.
+    /// The errors of the file system, on all ranks.
     pub async fn close(self, function: &'static Function) -> Result<Closed, Error> {
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
@@ -249,8 +249,8 @@ impl Backend {
     }
 }
 
-/// Whether the program has started a write that MPI runs beside it: an independent one, or one of a shared file pointer. Nobody looks
-/// when it ends.
+/// True if the program has started a write that MPI runs beside it: an independent one, or one of a shared file
+/// pointer. Nobody looks when it ends.
 static STARTED_WRITES: AtomicBool = AtomicBool::new(false);
 
 /// Notes that MPI may be writing a file of this process from now on, while the program goes on. Local.
@@ -258,8 +258,8 @@ pub fn note_started_write() {
     STARTED_WRITES.store(true, Ordering::Relaxed);
 }
 
-/// Whether nobody but the ranks of a file can write it while they are in a blocking call on it: they are all ranks of the program, which
-/// call MPI one thread at a time, and MPI runs no write beside the program. Local.
+/// Returns true if nobody but the ranks of a file can write it while they are in a blocking call on it: they are all
+/// ranks of the program, which call MPI one thread at a time, and MPI runs no write beside the program. Local.
 fn is_sole_writer(seat: Option<&Seat>) -> bool {
     seat.is_some_and(Seat::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
 }
@@ -280,7 +280,7 @@ impl Closed {
     /// Adds up numbers of all ranks, if the file has an endpoint. Collective then.
     ///
     /// # Errors
-    /// MPI's. The numbers may then be this rank's.
+    /// Any error of the MPI library. The numbers may then be this rank's.
     pub async fn sum(&mut self, numbers: &mut [u64]) -> Result<(), Error> {
         let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
         let (waiting, ops) = (endpoint.waiting().clone(), vec![ReduceOp::Sum; numbers.len()]);

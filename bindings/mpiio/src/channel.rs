@@ -44,7 +44,7 @@ struct Groups {
 struct Group {
     number: u64,
     comm: SharedComm,
-    /// Whether it is kept without files.
+    /// True if it is kept without files.
     is_kept: bool,
     places: Vec<Place>,
 }
@@ -71,7 +71,7 @@ pub enum Seat {
         group: u64,
         /// The place.
         number: usize,
-        /// Whether the group has all ranks of the program, of which one thread at a time calls MPI.
+        /// True if the group has all ranks of the program, of which one thread at a time calls MPI.
         has_the_whole_program: bool,
     },
     /// A communicator of its own.
@@ -150,7 +150,7 @@ pub struct Taken {
 /// duplicate; in a place that no file had before, the ranks find out which of them share a host.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
@@ -193,7 +193,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
 /// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
 ///
 /// # Safety
-/// As [`take`].
+/// The requirements of [`take`].
 unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
     let offer = Offer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
@@ -230,7 +230,7 @@ fn offer(group: Option<u64>, wants: Wants) -> Offer {
     offer
 }
 
-/// Number of places that this rank has in a group.
+/// Returns the number of places that this rank has in a group.
 fn places() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one limit.
@@ -243,10 +243,10 @@ fn no_room() -> String {
     format!("the library uses {MAX_COMMUNICATORS} communicators, its maximum")
 }
 
-/// An endpoint on a duplicate of `comm` that no other file shares.
+/// Returns an endpoint on a duplicate of `comm` that no other file shares.
 ///
 /// # Safety
-/// As [`take`].
+/// The requirements of [`take`].
 unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, Error> {
     // SAFETY: the caller's promise.
     let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, ranks)? };
@@ -257,7 +257,7 @@ unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, 
 }
 
 impl Groups {
-    /// The group of the ranks of `comm`. Local.
+    /// Returns the group of the ranks of `comm`. Local.
     fn find(&self, comm: MPI_Comm) -> Option<u64> {
         // SAFETY: the communicator of an open, while MPI is initialised.
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
@@ -306,7 +306,7 @@ impl Groups {
 }
 
 impl Seat {
-    /// Whether the file's ranks are all ranks of the program, of which one thread at a time calls MPI.
+    /// Returns true if the file's ranks are all ranks of the program, of which one thread at a time calls MPI.
     pub fn has_the_whole_program(&self) -> bool {
         matches!(self, Self::Place { has_the_whole_program: true, .. })
     }

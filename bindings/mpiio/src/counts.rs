@@ -133,17 +133,17 @@ impl CallCounts {
         paths
     }
 
-    /// Whether any call exchanged data by messages.
+    /// Returns true if any call exchanged data by messages.
     pub fn has_exchanged(&self) -> bool {
         self.paths.keys().any(|(path, ..)| *path == Path::Exchange)
     }
 
-    /// Seconds of all calls, by phase.
+    /// Returns the seconds of all calls, by phase.
     pub fn seconds(&self) -> Seconds {
         self.sum.seconds
     }
 
-    /// The traffic of all calls.
+    /// Returns the traffic of all calls.
     pub fn traffic(&self) -> Traffic {
         let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
             self.sum;
@@ -151,7 +151,7 @@ impl CallCounts {
         Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory, between_hosts }
     }
 
-    /// Number of calls that reused the plan of the call before.
+    /// Returns the number of calls that reused the plan of the call before.
     pub fn plans_reused(&self) -> u64 {
         self.plans_reused
     }

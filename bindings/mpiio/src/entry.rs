@@ -33,7 +33,7 @@ pub enum Answer {
         file: Word,
         /// The error; the same on all ranks.
         error: Error,
-        /// Whether this rank prints the error: MPI's error classes say little.
+        /// True if this rank prints the error: MPI's error classes say little.
         speaks: bool,
     },
     /// The code of an error for the error handler of this file, and what to do if that returns.
@@ -66,12 +66,12 @@ pub struct MpiCall {
 pub type Then = Box<dyn FnOnce(Word) -> Answer>;
 
 impl Answer {
-    /// A return code.
+    /// Returns a return code.
     pub fn code(code: c_int) -> Self {
         Self::Return(to_word(code))
     }
 
-    /// A call of `function`, and what to do with its result.
+    /// Returns a call of `function`, and what to do with its result.
     pub fn call(function: &'static Function, arguments: &[Word], then: impl FnOnce(Word) -> Self + 'static) -> Self {
         let arguments = arguments.to_vec();
         Self::Call(Box::new(MpiCall { function, arguments, quiet: None, then: Box::new(then) }))
@@ -164,7 +164,7 @@ fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer
     }
 }
 
-/// An answer of this library's own work; a return code after a panic.
+/// Returns an answer of this library's own work; a return code after a panic.
 fn caught(function: &'static Function, work: impl FnOnce() -> Answer) -> Answer {
     own(function, || inside(work)).unwrap_or_else(Answer::Return)
 }
@@ -193,7 +193,7 @@ pub fn claim_thread() {
     INSIDE.set(true);
 }
 
-/// Whether this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.
+/// Returns true if this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.
 fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ON.get_or_init(|| {

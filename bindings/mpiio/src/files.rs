@@ -24,7 +24,7 @@ impl Shared {
         Locked(lock(&self.file))
     }
 
-    /// The file, unless another thread uses it.
+    /// Returns the file, unless another thread uses it.
     pub fn try_lock_file(&self) -> Option<Locked<'_>> {
         match self.file.try_lock() {
             Ok(file) => Some(Locked(file)),
@@ -33,12 +33,12 @@ impl Shared {
         }
     }
 
-    /// The counts of the file's calls.
+    /// Returns the counts of the file's calls.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
     }
 
-    /// This rank's individual file pointer.
+    /// Returns this rank's individual file pointer.
     pub fn pointer(&self) -> MutexGuard<'_, Pointer> {
         lock(&self.pointer)
     }
@@ -95,7 +95,7 @@ pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     table().insert(handle, Arc::new(Shared { file, counts, pointer }));
 }
 
-/// The file of a handle; none if its opening was not interposed, or it is not a handle.
+/// Returns the file of a handle; none if its opening was not interposed, or it is not a handle.
 pub fn find(handle: Word) -> Option<Arc<Shared>> {
     table().get(&handle).cloned()
 }

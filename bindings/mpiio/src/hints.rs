@@ -18,7 +18,7 @@ pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_
     entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
 
-/// The hints of a file that the program opens as `name` with `info`.
+/// Returns the hints of a file that the program opens as `name` with `info`.
 ///
 /// # Errors
 /// A hint in the environment, or in a file that it names, is not allowed.
@@ -59,7 +59,7 @@ pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
     set.map(|row| (row.key, value(row))).collect()
 }
 
-/// The layout of a file that lies in stripes. Local: it opens the file.
+/// Returns the layout of a file that lies in stripes. Local: it opens the file.
 fn layout(hints: &Hints, path: &Path) -> Option<Layout> {
     let files = &SystemFiles;
     let name = hints.driver.resolved(files, path);

@@ -19,13 +19,13 @@ pub struct Function {
     /// `MPI_File_...`.
     full_name: &'static str,
     next: AtomicPtr<c_void>,
-    /// Whether `next` takes an `int` although this function takes a large count.
+    /// True if `next` takes an `int` although this function takes a large count.
     is_small: AtomicBool,
 }
 
 impl Function {
-    /// The function with this profiling name, which includes its terminating 0. Without its P, the next one is a tool's behind this
-    /// library, if there is one.
+    /// Returns the function with this profiling name, which includes its terminating 0. Without its P, the next one
+    /// is a tool's behind this library, if there is one.
     pub const fn new(profiling: &'static str) -> Self {
         // Evaluated at compile time only: this is used in statics.
         let begin = if profiling.as_bytes()[0] == b'P' { 1 } else { 0 };
@@ -37,17 +37,17 @@ impl Function {
         Self { profiling, full_name, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
     }
 
-    /// Its name in reports: `write_at_all` for MPI_File_write_at_all.
+    /// Returns its name in reports: `write_at_all` for MPI_File_write_at_all.
     pub fn name(&self) -> &'static str {
         self.full_name.strip_prefix("MPI_File_").unwrap_or(self.full_name)
     }
 
-    /// Its name in the standard: `MPI_File_write_at_all`.
+    /// Returns its name in the standard: `MPI_File_write_at_all`.
     pub fn full_name(&self) -> &'static str {
         self.full_name
     }
 
-    /// The address of the next function. Not for functions with large counts.
+    /// Returns the address of the next function. Not for functions with large counts.
     pub fn address(&self) -> Option<*mut c_void> {
         self.known().or_else(|| self.look_up())
     }
@@ -84,7 +84,7 @@ impl Function {
         }
     }
 
-    /// The address of the next function, if it has been looked up before.
+    /// Returns the address of the next function, if it has been looked up before.
     #[inline]
     pub fn known(&self) -> Option<*mut c_void> {
         let next = self.next.load(Ordering::Acquire);
@@ -104,7 +104,7 @@ impl Function {
         Some(next)
     }
 
-    /// The count among the arguments of a function that moves data: file, offset if it has one, buffer, count.
+    /// Returns the count among the arguments of a function that moves data: file, offset if it has one, buffer, count.
     fn count(&self, arguments: &[Word]) -> Option<Word> {
         let name = self.name();
         let place = if name.contains("_at") { 3 } else { 2 };
@@ -112,7 +112,8 @@ impl Function {
     }
 }
 
-/// The next definition in the linker's order; or the MPI library's, if that library is not in the order, as with mpi4py.
+/// Returns the next definition in the linker's order; or the MPI library's, if that library is not in the order, as
+/// with mpi4py.
 fn behind(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a terminated name.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };

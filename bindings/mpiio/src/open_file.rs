@@ -22,7 +22,7 @@ pub struct OpenFile {
     pub view: View,
     /// The hints on this rank, with their sources.
     pub asked: FileHints,
-    /// Whether the program set atomic mode.
+    /// True if the program set atomic mode.
     pub is_atomic: bool,
     /// The split collective that was begun and not ended.
     pub split: Option<Split>,
@@ -31,7 +31,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// A newly opened file, whose view is all bytes.
+    /// Creates a newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
@@ -49,7 +49,7 @@ impl OpenFile {
         }
     }
 
-    /// The pointer at `position`: ours, if the view is known, and the file has individual pointers.
+    /// Returns the pointer at `position`: ours, if the view is known, and the file has individual pointers.
     pub fn pointer_at(&self, position: MPI_Offset) -> Pointer {
         match &self.view {
             View::Engine(view) if self.backend.amode & constants().mode_sequential == 0 => {
@@ -59,7 +59,7 @@ impl OpenFile {
         }
     }
 
-    /// The placeholder of a file that was closed.
+    /// Returns the placeholder of a file that was closed.
     pub fn closed() -> Self {
         let runner = Runner::Mpi("closed".to_string());
         Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())

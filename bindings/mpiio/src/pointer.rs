@@ -19,12 +19,12 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// A pointer of ours, at `position` of `view`.
+    /// Creates a pointer of ours, at `position` of `view`.
     pub fn new(position: MPI_Offset, view: Arc<KnownView>) -> Self {
         Self { position, view: Some(view) }
     }
 
-    /// The position in etypes and the view; none if the pointer is MPI's.
+    /// Returns the position in etypes and the view; none if the pointer is MPI's.
     pub fn own(&self) -> Option<(MPI_Offset, Arc<KnownView>)> {
         Some((self.position, self.view.clone()?))
     }

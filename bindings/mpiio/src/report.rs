@@ -45,7 +45,7 @@ pub struct Report {
     pub plans_reused: u64,
     pub traffic: Traffic,
     pub seconds: Seconds,
-    /// Whether any call went by messages, so that kernels and aggregators had a part in it.
+    /// True if any call went by messages, so that kernels and aggregators had a part in it.
     #[serde(skip)]
     exchanged: bool,
     #[serde(skip)]
@@ -72,7 +72,7 @@ pub struct Engine {
 }
 
 impl Report {
-    /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
+    /// Returns the report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
@@ -135,7 +135,7 @@ impl Report {
         bordered(&rows)
     }
 
-    /// The bytes of all accelerated calls over their seconds, if there were any.
+    /// Returns the bytes of all accelerated calls over their seconds, if there were any.
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
@@ -152,7 +152,7 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     }
 }
 
-/// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
+/// Returns the hints that were given and had no effect: first those that were ignored, then those in force without any use.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
     let why = |key: &str| match (&open.backend.runner, not_taken) {
@@ -217,7 +217,8 @@ const COLUMNS: usize = 110;
 /// Columns of the border, and between the two columns of a report.
 const BESIDE: usize = 7;
 
-/// A line in parts of at most so many columns, cut at blanks. A longer word stays whole, so that the name of a file can be copied.
+/// Returns a line in parts of at most so many columns, cut at blanks. A longer word stays whole, so that the name of
+/// a file can be copied.
 fn folded(line: &str, width: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     for word in line.split(' ') {
@@ -247,7 +248,7 @@ fn bordered(rows: &[(&str, String)]) -> String {
     text + &format!("└{line}┘")
 }
 
-/// The total seconds, and those of each phase that took any, each the maximum over the ranks.
+/// Returns the total seconds, and those of each phase that took any, each the maximum over the ranks.
 fn times(seconds: &Seconds) -> String {
     let &Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
     let phases = [
@@ -279,8 +280,8 @@ fn wanted() -> Option<Style> {
     }
 }
 
-/// Whether a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain` does, outside the
-/// program.
+/// Returns true if a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain`
+/// does, outside the program.
 fn is_page(value: &str) -> bool {
     value == "html" || value.starts_with("html:")
 }

@@ -13,7 +13,7 @@ pub fn is_supported() -> bool {
     looked.is_ok()
 }
 
-/// Whether the launcher's environment numbers this rank 0, or does not number it: MPI cannot be called.
+/// Returns true if the launcher's environment numbers this rank 0, or does not number it: MPI cannot be called.
 pub fn is_first_rank() -> bool {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
     RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")

@@ -39,12 +39,12 @@ pub enum CallOfUnopened {
 }
 
 impl CallOfUnopened {
-    /// The call, and behind it a rank.
+    /// Returns the call, and behind it a rank.
     fn word(self, rank: usize) -> u64 {
         (self as u64) << 32 | rank as u64
     }
 
-    /// The ranks of the lowest and of the highest word, if their calls differ.
+    /// Returns the ranks of the lowest and of the highest word, if their calls differ.
     fn differ(lowest: u64, highest: u64) -> Option<[usize; 2]> {
         (lowest >> 32 != highest >> 32).then_some([lowest, highest].map(|word| word as u32 as usize))
     }
@@ -53,7 +53,7 @@ impl CallOfUnopened {
 /// What the engine needs to open the file.
 pub struct UnopenedFile {
     endpoint: Endpoint,
-    /// Whether its ranks are as many as those of the program.
+    /// True if its ranks are as many as those of the program.
     has_all_ranks: bool,
     /// On the first rank, the identity of the opened file: its name may refer to another file later.
     identity: Option<(u64, u64)>,
@@ -86,19 +86,19 @@ wire::fields!(struct Terms { path, hints });
 wire::fields!(enum Decision { 0 Take(terms), 1 Leave(why), 2 Fail(error), });
 
 impl UnopenedFile {
-    /// The state for the file at `path`, which MPI has just opened. Local.
+    /// Returns the state for the file at `path`, which MPI has just opened. Local.
     pub fn new(endpoint: Endpoint, hints: Result<Hints, Error>, left: Option<String>, path: &Path) -> Self {
         let identity = if endpoint.rank() == 0 { identity(path) } else { None };
         let has_all_ranks = has_all_ranks(endpoint.ranks());
         Self { endpoint, has_all_ranks, identity, left, hints }
     }
 
-    /// Whether the file has other ranks.
+    /// Returns true if the file has other ranks.
     pub fn has_several_ranks(&self) -> bool {
         self.endpoint.ranks() > 1
     }
 
-    /// Whether the engine opens it without messages: its ranks share memory.
+    /// Returns true if the engine opens it without messages: its ranks share memory.
     pub fn shares_memory(&self) -> bool {
         self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
     }
@@ -108,7 +108,7 @@ impl UnopenedFile {
         self.endpoint.waiting().clone()
     }
 
-    /// The endpoint of a file that has had no collective call.
+    /// Returns the endpoint of a file that has had no collective call.
     pub fn into_endpoint(self) -> Endpoint {
         self.endpoint
     }
@@ -178,7 +178,7 @@ impl UnopenedFile {
         left
     }
 
-    /// This rank's decision.
+    /// Returns this rank's decision.
     fn decide(&mut self, path: &Path, amode: c_int) -> Decision {
         let rank = self.endpoint.rank();
         match self.hints.clone() {
@@ -202,7 +202,7 @@ impl UnopenedFile {
     }
 }
 
-/// A rank's numbers in a call, for an allreduce by [`WORDS`].
+/// Returns a rank's numbers in a call, for an allreduce by [`WORDS`].
 fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.len()] {
     let (decides, terms) = match decision {
         Decision::Take(terms) => (NOBODY, Some(terms)),
@@ -214,12 +214,12 @@ fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }
 
-/// Device and inode, which identify a file on its host.
+/// Returns the device and inode, which identify a file on its host.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Whether all ranks take the same file on the same terms, by the agreed [`words`].
+/// Returns true if all ranks take the same file on the same terms, by the agreed [`words`].
 fn are_alike(words: &[u64]) -> bool {
     match *words {
         [NOBODY, lowest, highest, _, first, last] => {
@@ -229,7 +229,7 @@ fn are_alike(words: &[u64]) -> bool {
     }
 }
 
-/// The engine's mode.
+/// Returns the engine's mode.
 fn mode(amode: c_int) -> Mode {
     if amode & constants().mode_rdonly != 0 { Mode::Read } else { Mode::Update }
 }

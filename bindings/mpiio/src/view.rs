@@ -34,12 +34,12 @@ pub struct KnownView {
 }
 
 impl KnownView {
-    /// The view of a file that was just opened: all bytes.
+    /// Returns the view of a file that was just opened: all bytes.
     pub fn all() -> Self {
         Self { bytes: Some(FileView::all()), etype: 1 }
     }
 
-    /// The view that was passed to MPI_File_set_view.
+    /// Returns the view that was passed to MPI_File_set_view.
     ///
     /// # Errors
     /// The reason why the engine does not support it.
@@ -67,18 +67,18 @@ impl KnownView {
         Ok(Self { bytes, etype })
     }
 
-    /// Bytes of an etype.
+    /// Returns the number of bytes of an etype.
     pub fn etype(&self) -> u64 {
         self.etype
     }
 
-    /// The first etype, not wholly before the end of a file of `size` bytes.
+    /// Returns the first etype, not wholly before the end of a file of `size` bytes.
     pub fn end(&self, size: u64) -> MPI_Offset {
         let bytes = self.bytes.as_ref().map_or(0, |view| view.bytes_before(size));
         MPI_Offset::try_from(bytes.div_ceil(self.etype.max(1))).unwrap_or(MPI_Offset::MAX)
     }
 
-    /// The file extents of `bytes` bytes of the view, from etype `offset` on.
+    /// Returns the file extents of `bytes` bytes of the view, from etype `offset` on.
     ///
     /// # Errors
     /// The offset is negative; the bytes are not a whole number of etypes; the view holds no data; an extent ends beyond

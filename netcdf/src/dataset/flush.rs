@@ -62,7 +62,7 @@ impl Dataset {
         Ok(report)
     }
 
-    /// The bytes of the header that are not in the file: all of it, or the number of records.
+    /// Returns the bytes of the header that are not in the file: all of it, or the number of records.
     fn news(&self, records: u64) -> Result<Option<(u64, Vec<u8>)>> {
         let layout = self.data_mode()?;
         Ok(match self.header {

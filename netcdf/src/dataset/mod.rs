@@ -58,7 +58,7 @@ impl Dataset {
     /// Like [`Dataset::create`], with existing definitions. Collective.
     ///
     /// # Errors
-    /// As [`Dataset::create`].
+    /// The errors of [`Dataset::create`].
     pub fn create_with(endpoint: Endpoint, path: impl Into<PathBuf>, schema: Schema, hints: Hints) -> Result<Self> {
         let file = File::open(endpoint, path, Mode::Create, hints)?;
         Ok(Self {
@@ -190,22 +190,22 @@ impl Dataset {
         self.file.agree(outcome)
     }
 
-    /// The definitions so far.
+    /// Returns the definitions so far.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The layout of the file; only in data mode.
+    /// Returns the layout of the file; only in data mode.
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// Number of records in the file, without those of queued requests; the same on all ranks.
+    /// Returns the number of records in the file, without those of queued requests; the same on all ranks.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The underlying file, for its statistics: fan-in, driver, aggregators, topology.
+    /// Returns the underlying file, for its statistics: fan-in, driver, aggregators, topology.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
@@ -214,7 +214,7 @@ impl Dataset {
         self.file.endpoint().rank() as u64
     }
 
-    /// This rank's share of divisible work: its index, and the number of shares.
+    /// Returns this rank's share of divisible work: its index, and the number of shares.
     fn share(&mut self) -> (u64, u64) {
         (self.rank(), self.file.endpoint().ranks() as u64)
     }

@@ -28,7 +28,7 @@ impl Dataset {
     /// Local; packs the parts without an allocation for each.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara`].
+    /// The errors of [`Dataset::iput_vara`].
     pub fn iput_varn<V, S, C>(
         &mut self,
         variable: VariableId,
@@ -48,7 +48,7 @@ impl Dataset {
     /// Local.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara`], except those of conversion.
+    /// The errors of [`Dataset::iput_vara`], except those of conversion.
     pub fn iput_vara_external(
         &mut self,
         variable: VariableId,
@@ -63,7 +63,7 @@ impl Dataset {
     /// Like [`Dataset::iput_varn`], with the elements in the file's form. Local.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara_external`].
+    /// The errors of [`Dataset::iput_vara_external`].
     pub fn iput_varn_external<S, C>(
         &mut self,
         variable: VariableId,

@@ -16,17 +16,17 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// An error at this place of the header.
+    /// Returns an error at this place of the header.
     pub fn error(&self, what: &str, problem: impl std::fmt::Display) -> ReadError {
         ReadError::new(self.file, what, format_args!("{problem} (byte {} of the header)", self.at))
     }
 
-    /// Bytes that are not read yet.
+    /// Returns the number of bytes that are not read yet.
     pub fn rest(&self) -> u64 {
         (self.bytes.len() - self.at) as u64
     }
 
-    /// The next `len` bytes.
+    /// Returns the next `len` bytes.
     pub fn take(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
         if len > self.rest() {
             let problem = format!("takes {len} bytes, and the file ends after {}: truncated, or no count", self.rest());
@@ -37,24 +37,24 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next `len` bytes; skips the padding behind them.
+    /// Returns the next `len` bytes; skips the padding behind them.
     pub fn take_padded(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
         let taken = self.take(len, what)?;
         self.take(len.next_multiple_of(ALIGN) - len, what)?;
         Ok(taken)
     }
 
-    /// A 32-bit number.
+    /// Returns a 32-bit number.
     pub fn word(&mut self, what: &str) -> Result<u32, ReadError> {
         Ok(big_endian(self.take(4, what)?) as u32)
     }
 
-    /// A count. A negative one is an error.
+    /// Returns a count. A negative one is an error.
     pub fn count(&mut self, what: &str) -> Result<u64, ReadError> {
         self.number(self.format.count_width(), what)
     }
 
-    /// A file offset. A negative one is an error.
+    /// Returns a file offset. A negative one is an error.
     pub fn offset(&mut self, what: &str) -> Result<u64, ReadError> {
         self.number(self.format.offset_width(), what)
     }
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A name: 1 to [`LONGEST`] bytes of UTF-8 without control characters, so that it fits a message.
+    /// Returns a name: 1 to [`LONGEST`] bytes of UTF-8 without control characters, so that it fits a message.
     pub fn name(&mut self, what: &str) -> Result<String, ReadError> {
         let len = self.count(what)?;
         if len == 0 || len > LONGEST as u64 {
@@ -80,7 +80,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The number of elements of a list that `tag` opens. Each element takes at least `least` bytes.
+    /// Returns the number of elements of a list that `tag` opens. Each element takes at least `least` bytes.
     pub fn list(&mut self, tag: u32, least: usize, what: &str) -> Result<u64, ReadError> {
         let (found, count) = (self.word(what)?, self.count(what)?);
         if found == 0 && count == 0 {
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A big-endian number of up to 8 bytes.
+/// Returns a big-endian number of up to 8 bytes.
 pub(super) fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

@@ -44,7 +44,7 @@ impl FileHeader {
     }
 }
 
-/// The format by the first four bytes. The error says what the file is when it is of a known other format.
+/// Returns the format by the first four bytes. The error says what the file is when it is of a known other format.
 fn format(file: &str, bytes: &[u8]) -> Result<Format, ReadError> {
     const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
     let error = |problem: String| Err(ReadError::new(file, "file", problem));
@@ -68,7 +68,7 @@ fn format(file: &str, bytes: &[u8]) -> Result<Format, ReadError> {
     }
 }
 
-/// The number of records. All bits set stand for an unknown number.
+/// Returns the number of records. All bits set stand for an unknown number.
 fn records(cursor: &mut Cursor) -> Result<Option<u64>, ReadError> {
     const WHAT: &str = "number of records";
     let width = cursor.format.count_width();
@@ -107,7 +107,7 @@ fn attributes(cursor: &mut Cursor, of: &str) -> Result<Vec<Attribute>, ReadError
     Ok(all)
 }
 
-/// The variables and their first bytes. The file has `dimensions` dimensions.
+/// Returns the variables and their first bytes. The file has `dimensions` dimensions.
 fn variables(cursor: &mut Cursor, dimensions: usize) -> Result<(Vec<Variable>, Vec<u64>), ReadError> {
     let width = cursor.format.count_width();
     let count = cursor.list(VARIABLES, 3 * width + 12, "variables")?;

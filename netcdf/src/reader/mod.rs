@@ -53,17 +53,17 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         Ok(Self { name: name.to_string(), bytes, header })
     }
 
-    /// The file's name in errors.
+    /// Returns the file's name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All definitions.
+    /// Returns all definitions.
     pub fn header(&self) -> &FileHeader {
         &self.header
     }
 
-    /// The length of a dimension; 0 for the unlimited one.
+    /// Returns the length of a dimension; 0 for the unlimited one.
     ///
     /// # Errors
     /// No such dimension.
@@ -72,7 +72,7 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         found.map(|d| d.length).ok_or_else(|| self.error(&format!("dimension {name}"), "is missing"))
     }
 
-    /// The values of an attribute of the file of 32-bit integers.
+    /// Returns the values of an attribute of the file of 32-bit integers.
     ///
     /// # Errors
     /// No such attribute, or another type.
@@ -80,7 +80,7 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         self.attribute(name, Type::Int, "32-bit integers").map(|attribute| ints(attribute.values.bytes()).collect())
     }
 
-    /// An attribute of the file, of text.
+    /// Returns an attribute of the file, of text.
     ///
     /// # Errors
     /// No such attribute, another type, or no UTF-8.
@@ -106,12 +106,12 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         Err(self.error(place, problem))
     }
 
-    /// Whether the file has a variable of this name.
+    /// Returns true if the file has a variable of this name.
     pub fn has_variable(&self, name: &str) -> bool {
         self.header.variables.iter().any(|v| v.name == name)
     }
 
-    /// The values of a fixed-size variable of `count` 32-bit integers. Copies none of them.
+    /// Returns the values of a fixed-size variable of `count` 32-bit integers. Copies none of them.
     ///
     /// # Errors
     /// No such variable, another type or number of elements, a record variable, or data beyond the end of the file.
@@ -158,30 +158,30 @@ pub struct Ints<B> {
 }
 
 impl<B: Deref<Target = [u8]>> Ints<B> {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.range.len() / 4
     }
 
-    /// Whether there are no values.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// The values of `range`, cut at the end of the variable.
+    /// Returns the values of `range`, cut at the end of the variable.
     pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = i32> + '_ {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
         ints(&self.bytes[self.range.clone()][4 * start..4 * end])
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn iter(&self) -> impl Iterator<Item = i32> + '_ {
         ints(&self.bytes[self.range.clone()])
     }
 }
 
-/// The 32-bit integers of a list.
+/// Returns the 32-bit integers of a list.
 fn ints(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
     bytes.chunks_exact(4).map(|value| big_endian(value) as u32 as i32)
 }

@@ -16,7 +16,7 @@ fn run<T: Send>(ranks: usize, program: impl Fn(Dataset, usize) -> Result<T> + Sy
     (std::fs::read(&path).unwrap(), outcomes.unwrap())
 }
 
-/// A record variable of shorts and a fixed-size one, both of 6 elements.
+/// Returns a record variable of shorts and a fixed-size one, both of 6 elements.
 fn define(file: &mut Dataset) -> Result<(VariableId, VariableId)> {
     file.set_alignment(Alignment::PACKED)?;
     let time = file.define_dimension("time", UNLIMITED)?;

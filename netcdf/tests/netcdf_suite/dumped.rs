@@ -54,7 +54,7 @@ fn variables(format: Format) -> Vec<Variable> {
     all
 }
 
-/// An attribute of every type: name, CDL, values.
+/// Returns an attribute of every type: name, CDL, values.
 fn attributes(format: Format) -> Vec<(&'static str, &'static str, Values)> {
     let mut all: Vec<(_, _, Values)> = vec![
         ("a_text", "\"some words\"", "some words".into()),
@@ -76,7 +76,7 @@ fn attributes(format: Format) -> Vec<(&'static str, &'static str, Values)> {
     all
 }
 
-/// The file as CDL, from the definitions above and nothing of the crate's.
+/// Returns the file as CDL, from the definitions above and nothing of the crate's.
 fn cdl(format: Format) -> String {
     let mut head = String::from("netcdf x {\ndimensions: time = UNLIMITED; y = 2; x = 5;\nvariables:\n");
     let mut data = String::from("data:\n");

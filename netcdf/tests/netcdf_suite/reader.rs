@@ -24,7 +24,7 @@ fn assert_round_trip(schema: &Schema, records: u64) {
     assert!((0..bytes.len()).all(|len| FileHeader::decode("x.nc", &bytes[..len]).is_err()));
 }
 
-/// A value of every type.
+/// Returns a value of every type.
 fn values(kind: Type) -> Values {
     match kind {
         Type::Byte => [1i8, -2, 3].into(),

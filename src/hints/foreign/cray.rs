@@ -21,7 +21,7 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// Whether the pattern matches the file name `name`.
+    /// Returns true if the pattern matches the file name `name`.
     pub fn is_for(&self, name: &str) -> bool {
         glob::matches(&self.pattern, name)
     }
@@ -55,7 +55,7 @@ fn damaged(specification: &str, part: &str) -> Error {
     Error::argument(VARIABLE, format!("{part}`{specification}`"), "pattern:key=value:key=value, separated by commas")
 }
 
-/// The specifications of a text.
+/// Returns the specifications of a text.
 ///
 /// # Errors
 /// The first part that is no specification.

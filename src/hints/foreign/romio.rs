@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 
-/// The hints of a text, with line numbers from 1. An error names `file` and the line.
+/// Returns the hints of a text, with line numbers from 1. An error names `file` and the line.
 pub fn parse(text: &str, file: &str) -> Vec<(usize, Result<(String, String)>)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let meant = numbered.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty());

@@ -34,8 +34,8 @@ pub const NAMES: [&str; 13] = [
 
 const ROMIO_FORCE: &str = "ROMIO_FSTYPE_FORCE";
 
-/// The meaning of a variable of [`NAMES`], or of one that begins with [`OMPIO`]. `is_on` says that Intel's switch for file
-/// systems is not off.
+/// Returns the meaning of a variable of [`NAMES`], or of one that begins with [`OMPIO`]. `is_on` says that Intel's
+/// switch for file systems is not off.
 pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
     let nothing = |why: &str| Meaning::Nothing(why.to_string());
     if let Some(parameter) = name.strip_prefix(OMPIO) {
@@ -55,12 +55,12 @@ pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
     }
 }
 
-/// Whether Intel's switch for file systems, under its old name or the new one, is not off.
+/// Returns true if Intel's switch for file systems, under its old name or the new one, is not off.
 pub fn is_on(value: Option<&str>) -> bool {
     !value.is_some_and(|value| ["disable", "no", "off", "0"].iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
 }
 
-/// The driver for a file system by the name that MPI libraries give it.
+/// Returns the driver for a file system by the name that MPI libraries give it.
 fn driver(file_system: &str) -> Meaning {
     let name = file_system.trim().to_ascii_lowercase();
     let driver = match name.as_str() {

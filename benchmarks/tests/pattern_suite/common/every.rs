@@ -40,7 +40,7 @@ pub fn accesses(pattern: &dyn Pattern) -> Vec<Vec<RankAccess>> {
     (0..pattern.steps()).map(of).collect()
 }
 
-/// The file written from one process.
+/// Returns the file written from one process.
 pub fn serial_image(pattern: &dyn Pattern) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
     // What was there must go.

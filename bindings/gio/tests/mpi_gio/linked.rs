@@ -66,7 +66,7 @@ pub fn compile(source: &str, link: &Link) -> PathBuf {
     made
 }
 
-/// The C compiler of the MPI library that the tests run on.
+/// Returns the C compiler of the MPI library that the tests run on.
 pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string())
 }

@@ -10,10 +10,10 @@ use tributary_abi::{MPI_Error_class, constants};
 
 use super::SUCCESS;
 
-/// The result of a call on the file at `path` on this rank, in a form that ranks can agree on.
+/// Returns the result of a call on the file at `path` on this rank, in a form that ranks can agree on.
 ///
 /// # Errors
-/// The call's.
+/// The error of the call, if `code` is not success.
 pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(), Error> {
     if code == SUCCESS {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(
     })
 }
 
-/// The class of an error; the same on every rank that has the same error.
+/// Returns the class of an error; the same on every rank that has the same error.
 pub fn class(error: &Error) -> c_int {
     let all = constants();
     match error {
@@ -52,7 +52,7 @@ pub fn class(error: &Error) -> c_int {
     }
 }
 
-/// The class of an I/O error code of the MPI library; [`IoClass::Other`] if there is no such class here.
+/// Returns the class of an I/O error code of the MPI library; [`IoClass::Other`] if there is no such class here.
 fn io_class(code: c_int) -> IoClass {
     let mut class = code;
     // SAFETY: a code of MPI's; writes one int.

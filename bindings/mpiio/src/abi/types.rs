@@ -69,7 +69,7 @@ pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
     Ok(Measures { size, extent, true_lower_bound: true_low, true_extent })
 }
 
-/// Bytes of data of a datatype; 0 if MPI returns none.
+/// Returns the number of bytes of data of a datatype; 0 if MPI returns none.
 ///
 /// # Safety
 /// MPI is initialised.
@@ -87,10 +87,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A duplicate. A predefined datatype, which cannot be freed, is used as it is.
+    /// Creates a duplicate. A predefined datatype, which cannot be freed, is used as it is.
     ///
     /// # Errors
-    /// MPI's.
+    /// Any error of the MPI library.
     ///
     /// # Safety
     /// `datatype` is valid.
@@ -113,7 +113,7 @@ impl Kept {
         Self { datatype: handles().datatype_null, is_ours: false }
     }
 
-    /// The datatype.
+    /// Returns the datatype.
     pub fn datatype(&self) -> MPI_Datatype {
         self.datatype
     }
@@ -128,7 +128,7 @@ impl Drop for Kept {
     }
 }
 
-/// The name of a datatype, for an error; empty when it has none.
+/// Returns the name of a datatype, for an error; empty when it has none.
 pub fn name(datatype: MPI_Datatype) -> String {
     let mut text = vec![0u8; constants().max_object_name as usize + 1];
     let mut length: c_int = 0;

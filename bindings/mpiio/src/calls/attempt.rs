@@ -28,7 +28,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Bytes of this rank that were moved.
+    /// Returns the number of bytes of this rank that were moved.
     pub fn bytes(&self) -> u64 {
         match *self {
             Self::Moved(bytes) | Self::ByMpi { bytes, .. } => bytes,
@@ -55,7 +55,7 @@ impl Backend {
     /// Collective.
     ///
     /// # Errors
-    /// Those of a call of the engine, the same on all ranks.
+    /// The errors of a call of the engine, the same on all ranks.
     ///
     /// # Safety
     /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
@@ -113,7 +113,7 @@ impl Backend {
     }
 }
 
-/// Whether an error is one of a file that could not be opened, so that nothing was read or written through it.
+/// Returns true if an error is one of a file that could not be opened, so that nothing was read or written through it.
 fn is_of_opening(error: &Error) -> bool {
     matches!(error, Error::Io { operation, .. } if operation == "open")
 }
@@ -121,7 +121,7 @@ fn is_of_opening(error: &Error) -> bool {
 /// As [`Access::transfer`], for a call that other calls of the rank go on beside. Collective.
 ///
 /// # Safety
-/// As [`Backend::attempt`].
+/// The requirements of [`Backend::attempt`].
 async unsafe fn transfer(
     direction: Direction,
     engine: &mut File,

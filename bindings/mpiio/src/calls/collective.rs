@@ -156,7 +156,7 @@ pub fn run(form: Form, at: Option<&'static Function>, function: &'static Functio
 /// Runs a call and waits for its end. Collective.
 ///
 /// # Errors
-/// Those of the engine, the same on all ranks.
+/// The errors of the engine, the same on all ranks.
 ///
 /// # Safety
 /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
@@ -249,12 +249,12 @@ impl Call {
         }
     }
 
-    /// Bytes that the arguments ask for; 0 if they are not allowed.
+    /// Returns the number of bytes that the arguments ask for; 0 if they are not allowed.
     pub fn asked(&self) -> u64 {
         pointed::bytes_of(self.count, self.datatype)
     }
 
-    /// The access that the arguments describe; and of a call at a pointer of ours its step.
+    /// Returns the access that the arguments describe; and of a call at a pointer of ours its step.
     fn access(&self, view: &View, shared: &Arc<Shared>) -> (Result<Access, Error>, Option<Step>) {
         let step = if self.offset.is_none() { Step::of(shared, self.asked()) } else { None };
         (self.located(view, step.as_ref()), step)
@@ -282,7 +282,7 @@ impl Call {
         Ok(Access { file, memory, span: span as usize, layout })
     }
 
-    /// The arguments for MPI if the engine does not run the call.
+    /// Returns the arguments for MPI if the engine does not run the call.
     fn for_mpi(&self, form: Form, step: Option<&Step>) -> Result<MpiArguments, Error> {
         let offset = match self.offset.or(step.map(|step| step.offset)) {
             Some(offset) => offset,

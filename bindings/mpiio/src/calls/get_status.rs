@@ -91,7 +91,7 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Whether a request has ended; if so, its status is set.
+/// Returns true if a request has ended; if so, its status is set.
 fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
     let mut flag: c_int = 0;
     one(&[request.as_word(), (&raw mut flag) as Word, status]).map(|()| flag != 0)
@@ -101,7 +101,7 @@ fn ignored() -> Word {
     constants().status_ignore as usize
 }
 
-/// The address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
+/// Returns the address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
 fn place(statuses: Word, index: usize) -> Word {
     if statuses == ignored() || statuses == 0 {
         return ignored();
@@ -123,7 +123,7 @@ impl RequestArray {
         })
     }
 
-    /// The requests that are not null, with their indices.
+    /// Returns the requests that are not null, with their indices.
     pub fn active(&self) -> impl Iterator<Item = (usize, MPI_Request)> {
         self.0.iter().copied().enumerate().filter(|(_, request)| *request != handles().request_null)
     }

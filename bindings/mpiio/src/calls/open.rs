@@ -190,7 +190,8 @@ fn named(
     })
 }
 
-/// Whether a name is that of a log of Darshan, which it writes collectively when MPI is finalised, after this library's last call.
+/// Returns true if a name is that of a log of Darshan, which it writes collectively when MPI is finalised, after this
+/// library's last call.
 fn is_log_of_darshan(name: &CStr) -> bool {
     Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
 }
@@ -206,14 +207,14 @@ fn left_by_name(name: &CStr) -> Option<String> {
     }
 }
 
-/// Whether a known prefix may be a part of the name for this MPI library: Open MPI has ROMIO, which takes it for a file system, and
-/// OMPIO, which takes it for a part of the name.
+/// Returns true if a known prefix may be a part of the name for this MPI library: Open MPI has ROMIO, which takes it
+/// for a file system, and OMPIO, which takes it for a part of the name.
 fn is_literal_maybe(name: &CStr) -> bool {
     is_open_mpi() && prefixed(name.to_bytes()).is_some()
 }
 
-/// The file that Open MPI has opened by a name with a prefix: the one of the whole name or of the name behind the prefix, `plain`,
-/// whichever is there; and why the engine leaves it to MPI, if it cannot know.
+/// Returns the file that Open MPI has opened by a name with a prefix: the one of the whole name or of the name behind
+/// the prefix, `plain`, whichever is there; and why the engine leaves it to MPI, if it cannot know.
 fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
     let literal = Path::new(OsStr::from_bytes(name.to_bytes()));
     let literal = std::path::absolute(literal).unwrap_or_else(|_| literal.to_path_buf());
@@ -229,13 +230,13 @@ fn is_open_mpi() -> bool {
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// A file name for MPI, without its file-system prefix.
+/// Returns a file name for MPI, without its file-system prefix.
 fn plain(name: &CStr) -> String {
     let name = name.to_bytes();
     String::from_utf8_lossy(prefixed(name).map_or(name, |all| all.rest)).into_owned()
 }
 
-/// The absolute path of a file name for MPI.
+/// Returns the absolute path of a file name for MPI.
 fn path_of(name: &CStr) -> PathBuf {
     let plain = plain(name);
     std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))

@@ -126,7 +126,7 @@ pub fn seek(handle: Word, position: MPI_Offset) {
 /// MPI's pointer of a file, in etypes.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
     static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
     let mut position: MPI_Offset = 0;
@@ -141,20 +141,20 @@ fn file_size(handle: Word) -> Option<u64> {
     u64::try_from(size).ok().filter(|_| code == SUCCESS)
 }
 
-/// The arguments of a function at the pointer, for that with an explicit offset.
+/// Returns the arguments of a function at the pointer, for that with an explicit offset.
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);
     [file, &[to_word(offset)], rest].concat()
 }
 
-/// Whether this MPI library moves the pointer by what a blocking read asked for, as the standard says, also at the end of the file.
-/// ROMIO moves it by what was read.
+/// Returns true if this MPI library moves the pointer by what a blocking read asked for, as the standard says, also
+/// at the end of the file. ROMIO moves it by what was read.
 fn is_moved_by_request() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// Bytes of data of `count` elements of a datatype; 0 if they are none, or not allowed.
+/// Returns the number of bytes of data of `count` elements of a datatype; 0 if they are none, or not allowed.
 pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     if datatype == handles().datatype_null {
         return 0;

@@ -186,7 +186,7 @@ fn until(function: &Function, test: impl Fn(Word) -> Word) -> Word {
     }
 }
 
-/// The answer to the program for at most one request.
+/// Returns the answer to the program for at most one request.
 fn one(code: Word) -> Answer {
     match pending::failed().into_iter().next() {
         Some(failed) => {
@@ -211,17 +211,17 @@ impl Taken {
         Self { requests: unsafe { RequestArray::of(count, requests) }, statuses }
     }
 
-    /// The calls in flight of these requests, if all of them belong to such calls.
+    /// Returns the calls in flight of these requests, if all of them belong to such calls.
     fn tickets(&self) -> Option<Vec<Arc<Ticket>>> {
         self.requests.active().map(|(_, request)| pending::live(request)).collect()
     }
 
-    /// The answer to the program if all requests have ended, or none.
+    /// Returns the answer to the program if all requests have ended, or none.
     fn all(&self, code: Word) -> Answer {
         self.with_errors(code, || self.requests.active().collect())
     }
 
-    /// The answer to the program if some requests have ended.
+    /// Returns the answer to the program if some requests have ended.
     ///
     /// # Safety
     /// `ended` and `indices` point to the number and the indices of ended requests that MPI has written.

@@ -31,7 +31,7 @@ pub enum SplitBy {
 }
 
 impl Split {
-    /// A call of this form.
+    /// Creates a call of this form.
     pub fn new(form: Form, by: SplitBy) -> Self {
         Self { direction: form.direction, place: form.place, by }
     }

@@ -7,7 +7,7 @@ use super::build::{natural, times};
 use super::shape::{Block, Shape};
 use crate::abi::types::Contents;
 
-/// A subarray, fastest dimension innermost. O(dimensions).
+/// Returns a subarray, fastest dimension innermost. O(dimensions).
 pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
     let dimensions = of.int()?;
     let sizes = of.list(dimensions, Contents::count)?;
@@ -46,7 +46,7 @@ fn fastest_first(dimensions: usize, order: i64) -> Vec<usize> {
     if fortran { (0..dimensions).collect() } else { (0..dimensions).rev().collect() }
 }
 
-/// The coordinates of a process in the grid, which is row-major whatever the order of the array.
+/// Returns the coordinates of a process in the grid, which is row-major whatever the order of the array.
 fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
     let mut left = rank;
     let mut all = vec![0; grid.len()];
@@ -77,7 +77,7 @@ impl Distribution {
         }
     }
 
-    /// The blocks of process `coordinate`: full ones, and at most one partial block at the end.
+    /// Returns the blocks of process `coordinate`: full ones, and at most one partial block at the end.
     fn part(&self, shape: &Shape, pitch: i64, coordinate: i64, size: i64) -> Result<Shape, Error> {
         let coordinate = if self.processes == 1 { 0 } else { coordinate };
         let cycle = times(self.block, self.processes)?;

@@ -145,12 +145,12 @@ fn naturals(counts: Vec<i64>) -> Result<Vec<u64>, Error> {
     counts.into_iter().map(natural).collect()
 }
 
-/// A count that MPI has accepted.
+/// Returns a count that MPI has accepted.
 pub fn natural(count: i64) -> Result<u64, Error> {
     u64::try_from(count).map_err(|_| Error::argument("count in a datatype", count, "0 or more"))
 }
 
-/// A product of bytes.
+/// Returns a product of bytes.
 pub fn times(count: i64, bytes: i64) -> Result<i64, Error> {
     let too_far = || Error::argument("datatype", format!("{count} times {bytes} bytes"), "less than 2^63");
     count.checked_mul(bytes).ok_or_else(too_far)

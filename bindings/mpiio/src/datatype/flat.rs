@@ -28,17 +28,17 @@ impl FlatType {
         Self { shape, extent, size }
     }
 
-    /// Bytes of data of an element.
+    /// Returns the number of bytes of data of an element.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes from one element to the next; may be negative.
+    /// Returns the number of bytes from one element to the next; may be negative.
     pub fn extent(&self) -> i64 {
         self.extent
     }
 
-    /// The bytes of an element.
+    /// Returns the bytes of an element.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -62,7 +62,7 @@ impl FlatType {
         Ok(Memory { displacement, span, layout })
     }
 
-    /// The file view of consecutive elements from byte `displacement` on; none for a datatype without data.
+    /// Returns the file view of consecutive elements from byte `displacement` on; none for a datatype without data.
     ///
     /// # Errors
     /// An element has bytes before the start of the file, or the extent is not positive.

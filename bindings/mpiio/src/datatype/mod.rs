@@ -28,8 +28,8 @@ thread_local! {
     static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<FlatType>)>> = const { RefCell::new(None) };
 }
 
-/// The flat form of a datatype. Computed once, in O(arguments of its constructors), and attached to the datatype until it
-/// is freed; a later duplicate shares it. Local; several threads may call it.
+/// Returns the flat form of a datatype. Computed once, in O(arguments of its constructors), and attached to the
+/// datatype until it is freed; a later duplicate shares it. Local; several threads may call it.
 ///
 /// # Errors
 /// About [`About::Datatype`]: MPI_DATATYPE_NULL, or a datatype that is not committed. Others: the constructor is not known, or
@@ -60,7 +60,7 @@ pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
     KEPT.keep(datatype, flat)
 }
 
-/// The error of a datatype that no call may have.
+/// Returns the error of a datatype that no call may have.
 fn no_data(given: &str) -> Error {
     Error::argument("datatype", given, "a committed datatype").about(About::Datatype)
 }

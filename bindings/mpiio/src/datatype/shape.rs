@@ -47,23 +47,24 @@ impl Shape {
         Ok(Self { low, extents: Extents::from_extents(runs.map(extent))? })
     }
 
-    /// The number of bytes of this shape, if copies of it `extent` bytes apart form one run from the first's address on.
+    /// Returns the number of bytes of this shape, if copies of it `extent` bytes apart form one run from the first's
+    /// address on.
     pub fn tile(&self, extent: i64) -> Option<i64> {
         let is_one = self.low == 0 && self.extents.count() == 1;
         (is_one && extent > 0 && self.extents.bytes() == extent as u64).then_some(extent)
     }
 
-    /// Displacement of the lowest byte.
+    /// Returns the displacement of the lowest byte.
     pub fn low(&self) -> i64 {
         self.low
     }
 
-    /// The bytes, the lowest at offset 0.
+    /// Returns the bytes, the lowest at offset 0.
     pub fn extents(&self) -> &Extents {
         &self.extents
     }
 
-    /// The same, `by` bytes further on.
+    /// Returns the same, `by` bytes further on.
     ///
     /// # Errors
     /// A displacement beyond 64 bits.
@@ -87,8 +88,8 @@ impl Shape {
         Ok(Self { low: self.low.checked_add(back).ok_or_else(too_far)?, extents })
     }
 
-    /// Blocks of this shape: `count` copies, `stride` bytes apart, at each (displacement, count). O(blocks), whatever the
-    /// number of extents.
+    /// Returns the blocks of this shape: `count` copies, `stride` bytes apart, at each (displacement, count).
+    /// O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
@@ -111,7 +112,7 @@ impl Shape {
         Ok(Self { low, extents: self.extents.scatter(stride, places)? })
     }
 
-    /// Blocks of any shapes, one after the other. O(blocks), whatever the number of extents.
+    /// Returns the blocks of any shapes, one after the other. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
@@ -147,7 +148,7 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Displacement of the lowest byte. The shape must have bytes.
+    /// Returns the displacement of the lowest byte. The shape must have bytes.
     fn low(&self) -> Result<i64, Error> {
         let first = self.shape.low.checked_add(self.displacement);
         let back = back(self.stride, self.count)?;
@@ -155,18 +156,18 @@ impl Block<'_> {
     }
 }
 
-/// Displacement of the lowest of `count` copies (1 or more) from the first; 0 or negative.
+/// Returns the displacement of the lowest of `count` copies (1 or more) from the first; 0 or negative.
 fn back(stride: i64, count: u64) -> Result<i64, Error> {
     let steps = i64::try_from(count - 1).map_err(|_| too_far())?;
     Ok(stride.checked_mul(steps).ok_or_else(too_far)?.min(0))
 }
 
-/// The distance from `low` to `high`.
+/// Returns the distance from `low` to `high`.
 fn apart(low: i64, high: i64) -> Result<u64, Error> {
     high.checked_sub(low).and_then(|apart| u64::try_from(apart).ok()).ok_or_else(too_far)
 }
 
-/// The error of bytes that lie too far apart.
+/// Returns the error of bytes that lie too far apart.
 pub(super) fn too_far() -> Error {
     Error::argument("datatype", "bytes more than 2^63 - 1 apart", "less than 2^63")
 }

@@ -28,7 +28,7 @@ pub fn write(log: &Log, line: &str) -> Result<(), String> {
     }
 }
 
-/// The end of a file, which must be there, or a new file in a folder.
+/// Returns the end of a file, which must be there, or a new file in a folder.
 fn open(path: &Path) -> io::Result<File> {
     if !path.is_dir() {
         return OpenOptions::new().append(true).custom_flags(libc::O_NONBLOCK).open(path);

@@ -29,7 +29,7 @@ const SUMS: usize = 8;
 
 /// Of this rank.
 static OWN: Mutex<Sums> = Mutex::new(Sums([0; SUMS]));
-/// Whether all ranks of the program know that they tell the job together.
+/// True if all ranks of the program know that they tell the job together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
 /// Variables with the number of a job, by scheduler.
 const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
@@ -53,7 +53,7 @@ struct JobLine {
     program: String,
     /// Of MPI_COMM_WORLD.
     ranks: usize,
-    /// Whether the numbers are of all ranks; otherwise of the files whose first rank this rank was.
+    /// True if the numbers are of all ranks; otherwise of the files whose first rank this rank was.
     whole: bool,
     /// Different names of hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ fn wanted() -> &'static [Log] {
     Environment::of_process().map_or(&[], |environment| environment.site().log())
 }
 
-/// Whether the site wants a line, by this rank's reading. Local.
+/// Returns true if the site wants a line, by this rank's reading. Local.
 pub fn is_wanted() -> bool {
     !wanted().is_empty()
 }
@@ -165,7 +165,7 @@ fn own() -> Sums {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether [`tell`] has anything to do on this rank. Local.
+/// Returns true if [`tell`] has anything to do on this rank. Local.
 pub fn is_to_be_told() -> bool {
     TOGETHER.load(Ordering::Relaxed) || (own().has_files() && is_wanted())
 }

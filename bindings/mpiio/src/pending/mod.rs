@@ -37,13 +37,13 @@ static PENDING: AtomicUsize = AtomicUsize::new(0);
 /// How often a thread that may call MPI has advanced the calls in flight.
 static VISITS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the program's thread sleeps until the running call can go on: no other thread polls the call then.
+/// True if the program's thread sleeps until the running call can go on: no other thread polls the call then.
 static IDLING: AtomicBool = AtomicBool::new(false);
 
 /// Files with calls in flight.
 static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
-/// Whether any call is in flight.
+/// Returns true if any call is in flight.
 #[inline]
 pub fn is_any() -> bool {
     PENDING.load(Ordering::Relaxed) != 0

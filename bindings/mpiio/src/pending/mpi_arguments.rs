@@ -34,7 +34,7 @@ pub struct MpiArguments {
     pub counts: Counts,
     /// The datatype of the elements.
     pub datatype: Kept,
-    /// Whether the program's call is a split collective.
+    /// True if the program's call is a split collective.
     pub is_split: bool,
 }
 

@@ -61,7 +61,7 @@ impl Queue {
         thread::wake();
     }
 
-    /// Whether no call is left.
+    /// Returns true if no call is left.
     pub fn is_empty(&self) -> bool {
         self.running.is_none() && self.jobs.is_empty()
     }

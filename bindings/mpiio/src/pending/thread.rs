@@ -22,7 +22,7 @@ const AWAY: Duration = Duration::from_millis(10);
 /// How long this thread then sleeps between polls.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Whether a helper thread runs that advances all calls.
+/// Returns true if a helper thread runs that advances all calls.
 pub fn is_running() -> bool {
     matches!(HELPER.get(), Some(Some((_, true))))
 }

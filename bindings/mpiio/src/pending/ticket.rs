@@ -29,7 +29,7 @@ pub struct Ticket {
     pub file: Word,
     /// The function that started it.
     pub function: &'static Function,
-    /// Whether this rank prints errors.
+    /// True if this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
@@ -51,7 +51,7 @@ pub fn failed() -> Vec<Arc<Ticket>> {
     FAILED.take()
 }
 
-/// The call of a request, if it is one of ours.
+/// Returns the call of a request, if it is one of ours.
 pub fn live(request: MPI_Request) -> Option<Arc<Ticket>> {
     requests().get(&request).cloned()
 }
@@ -67,7 +67,7 @@ impl Ticket {
         self.outcome.get()
     }
 
-    /// The request, if it has one.
+    /// Returns the request, if it has one.
     pub fn request(&self) -> Option<MPI_Request> {
         self.request.get().copied()
     }
@@ -75,7 +75,7 @@ impl Ticket {
     /// Makes a generalised request for the program.
     ///
     /// # Errors
-    /// MPI's.
+    /// Any error of the MPI library.
     ///
     /// # Safety
     /// `place` points to the program's request, and MPI is initialised.
@@ -97,7 +97,7 @@ impl Ticket {
         Ok(())
     }
 
-    /// The return code for the program: success, also while the call is in flight, or an error class.
+    /// Returns the return code for the program: success, also while the call is in flight, or an error class.
     pub fn code(&self) -> c_int {
         match self.outcome() {
             Some(Err(error)) => class(error),

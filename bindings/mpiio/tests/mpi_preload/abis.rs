@@ -13,12 +13,12 @@ use tributary_testing::wheels::Wheel;
 
 const RANKS: usize = 2;
 
-/// The family of a library, as far as launchers go.
+/// Returns the family of a library, as far as launchers go.
 fn family(wheel: &Wheel) -> Family {
     if wheel.is_open_mpi { Family::OpenMpi } else { Family::Mpich }
 }
 
-/// A program, compiled by a wrapper of the library under a name of its own.
+/// Returns a program, compiled by a wrapper of the library under a name of its own.
 pub fn compiled(wheel: &Wheel, mpicc: &str, source: &str, name: &str) -> PathBuf {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let include = format!("-I{}", fault_sweep::sources().display());

@@ -141,7 +141,7 @@ pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     }
 }
 
-/// Whether this MPI has large counts.
+/// Returns true if this MPI has large counts.
 pub fn has_large_counts() -> bool {
     tributary_abi::function(c"PMPI_Type_contiguous_c").is_some()
 }

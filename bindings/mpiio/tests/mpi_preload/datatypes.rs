@@ -296,7 +296,7 @@ fn count(recipe: &Recipe, all: &mut BTreeMap<&'static str, usize>) {
     recipe.parts().into_iter().for_each(|part| count(part, all));
 }
 
-/// The simplest datatype that can be found on the way down from `recipe` and that ends as badly, and how.
+/// Returns the simplest datatype that can be found on the way down from `recipe` and that ends as badly, and how.
 fn smallest(mut recipe: Recipe, outcome: impl Fn(&Recipe) -> Outcome) -> (Recipe, Outcome) {
     let mut bad = outcome(&recipe);
     let kind = std::mem::discriminant(&bad);

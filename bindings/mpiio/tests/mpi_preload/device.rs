@@ -10,7 +10,7 @@ use crate::common::programs::{Build, compile};
 const RANKS: usize = 3;
 const CALLS: [&str; 6] = ["write_all", "write_at_all", "iwrite_at_all", "read_at_all", "read_all", "read_at_all_begin"];
 
-/// The stand-in for a runtime, under the name that the runtime's library has.
+/// Returns the stand-in for a runtime, under the name that the runtime's library has.
 fn runtime(macro_name: &str, name: &'static str) -> PathBuf {
     let options = ["-shared", "-fPIC", macro_name].map(String::from).to_vec();
     Build { name: Some(name), options, ..Build::default() }.compile("gpu.c")

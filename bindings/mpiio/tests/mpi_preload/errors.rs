@@ -10,7 +10,7 @@ const RANKS: usize = 4;
 /// The library's aggregators; others write nothing.
 const AGGREGATORS: &str = "trib_placement=list:1,3";
 
-/// A run of `limit.c` with the library, which must be done in time.
+/// Returns a run of `limit.c` with the library, which must be done in time.
 fn limited(setting: &Setting, rank: i32, path: &str) -> Outcome {
     let hints = format!("{}; {AGGREGATORS}", setting.hints());
     let program = Launch::new(RANKS, &compile("limit.c")).arg(rank.to_string()).arg("200000").arg(path);

@@ -15,7 +15,7 @@ fn only_report(outcome: &Outcome) -> &Report {
     report
 }
 
-/// The lines of one stage, of all ranks.
+/// Returns the lines of one stage, of all ranks.
 fn stage<'a>(outcome: &'a Outcome, name: &str) -> Vec<&'a str> {
     let lines: Vec<_> = outcome.stdout.lines().filter_map(|line| line.strip_prefix(&format!("{name}: "))).collect();
     assert!(!lines.is_empty() && lines.len() % RANKS == 0, "{name}: {}", outcome.stdout);

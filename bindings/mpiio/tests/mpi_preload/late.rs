@@ -5,7 +5,7 @@ use crate::common::programs::compile;
 
 const RANKS: usize = 3;
 
-/// The lines of an outcome that say that a rank waits, without what is the same in all.
+/// Returns the lines of an outcome that say that a rank waits, without what is the same in all.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let all = outcome.stderr.lines().filter_map(|line| line.split_once("has waited for 1 s in "));
     let end =

@@ -21,7 +21,7 @@ fn installed() -> PathBuf {
     path.canonicalize().expect("a folder that is there")
 }
 
-/// A Python program on the MPI that the tests run on.
+/// Returns a Python program on the MPI that the tests run on.
 fn python(ranks: usize, program: &Path) -> Launch {
     let installed = installed();
     let launch = Launch::new(ranks, &installed.join("python/bin/python")).arg(program.display().to_string());

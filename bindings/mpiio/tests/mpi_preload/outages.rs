@@ -31,7 +31,7 @@ fn on_host(line: &str) {
     on(HOST, line);
 }
 
-/// The processes of the host's ranks, which have written once.
+/// Returns the processes of the host's ranks, which have written once.
 fn ranks_there(directory: &Path) -> Vec<String> {
     let start = Instant::now();
     loop {

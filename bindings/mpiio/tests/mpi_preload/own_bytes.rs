@@ -43,7 +43,7 @@ fn are_right_with_the_library() {
     }
 }
 
-/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time.)
+/// Returns true if any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time.)
 fn goes_wrong(launch: &Launch) -> bool {
     (0..5).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
 }

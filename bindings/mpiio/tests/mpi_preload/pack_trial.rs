@@ -105,7 +105,7 @@ fn compare(made: &Made, one: &[i64], displacement: i64) -> Result<(), String> {
     in_a_file(&flat, displacement, &expected)
 }
 
-/// Whether three elements lie in the probe. (What MPI says of an element without data is any number.)
+/// Returns true if three elements lie in the probe. (What MPI says of an element without data is any number.)
 fn within_reach(all: &Measures) -> bool {
     let last = |at: i64| all.extent.checked_mul(2).and_then(|far| at.checked_add(far));
     let ends = [Some(all.true_lower_bound), all.true_lower_bound.checked_add(all.true_extent)];
@@ -132,7 +132,7 @@ fn in_memory(flat: &FlatType, count: u64) -> Result<Vec<i64>, String> {
     Ok(at.into_iter().map(|at| at + displacement).collect())
 }
 
-/// A view of three tiles from `displacement` on, whole and in parts.
+/// Returns a view of three tiles from `displacement` on, whole and in parts.
 fn in_a_file(flat: &FlatType, displacement: i64, expected: &[i64]) -> Result<(), String> {
     let view = flat.view(displacement);
     let first = &expected[..expected.len() / 3];

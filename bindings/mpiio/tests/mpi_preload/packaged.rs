@@ -12,25 +12,25 @@ use crate::common::family::Family;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, compare_files, with_library};
 
-/// A file of `tests/programs`.
+/// Returns a file of `tests/programs`.
 fn input(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(name);
     path.canonicalize().unwrap_or_else(|cause| panic!("{name}: {cause}")).display().to_string()
 }
 
-/// A program of a package.
+/// Returns a program of a package.
 fn packaged(ranks: usize, program: &str) -> Launch {
     let path = PathBuf::from("/usr/bin").join(program);
     assert!(path.exists(), "{} is not there; .ci/programs installs it", path.display());
     Launch::new(ranks, &path).family(Family::OpenMpi).env("OMP_NUM_THREADS", "1")
 }
 
-/// A program in Python, with Debian's interpreter, for which its packages are.
+/// Returns a program in Python, with Debian's interpreter, for which its packages are.
 fn python(ranks: usize, program: &str) -> Launch {
     packaged(ranks, "python3").arg(input(program))
 }
 
-/// The files with one of these endings.
+/// Returns the files with one of these endings.
 fn named(outcome: &Outcome, endings: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let of_them = outcome.files.iter().filter(|(name, _)| endings.iter().any(|ending| name.ends_with(ending)));
     of_them.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()

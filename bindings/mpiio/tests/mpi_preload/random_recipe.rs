@@ -4,7 +4,7 @@ use rand::{RngExt, rngs::SmallRng};
 
 use super::recipe::{Dealt, F90, MARKERS, NAMED, Recipe, Way};
 
-/// A datatype of at most `depth` constructors on top of one another.
+/// Returns a datatype of at most `depth` constructors on top of one another.
 pub fn recipe(random: &mut SmallRng, depth: u32) -> Recipe {
     if depth == 0 || random.random_bool(0.05) {
         return leaf(random);

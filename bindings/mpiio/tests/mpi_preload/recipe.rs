@@ -128,7 +128,7 @@ impl Named {
     }
 }
 
-/// The predefined type of that name.
+/// Returns the predefined type of that name.
 pub fn predefined(name: &str) -> Recipe {
     Recipe::Named(NAMED.iter().chain(&MARKERS).find(|named| named.name == name).unwrap())
 }
@@ -169,7 +169,7 @@ pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
     committed(new).unwrap()
 }
 
-/// A derived datatype that was made just now.
+/// Returns a derived datatype that was made just now.
 fn committed(mut handle: MPI_Datatype) -> Result<Made, c_int> {
     // SAFETY: a datatype of ours.
     code(unsafe { MPI_Type_commit(&mut handle) })?;
@@ -262,7 +262,7 @@ impl Recipe {
         }
     }
 
-    /// The name of its constructor.
+    /// Returns the name of its constructor.
     pub fn constructor(&self) -> &'static str {
         match self {
             Self::Named(named) => named.name,
@@ -285,12 +285,12 @@ impl Recipe {
     }
 }
 
-/// A code of MPI as a result.
+/// Returns a code of MPI as a result.
 pub fn code(code: c_int) -> Result<(), c_int> {
     if code == SUCCESS { Ok(()) } else { Err(code) }
 }
 
-/// The data of `count` elements of a datatype at `address`, in MPI's order, by MPI_Pack.
+/// Returns the data of `count` elements of a datatype at `address`, in MPI's order, by MPI_Pack.
 pub fn packed(address: *const u8, count: c_int, datatype: MPI_Datatype) -> Result<Vec<u8>, c_int> {
     let mut size = 0;
     let mut position = 0;

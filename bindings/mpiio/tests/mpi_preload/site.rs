@@ -55,7 +55,7 @@ impl Installed {
     }
 }
 
-/// The lines of a log.
+/// Returns the lines of a log.
 fn lines(log: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(log).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|cause| panic!("{line}: {cause}"))).collect()

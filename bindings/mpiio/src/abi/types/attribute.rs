@@ -25,7 +25,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
         Self { key: OnceLock::new(), finding: Mutex::new(()), of: PhantomData }
     }
 
-    /// The value attached to `datatype`.
+    /// Returns the value attached to `datatype`.
     ///
     /// # Errors
     /// MPI refuses.

@@ -39,7 +39,7 @@ pub enum Combiner {
 }
 
 impl Combiner {
-    /// The combiner with this number in MPI.
+    /// Returns the combiner with this number in MPI.
     ///
     /// # Errors
     /// The combiner is not known here.
@@ -64,7 +64,7 @@ impl Combiner {
         })
     }
 
-    /// Whether the MPI library owns the datatype: it has no contents and cannot be freed.
+    /// Returns true if the MPI library owns the datatype: it has no contents and cannot be freed.
     pub fn is_predefined(self) -> bool {
         matches!(self, Self::Named | Self::F90)
     }

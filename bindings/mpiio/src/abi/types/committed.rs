@@ -9,11 +9,11 @@ use tributary_abi::{self as ffi, MPI_Comm, constants, handles};
 
 use super::super::{MPI_Datatype, SUCCESS, check, is_world_there};
 
-/// Whether MPI moves data of `datatype`, which is not predefined. Local. True as well if MPI does not check its arguments,
-/// or cannot be asked, because the program uses it only through sessions.
+/// Returns true if MPI moves data of `datatype`, which is not predefined. Local. True as well if MPI does not check
+/// its arguments, or cannot be asked, because the program uses it only through sessions.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     if !is_world_there()? {
         return Ok(true);
@@ -34,7 +34,7 @@ pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)
 }
 
-/// A communicator of this process alone whose errors are returned, made with the first call. The program's own
+/// Returns a communicator of this process alone whose errors are returned, made with the first call. The program's own
 /// MPI_COMM_SELF may end the process over an error.
 fn returning() -> Result<MPI_Comm, Error> {
     static MADE: OnceLock<Result<MPI_Comm, Error>> = OnceLock::new();

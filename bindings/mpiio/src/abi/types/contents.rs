@@ -66,17 +66,17 @@ impl Contents {
         })
     }
 
-    /// The next argument that is an `int` in every form of the constructor.
+    /// Returns the next argument that is an `int` in every form of the constructor.
     pub fn int(&mut self) -> Result<i64, Error> {
         self.integers.next().map(i64::from).ok_or_else(missing)
     }
 
-    /// The next argument that is an `int`, or a count.
+    /// Returns the next argument that is an `int`, or a count.
     pub fn count(&mut self) -> Result<i64, Error> {
         if self.is_large { self.large.next().ok_or_else(missing) } else { self.int() }
     }
 
-    /// The next argument that is an address, or a count.
+    /// Returns the next argument that is an address, or a count.
     pub fn address(&mut self) -> Result<i64, Error> {
         if self.is_large {
             return self.count();
@@ -84,13 +84,13 @@ impl Contents {
         self.addresses.next().ok_or_else(missing)
     }
 
-    /// The next `count` arguments of a kind.
+    /// Returns the next `count` arguments of a kind.
     pub fn list(&mut self, count: i64, next: fn(&mut Self) -> Result<i64, Error>) -> Result<Vec<i64>, Error> {
         (0..count).map(|_| next(self)).collect()
     }
 
-    /// Lengths and displacements of `count` blocks, for constructors with displacements in bytes: what [`Contents::list`]
-    /// returns, but borrowed. Does not advance.
+    /// Returns the lengths and displacements of `count` blocks, for constructors with displacements in bytes: what
+    /// [`Contents::list`] returns, but borrowed. Does not advance.
     pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
         let count = usize::try_from(count).ok()?;
         if self.is_large {
@@ -100,12 +100,12 @@ impl Contents {
         Some(BlockList::Small(self.integers.as_slice().get(..count)?, self.addresses.as_slice().get(..count)?))
     }
 
-    /// The only datatype among the arguments.
+    /// Returns the only datatype among the arguments.
     pub fn datatype(&self) -> Result<MPI_Datatype, Error> {
         self.types.first().map(|owned| owned.handle).ok_or_else(missing)
     }
 
-    /// All datatypes among the arguments.
+    /// Returns all datatypes among the arguments.
     pub fn datatypes(&self) -> impl Iterator<Item = MPI_Datatype> + '_ {
         self.types.iter().map(|owned| owned.handle)
     }
@@ -172,7 +172,7 @@ struct ConstructorLists {
 }
 
 impl Envelope {
-    /// The arguments of a datatype that is not predefined, whose envelope this is.
+    /// Returns the arguments of a datatype that is not predefined, whose envelope this is.
     fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
         let mut lists = ConstructorLists {
             integers: vec![0; self.integers],

@@ -12,8 +12,8 @@ pub enum Family {
     OpenMpi,
 }
 
-/// The family that the tests run on: that of `$MPICC`, or of the first wrapper that is there. The library under test is the
-/// same for all.
+/// Returns the family that the tests run on: that of `$MPICC`, or of the first wrapper that is there. The library
+/// under test is the same for all.
 pub fn ours() -> Family {
     static OURS: OnceLock<Family> = OnceLock::new();
     *OURS.get_or_init(|| match std::env::var("MPICC") {
@@ -27,7 +27,7 @@ pub fn ours() -> Family {
 }
 
 impl Family {
-    /// The suffix of its tools' names in distributions.
+    /// Returns the suffix of its tools' names in distributions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -35,7 +35,7 @@ impl Family {
         }
     }
 
-    /// The compiler wrapper for C: `$MPICC` if that is of this family.
+    /// Returns the compiler wrapper for C: `$MPICC` if that is of this family.
     ///
     /// # Panics
     /// When there is none.
@@ -45,7 +45,7 @@ impl Family {
         self.first_wrapper(names.collect(), "MPICC")
     }
 
-    /// The compiler wrapper for C++: `$MPICXX` if that is of this family.
+    /// Returns the compiler wrapper for C++: `$MPICXX` if that is of this family.
     ///
     /// # Panics
     /// When there is none.
@@ -55,7 +55,7 @@ impl Family {
         self.first_wrapper(names.collect(), "MPICXX")
     }
 
-    /// The compiler wrapper for Fortran: `$MPIFORT` if that is of this family.
+    /// Returns the compiler wrapper for Fortran: `$MPIFORT` if that is of this family.
     ///
     /// # Panics
     /// When there is none.
@@ -65,7 +65,7 @@ impl Family {
         self.first_wrapper(names.collect(), "MPIFORT")
     }
 
-    /// The launcher: `$MPIEXEC` for the family that the tests run on.
+    /// Returns the launcher: `$MPIEXEC` for the family that the tests run on.
     pub fn launchers(self) -> Vec<String> {
         if let (true, Ok(given)) = (self == ours(), std::env::var("MPIEXEC")) {
             return vec![given];
@@ -103,7 +103,7 @@ impl Family {
     }
 }
 
-/// The family of a wrapper. Only Open MPI's wrappers know the option; others pass it to their compiler.
+/// Returns the family of a wrapper. Only Open MPI's wrappers know the option; others pass it to their compiler.
 fn of_wrapper(name: &str) -> Option<Family> {
     let output = Command::new(name).arg("--showme:version").output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

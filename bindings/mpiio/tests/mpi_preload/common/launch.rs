@@ -52,7 +52,7 @@ pub struct Outcome {
 }
 
 impl Launch {
-    /// A program on `ranks` ranks, without the library.
+    /// Creates a program on `ranks` ranks, without the library.
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
@@ -139,7 +139,7 @@ impl Launch {
         Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder }
     }
 
-    /// The command line that gives the same run.
+    /// Returns the command line that gives the same run.
     fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let preloaded = self.preloaded.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(":");
@@ -188,7 +188,7 @@ impl Launch {
     }
 }
 
-/// The library under test. Cargo builds it for the tests, beside them.
+/// Returns the library under test. Cargo builds it for the tests, beside them.
 ///
 /// # Panics
 /// When it is not there.
@@ -210,7 +210,7 @@ fn empty_folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for a run")
 }
 
-/// The files of a folder by name.
+/// Returns the files of a folder by name.
 fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("the folder of a run").map(|entry| entry.expect("an entry"));
     let files = entries.filter(|entry| entry.path().is_file());

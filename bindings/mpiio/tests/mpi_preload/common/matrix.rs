@@ -43,7 +43,7 @@ impl Setting {
         format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; trib_driver={driver}; {SMALL}")
     }
 
-    /// Whether the engine had this setting for every file that it opened.
+    /// Returns true if the engine had this setting for every file that it opened.
     fn is_in(&self, report: &Report) -> bool {
         let all =
             [(&report.kernel_meta, self.kernel), (&report.kernel_data, self.kernel), (&report.driver, self.driver)];

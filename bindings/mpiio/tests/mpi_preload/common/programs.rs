@@ -78,7 +78,7 @@ impl Build {
     }
 }
 
-/// A program that needs MPI only.
+/// Returns a program that needs MPI only.
 ///
 /// # Panics
 /// As [`Build::compile`].
@@ -86,7 +86,7 @@ pub fn compile(source: &str) -> PathBuf {
     Build::default().compile(source)
 }
 
-/// A library to be preloaded in every run, with and without ours: it has MPICH's ranks let others run while they wait,
+/// Returns a library to be preloaded in every run, with and without ours: it has MPICH's ranks let others run while they wait,
 /// without which more ranks than cores are too slow to test.
 ///
 /// # Panics
@@ -95,8 +95,8 @@ pub fn yielding() -> PathBuf {
     fault_sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
 }
 
-/// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
-/// system.
+/// Returns a library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail,
+/// `lustre` passes for a file system.
 ///
 /// # Panics
 /// As [`Build::compile`].
@@ -115,7 +115,7 @@ pub fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs"))
 }
 
-/// A folder for what is compiled: in the target directory, so that it goes with it.
+/// Returns a folder for what is compiled: in the target directory, so that it goes with it.
 fn scratch() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).expect("a folder in the target directory");

@@ -55,7 +55,7 @@ pub struct NotUsed {
 }
 
 impl Report {
-    /// All reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
+    /// Returns all reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
     /// another; those that cannot be read are left out.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ const FILES: [(&str, usize); 3] = [("world", 800), ("self", 700), ("group", 500)
 /// 64 bytes of each file; what this library has of an open file is kilobytes.
 const GROWTH: i64 = 512 << 10;
 
-/// The most that any rank has more of: descriptors, threads, mappings, bytes of the heap.
+/// Returns the most that any rank has more of: descriptors, threads, mappings, bytes of the heap.
 fn grown(outcome: &Outcome, on: &str) -> [i64; 4] {
     let lines: Vec<&str> = outcome.stdout.lines().filter_map(|line| line.strip_prefix(&format!("{on}: "))).collect();
     assert_eq!(lines.len(), RANKS, "{}", outcome.stdout);

@@ -42,7 +42,7 @@ const DRIVERS_OR_NONE: [&str; DRIVERS.len() + 1] = {
     all
 };
 
-/// A number of ranks and hints.
+/// Returns a number of ranks and hints.
 fn chosen(seed: u64) -> (usize, String) {
     let mut random = SmallRng::seed_from_u64(seed);
     let ranks = random.random_range(1..=MOST_RANKS);
@@ -62,7 +62,7 @@ fn chosen(seed: u64) -> (usize, String) {
     (ranks, hints)
 }
 
-/// The program on so many ranks with these numbers.
+/// Returns the program on so many ranks with these numbers.
 fn launch(ranks: usize, how: &str, seeds: &[u64]) -> Launch {
     let launch = Launch::new(ranks, &compile("random.c")).arg(how).seconds(40);
     seeds.iter().fold(launch, |launch, seed| launch.arg(seed.to_string()))

@@ -19,7 +19,7 @@ const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
 /// The name of the file that the programs write: the one on which `faults` makes calls fail.
 const FILE: &str = "small";
 
-/// A program of `tests/programs/legal` with its arguments, behind the name of its file.
+/// Returns a program of `tests/programs/legal` with its arguments, behind the name of its file.
 fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {
     let program = compile(&format!("legal/{source}"));
     arguments.iter().fold(Launch::new(ranks, &program).arg(FILE), |launch, &argument| launch.arg(argument))

@@ -9,7 +9,7 @@ fn prefixed(prefix: &str, want: &str) -> Launch {
     launch("prefix.c", 2, &[prefix, want])
 }
 
-/// Whether MPI alone opens a file by this prefix; with the library the same comes out.
+/// Returns true if MPI alone opens a file by this prefix; with the library the same comes out.
 fn same_with_library(prefix: &str) -> (bool, Outcome) {
     let said = |outcome: &Outcome| outcome.stdout.lines().any(|line| line.ends_with(": success"));
     let without = prefixed(prefix, "expect-ok").try_run();
