@@ -1,15 +1,16 @@
-//! The endpoint for the engine's messages of a file, on a communicator of this library.
+//! Provides the endpoint for the engine's messages about a file, on a communicator of this library.
 //!
-//! It is taken in MPI_File_open, which is collective over the file's communicator, and never later: a collective call of this library
-//! at any other place would get out of order with the program's own collectives.
+//! The endpoint is taken in MPI_File_open, which is collective over the file's communicator, and never later: a
+//! collective call of this library at any other point would get out of order with the program's own collectives.
 //!
-//! All files of the same ranks share one duplicate of their communicator; each has a place with tags of its own there
-//! ([`SharedComm`]). The duplicate over all ranks of the program is kept for the next file, with the endpoint of each place and the
-//! memory that its ranks share; one over other ranks is freed with its last file. Where several threads of a rank may call MPI at
-//! once, opens on different communicators have no order, so each file has a duplicate of its own.
+//! All files of the same ranks share one duplicate of their communicator. Each file has a place there, with message
+//! tags of its own ([`SharedComm`]). The duplicate over all ranks of the program is kept for later files, with the
+//! endpoint of each place and the memory that its ranks share. A duplicate over other ranks is freed with its last
+//! file. If several threads of a rank may call MPI at once, opens on different communicators have no order, so each
+//! file has a duplicate of its own.
 //!
-//! The ranks agree at the open on what all of them have: places that are free, endpoints that are kept. So nothing hangs where some
-//! ranks could not open an earlier file.
+//! The ranks agree at the open which places are free on all ranks, and which endpoints all ranks have kept. So no
+//! rank hangs if some ranks could not open an earlier file.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,39 +22,39 @@ use tributary_abi::{self as ffi, handles};
 
 use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
 
-/// Maximum number of open files of the same ranks that the engine takes: a bit each in the agreement.
+/// Maximum number of open files of the same ranks that the engine takes. Each is one bit in the ranks' agreement.
 const MAX_PLACES: usize = 64;
-/// A rank takes at most one file for so many descriptors that its process may have. Each costs it two: the file, and memory that it
-/// shares with other ranks.
+/// Number of file descriptors that the process must be allowed to have for each file that the engine takes. A file
+/// uses two: one for the file, one for memory that it shares with other ranks.
 const DESCRIPTORS: usize = 64;
 /// Maximum number of communicators of this library in a process.
 const MAX_COMMUNICATORS: usize = 32;
 
-/// The duplicates that files share.
+/// All groups of files of this process, with the communicators that the files share.
 static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
 
 struct Groups {
     all: Vec<Group>,
-    /// The number of the next group.
+    /// Number that the next group gets.
     next: u64,
-    /// Communicators of files that share none.
+    /// Number of files that have a communicator of their own.
     own: usize,
 }
 
-/// The files of the same ranks.
+/// The open files of the same ranks, which share one communicator.
 struct Group {
     number: u64,
     comm: SharedComm,
-    /// True if it is kept without files.
+    /// True if the group is kept when it has no open files.
     is_kept: bool,
     places: Vec<Place>,
 }
 
-/// A place for a file.
+/// A place for one open file in a group.
 #[derive(Default)]
 struct Place {
     is_taken: bool,
-    /// The endpoint of the last file, with the memory that its ranks share.
+    /// Endpoint that the last file at this place left, with the memory that its ranks share.
     endpoint: Option<Movable>,
 }
 
@@ -63,18 +64,18 @@ struct Movable(Endpoint);
 // thread that takes it out may call MPI, as for files (see `crate::files`).
 unsafe impl Send for Movable {}
 
-/// Where the endpoint of an open file belongs. It is free for other files when this is dropped.
+/// The place that the endpoint of an open file occupies. Dropping the seat frees the place for other files.
 pub enum Seat {
-    /// A place of a group.
+    /// The endpoint is at a place of a group.
     Place {
-        /// The group.
+        /// Number of the group.
         group: u64,
-        /// The place.
+        /// Index of the place in the group.
         number: usize,
-        /// True if the group has all ranks of the program, of which one thread at a time calls MPI.
+        /// True if the group has all ranks of the program, and one thread at a time calls MPI.
         has_the_whole_program: bool,
     },
-    /// A communicator of its own.
+    /// The file has a communicator of its own.
     Own,
 }
 
@@ -82,36 +83,36 @@ fn groups() -> MutexGuard<'static, Groups> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a rank brings to the agreement at an open; every bit is set that all ranks have set.
+/// The bits that a rank brings to the agreement at an open. The agreed value has the bits that all ranks have set.
 #[derive(Clone, Copy)]
 struct Offer {
-    /// Places that are free.
+    /// Bit mask of the places that are free on this rank.
     free: u64,
-    /// Places whose endpoints are kept.
+    /// Bit mask of the places whose endpoints this rank has kept.
     kept: u64,
     flags: u64,
 }
 
 impl Offer {
-    /// One thread at a time may call MPI.
+    /// Flag: one thread at a time may call MPI on this rank.
     const ONE_THREAD: u64 = 1;
-    /// There is a group of these ranks.
+    /// Flag: this rank has a group for the ranks of the communicator.
     const HAS_GROUP: u64 = 2;
-    /// Another communicator may be made.
+    /// Flag: this rank may create another communicator.
     const HAS_ROOM: u64 = 4;
-    /// Ranks may share memory.
+    /// Flag: this rank may share memory with others.
     const SHARES: u64 = 8;
-    /// No report is wanted.
+    /// Flag: this rank wants no report.
     const QUIET: u64 = 16;
 
     fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
     }
 
-    /// What all ranks of `comm` have. Collective: one MPI_Allreduce.
+    /// Returns the bits that all ranks of `comm` have set. Collective: one MPI_Allreduce.
     ///
     /// # Safety
-    /// MPI is initialised, and `comm` is an intracommunicator of so many ranks.
+    /// MPI is initialised, and `comm` is an intracommunicator of `ranks` ranks.
     unsafe fn agreed(self, comm: MPI_Comm, ranks: usize) -> Result<Self, Error> {
         if ranks == 1 {
             return Ok(self);
@@ -125,29 +126,29 @@ impl Offer {
     }
 }
 
-/// What a rank wants of the file that it opens.
+/// The wishes of a rank for the file that it opens.
 #[derive(Clone, Copy)]
 pub struct Wants {
-    /// Its ranks share memory, if they can.
+    /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
-    /// There is a report of the file.
+    /// True if this rank wants a report of the file.
     pub report: bool,
 }
 
-/// What the engine takes a file with.
+/// The endpoint and the place that the engine needs to take a file.
 pub struct Taken {
-    /// The endpoint of this rank.
+    /// Endpoint of this rank, for messages to the other ranks of the file.
     pub endpoint: Endpoint,
-    /// Where it belongs.
+    /// Place that the endpoint goes back to.
     pub seat: Seat,
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
 }
 
-/// What the engine takes a file on `comm` with, which has so many ranks; `wants` says whether this rank may share memory, and whether it
-/// wants a report. Or the reason why
-/// the engine cannot take the file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
-/// duplicate; in a place that no file had before, the ranks find out which of them share a host.
+/// Returns an endpoint for a file on `comm`, which has `ranks` ranks; or the reason why the engine cannot take the
+/// file, the same on all ranks. Collective over `comm`: one MPI_Allreduce; one MPI_Comm_dup, unless files of the same
+/// ranks share a duplicate; and, at a place that no file had before, an exchange in which the ranks find out which of
+/// them share a host.
 ///
 /// # Errors
 /// Any error of the MPI library.
@@ -190,7 +191,8 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     Ok(Ok(Taken { endpoint, seat, is_reported }))
 }
 
-/// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
+/// Returns `own` if it is a success on all ranks of `comm`, otherwise the reason why some ranks failed. Collective:
+/// one MPI_Allreduce.
 ///
 /// # Safety
 /// The requirements of [`take`].
@@ -209,7 +211,8 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
     })
 }
 
-/// What this rank has for a file of a group, or of ranks that have none. Local.
+/// Returns the bits that this rank brings for a file of the group with number `group`, or of ranks that have no group
+/// yet. Local.
 fn offer(group: Option<u64>, wants: Wants) -> Offer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
@@ -230,7 +233,7 @@ fn offer(group: Option<u64>, wants: Wants) -> Offer {
     offer
 }
 
-/// Returns the number of places that this rank has in a group.
+/// Returns the maximum number of files that this rank takes in one group, by its limit of file descriptors.
 fn places() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one limit.
@@ -257,7 +260,7 @@ unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, 
 }
 
 impl Groups {
-    /// Returns the group of the ranks of `comm`. Local.
+    /// Returns the number of the group that has the ranks of `comm`. Local.
     fn find(&self, comm: MPI_Comm) -> Option<u64> {
         // SAFETY: the communicator of an open, while MPI is initialised.
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
@@ -267,8 +270,8 @@ impl Groups {
         self.all.iter_mut().find(|group| group.number == number)
     }
 
-    /// Adds a group and returns its number. One that only some ranks have goes; its communicator stays allocated, because freeing it
-    /// would wait for the others.
+    /// Adds a group for `comm` and returns the group's number. Removes the group with number `unshared`, which only
+    /// some ranks have; its communicator stays allocated, because freeing it would wait for the other ranks.
     fn add(&mut self, comm: SharedComm, is_kept: bool, unshared: Option<u64>) -> u64 {
         if let Some(at) = unshared.and_then(|number| self.all.iter().position(|group| group.number == number)) {
             std::mem::forget(self.all.swap_remove(at));
@@ -279,7 +282,8 @@ impl Groups {
         number
     }
 
-    /// Takes a place, with the endpoint that it has if all ranks have theirs.
+    /// Takes place `number` of a group. Reuses the endpoint that is kept there if all ranks have kept theirs
+    /// (`is_kept`).
     fn seat(&mut self, group: u64, number: usize, is_kept: bool) -> Result<Endpoint, Error> {
         let gone = || Error::Internal { rank: 0, what: "a group of files is not there".to_string() };
         let group = self.group(group).ok_or_else(gone)?;
@@ -295,7 +299,7 @@ impl Groups {
         Ok(endpoint)
     }
 
-    /// Frees a place. A group without files goes, unless it is kept.
+    /// Frees a place. Removes a group that has no more files, unless it is kept.
     fn leave(&mut self, number: u64, place: usize) -> Option<Group> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;
@@ -306,12 +310,13 @@ impl Groups {
 }
 
 impl Seat {
-    /// Returns true if the file's ranks are all ranks of the program, of which one thread at a time calls MPI.
+    /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI.
     pub fn has_the_whole_program(&self) -> bool {
         matches!(self, Self::Place { has_the_whole_program: true, .. })
     }
 
-    /// Keeps the endpoint of a file for the next one. Local; all ranks do it between the same opens of these ranks.
+    /// Keeps the endpoint of a file for the next file at the same place. Local. All ranks must do this between the
+    /// same two opens of these ranks.
     pub fn keep(&self, endpoint: Endpoint) {
         let Self::Place { group, number, .. } = *self else { return };
         if let Some(group) = groups().group(group) {

@@ -1,6 +1,7 @@
-//! What this crate uses of the MPI library: handles, constants and simple functions.
+//! The handles, constants and simple functions of the MPI library that this crate uses.
 //!
-//! All of it is looked up in the process's MPI library by [`tributary_abi`], which knows the three binary interfaces.
+//! [`tributary_abi`], which knows the three binary interfaces of MPI, looks them up in the library that the process
+//! has loaded.
 //!
 //! | module | holds |
 //! |---|---|
@@ -32,7 +33,7 @@ pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
     unsafe { comm != handles().comm_null && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
 }
 
-/// Returns true if so many ranks are all of MPI_COMM_WORLD, if there is one. Local. MPI is initialised, or a session of it.
+/// Returns true if MPI_COMM_WORLD exists and has `count` ranks. Local. The caller has initialised MPI, or a session.
 pub fn has_all_ranks(count: usize) -> bool {
     // SAFETY: there is an MPI_COMM_WORLD.
     is_world_there().unwrap_or(false) && unsafe { ranks(world()) } as usize == count

@@ -1,4 +1,4 @@
-//! Filling and reading a status; the null request.
+//! Reads and sets the byte count of an MPI_Status, and sets a request to MPI_REQUEST_NULL.
 
 use tributary_abi::{self as ffi, MISSING, constants, handles};
 

@@ -12,7 +12,7 @@ use crate::pending;
 use crate::report::{Report, describe_hints};
 use crate::unopened::CallOfUnopened;
 
-/// Handles the call. Collective over the file's ranks.
+/// Handles MPI_File_close. Collective over the file's ranks.
 pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: the argument of MPI_File_close points to a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });

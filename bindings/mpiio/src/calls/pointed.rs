@@ -1,6 +1,7 @@
-//! Calls at the individual file pointer that the MPI library runs, and those that move or return the pointer.
+//! Handles calls at the individual file pointer that the MPI library runs, and calls that move or return the pointer.
 //!
-//! Where the pointer is ours, MPI's function at an explicit offset moves the bytes, and the pointer moves on if it succeeds.
+//! If this library keeps the pointer, it calls MPI's function with an explicit offset, and advances the pointer if
+//! the call succeeds.
 
 use std::ffi::c_int;
 use std::sync::{Arc, OnceLock};
@@ -23,7 +24,8 @@ use crate::error_handler::returning;
 use crate::files::{self, Shared};
 use crate::next::Function;
 
-/// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
+/// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
+/// offset.
 pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
     let passed = note(function, arguments, ALONE);
     let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
@@ -54,7 +56,7 @@ pub fn independent(form: Form, at: &'static Function, function: &'static Functio
     })
 }
 
-/// Passes a call at the pointer to MPI as one of `at`, at the place of its step.
+/// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
 pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer {
     let given = with_offset(arguments, step.offset);
     Answer::call(at, &given, move |code| {
@@ -65,7 +67,8 @@ pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer 
     })
 }
 
-/// Passes a collective call at the pointer, which MPI runs, to the function with an explicit offset if the pointer is ours.
+/// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,
+/// MPI's function with an explicit offset.
 pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Function>, arguments: &[Word]) -> Answer {
     match at.zip(Step::of(shared, call.asked())) {
         Some((at, step)) => at_step(at, arguments, step),
@@ -73,7 +76,7 @@ pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Functio
     }
 }
 
-/// Handles MPI_File_seek. MPI's pointer goes to the same place, and MPI checks the arguments.
+/// Handles MPI_File_seek. MPI checks the arguments, and moves its own pointer to the same position.
 pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
     let [handle, by, whence] = *arguments else { return Answer::Pass };
     let Some((shared, (position, view))) =
@@ -103,7 +106,7 @@ pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
     })
 }
 
-/// Handles MPI_File_get_position.
+/// Handles MPI_File_get_position: returns the pointer that this library keeps, or else MPI's.
 pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     let own = files::find(handle).and_then(|shared| shared.pointer().own());
@@ -117,13 +120,13 @@ pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer 
     }
 }
 
-/// Sets MPI's pointer of a file to an offset that MPI allows.
+/// Sets MPI's own individual file pointer of a file. `position` is in etypes and must not be negative.
 pub fn seek(handle: Word, position: MPI_Offset) {
     static SEEK: Function = Function::new("PMPI_File_seek\0");
     returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
 }
 
-/// MPI's pointer of a file, in etypes.
+/// Returns MPI's own individual file pointer of a file, in etypes.
 ///
 /// # Errors
 /// Any error of the MPI library.
@@ -141,20 +144,23 @@ fn file_size(handle: Word) -> Option<u64> {
     u64::try_from(size).ok().filter(|_| code == SUCCESS)
 }
 
-/// Returns the arguments of a function at the pointer, for that with an explicit offset.
+/// Inserts `offset` behind the file handle, so that arguments of a function at the file pointer fit the function with
+/// an explicit offset.
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);
     [file, &[to_word(offset)], rest].concat()
 }
 
-/// Returns true if this MPI library moves the pointer by what a blocking read asked for, as the standard says, also
-/// at the end of the file. ROMIO moves it by what was read.
+/// Returns true if this MPI library advances the file pointer by the number of bytes that a blocking read asked for,
+/// also at the end of the file, as the standard says. ROMIO advances the pointer by the number of bytes that were
+/// read.
 fn is_moved_by_request() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// Returns the number of bytes of data of `count` elements of a datatype; 0 if they are none, or not allowed.
+/// Returns the number of bytes of data in `count` elements of a datatype; 0 if the count or the datatype is not
+/// allowed.
 pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     if datatype == handles().datatype_null {
         return 0;

@@ -13,8 +13,9 @@ use crate::next::Function;
 use crate::pending;
 use crate::unopened::CallOfUnopened;
 
-/// Handles the call. Collective over the file's ranks. All of them raise the error of one: MPI does not call this rank's error handler
-/// before, from which an exception may go past the agreement that the others wait for.
+/// Handles MPI_File_sync. Collective over the file's ranks. All ranks raise the error of one rank. MPI does not call
+/// this rank's error handler before the ranks have agreed: an exception from the handler would leave the other ranks
+/// waiting.
 pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };

@@ -1,18 +1,18 @@
-//! Ordered bytes relative to an address, which may lie anywhere among them.
+//! The bytes of a datatype in order, relative to an address that may lie anywhere among them.
 
 use tributary::{Error, Extent, Extents};
 
 /// The shape of a datatype: extents in typemap order, and the displacement of the lowest byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// Displacement of the lowest byte, in bytes from the address; 0 without bytes.
+    /// Displacement of the lowest byte, in bytes from the address; 0 if there are no bytes.
     low: i64,
-    /// The bytes, the lowest at offset 0.
+    /// Extents of the bytes in typemap order; the lowest byte has offset 0.
     extents: Extents,
 }
 
 impl Shape {
-    /// One run of bytes.
+    /// Returns a shape of one contiguous run: `len` bytes from displacement `low`.
     ///
     /// # Errors
     /// The run ends beyond 2^63 - 1.
@@ -20,10 +20,11 @@ impl Shape {
         Ok(if len == 0 { Self::default() } else { Self { low, extents: Extents::contiguous(0, len)? } })
     }
 
-    /// Runs of `length` units of `unit` bytes, at each (displacement in bytes, length). A few nanoseconds each.
+    /// Returns a shape of several runs. Each item of `runs` is a displacement in bytes and a length in units of
+    /// `unit` bytes. Costs a few nanoseconds for each run.
     ///
     /// # Errors
-    /// Bytes more than 2^63 - 1 apart.
+    /// The bytes lie more than 2^63 - 1 apart.
     pub fn runs(unit: i64, runs: impl Iterator<Item = (i64, i64)> + Clone) -> Result<Self, Error> {
         let (mut low, mut high, mut longest) = (i64::MAX, i64::MIN, 0);
         for (at, length) in runs.clone() {
@@ -47,27 +48,27 @@ impl Shape {
         Ok(Self { low, extents: Extents::from_extents(runs.map(extent))? })
     }
 
-    /// Returns the number of bytes of this shape, if copies of it `extent` bytes apart form one run from the first's
-    /// address on.
+    /// Returns the number of bytes of this shape, if copies of the shape `extent` bytes apart form one contiguous run
+    /// from the address of the first copy on; None otherwise.
     pub fn tile(&self, extent: i64) -> Option<i64> {
         let is_one = self.low == 0 && self.extents.count() == 1;
         (is_one && extent > 0 && self.extents.bytes() == extent as u64).then_some(extent)
     }
 
-    /// Returns the displacement of the lowest byte.
+    /// Returns the displacement of the lowest byte, in bytes from the address.
     pub fn low(&self) -> i64 {
         self.low
     }
 
-    /// Returns the bytes, the lowest at offset 0.
+    /// Returns the extents of the bytes in typemap order; the lowest byte has offset 0.
     pub fn extents(&self) -> &Extents {
         &self.extents
     }
 
-    /// Returns the same, `by` bytes further on.
+    /// Returns this shape moved by `by` bytes.
     ///
     /// # Errors
-    /// A displacement beyond 64 bits.
+    /// A displacement does not fit 64 bits.
     pub fn shift(mut self, by: i64) -> Result<Self, Error> {
         if self.extents.count() > 0 {
             self.low = self.low.checked_add(by).ok_or_else(too_far)?;
@@ -75,10 +76,11 @@ impl Shape {
         Ok(self)
     }
 
-    /// `count` copies, each `stride` bytes after the one before; `stride` may be negative. O(1).
+    /// Returns `count` copies of this shape, each `stride` bytes after the copy before; `stride` may be negative.
+    /// O(1).
     ///
     /// # Errors
-    /// Bytes beyond 2^63 - 1.
+    /// The bytes reach beyond 2^63 - 1.
     pub fn repeat(&self, stride: i64, count: u64) -> Result<Self, Error> {
         if count == 0 || self.extents.count() == 0 {
             return Ok(Self::default());
@@ -88,8 +90,8 @@ impl Shape {
         Ok(Self { low: self.low.checked_add(back).ok_or_else(too_far)?, extents })
     }
 
-    /// Returns the blocks of this shape: `count` copies, `stride` bytes apart, at each (displacement, count).
-    /// O(blocks), whatever the number of extents.
+    /// Returns blocks of copies of this shape. Each item of `blocks` is a displacement and a number of copies, which
+    /// lie `stride` bytes apart. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
@@ -112,7 +114,7 @@ impl Shape {
         Ok(Self { low, extents: self.extents.scatter(stride, places)? })
     }
 
-    /// Returns the blocks of any shapes, one after the other. O(blocks), whatever the number of extents.
+    /// Joins blocks of different shapes, one after the other. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.

@@ -1,9 +1,9 @@
-//! Collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
+//! Advances collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
 //!
-//! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test or one of
-//! their variants (`calls/requests`), or another collective call; and in a helper thread (`thread`), without MPI_THREAD_MULTIPLE
-//! only if its ranks share memory. Calls of one file run in the order in which they were started; calls of different files
-//! run concurrently.
+//! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test, one
+//! of their variants (`calls/requests`) or another collective call. A helper thread (`thread`) advances the call too;
+//! without MPI_THREAD_MULTIPLE it does so only if the file's ranks share memory. Calls of one file run in the order
+//! in which they were started; calls of different files run concurrently.
 //!
 //! | module | holds |
 //! |---|---|
@@ -31,13 +31,14 @@ pub use mpi_arguments::MpiArguments;
 pub use queue::{Job, Queue, advance};
 pub use ticket::{Ticket, failed, live};
 
-/// Number of calls in flight and of requests that the program has not completed yet.
+/// Number of calls in flight, plus number of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// How often a thread that may call MPI has advanced the calls in flight.
+/// Number of times that a thread which may call MPI has advanced the calls in flight.
 static VISITS: AtomicU64 = AtomicU64::new(0);
 
-/// True if the program's thread sleeps until the running call can go on: no other thread polls the call then.
+/// True while the program's thread sleeps until the running call can go on. No other thread polls the call during
+/// that time.
 static IDLING: AtomicBool = AtomicBool::new(false);
 
 /// Files with calls in flight.
@@ -65,7 +66,7 @@ pub fn progress() {
     }
 }
 
-/// As [`progress`], in a thread that may not call MPI. Local.
+/// Advances calls in flight, in a thread that may not call MPI. Skips calls that need messages. Local.
 fn progress_without_messages() {
     let files = active().clone();
     for shared in files {
@@ -77,7 +78,7 @@ fn progress_without_messages() {
     }
 }
 
-/// Advances all calls until this one has ended.
+/// Advances all calls in flight until the call of `ticket` has ended.
 pub fn drive(ticket: &Ticket) {
     let mut rest = Rest::default();
     loop {
@@ -89,7 +90,7 @@ pub fn drive(ticket: &Ticket) {
     }
 }
 
-/// Advances all calls until those of this file have ended.
+/// Advances all calls in flight until the calls on this file have ended.
 pub fn settle(shared: &Shared) {
     let mut rest = Rest::default();
     while is_any() && !shared.lock().queue.is_empty() {
@@ -98,8 +99,8 @@ pub fn settle(shared: &Shared) {
     }
 }
 
-/// Waits for a future of the engine on a file that has no calls in flight, and advances those of other files meanwhile. Without
-/// `waiting` the future waits for nothing.
+/// Waits for a future of the engine on a file that has no calls in flight, and advances calls of other files
+/// meanwhile. If `waiting` is None, the future never has to wait.
 pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     if let Some(waiting) = waiting
@@ -117,7 +118,7 @@ pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -
     }
 }
 
-/// How a rank waits between two polls of the calls in flight.
+/// A rank's pause between two polls of the calls in flight.
 #[derive(Default)]
 pub struct Rest {
     quiet: Option<Quiet>,
@@ -125,12 +126,13 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Number of polls after which the rank only yields its core.
+    /// Number of polls that are followed only by yielding the core.
     const YIELDS: u32 = 50;
-    /// How long a rank sleeps between later polls.
+    /// Duration of a rank's sleep after each later poll.
     const SLEEP: Duration = Duration::from_micros(50);
 
-    /// Waits for calls of the engine: as the engine does, if there is only one file and one thread.
+    /// Pauses while only calls of the engine are waited for. Waits as the engine does if there is only one file and
+    /// one thread.
     fn long(&mut self) {
         // Before it looks at the call, which another thread may be polling.
         IDLING.store(true, Ordering::SeqCst);
@@ -145,7 +147,7 @@ impl Rest {
         IDLING.store(false, Ordering::SeqCst);
     }
 
-    /// Waits for messages of the program too.
+    /// Pauses while messages of the program are waited for too.
     pub fn brief(&mut self) {
         self.rounds += 1;
         if self.rounds < Self::YIELDS { std::thread::yield_now() } else { std::thread::sleep(Self::SLEEP) }

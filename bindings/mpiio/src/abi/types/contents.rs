@@ -1,4 +1,4 @@
-//! The arguments of a datatype's constructor (MPI 4.1, section 5.1.13).
+//! Reads the arguments with which a datatype was made (MPI_Type_get_contents; MPI 4.1, section 5.1.13).
 
 use std::ffi::c_int;
 
@@ -8,7 +8,8 @@ use tributary_abi::{self as ffi, HandleArray, MISSING, handles};
 use super::super::{MPI_Datatype, check};
 use super::Combiner;
 
-/// A datatype from MPI_Type_get_contents: a reference that we must free, unless it is predefined.
+/// A datatype handle from MPI_Type_get_contents. This library must free the handle, unless the datatype is
+/// predefined.
 #[derive(Debug)]
 struct Owned {
     handle: MPI_Datatype,
@@ -16,7 +17,7 @@ struct Owned {
 }
 
 impl Owned {
-    /// Takes the reference. It is not freed if MPI refuses its envelope.
+    /// Takes over the handle. The handle is never freed if MPI refuses to return its envelope.
     fn new(handle: MPI_Datatype) -> Self {
         // An unknown combiner belongs to a derived type.
         let is_ours = envelope(handle)
@@ -34,21 +35,21 @@ impl Drop for Owned {
     }
 }
 
-/// The arguments of a datatype's constructor, read one by one in their order.
+/// The arguments of a datatype's constructor. The methods return them one by one, in the order of the constructor.
 #[derive(Debug)]
 pub struct Contents {
-    /// The constructor.
+    /// The MPI function that made the datatype.
     pub combiner: Combiner,
     integers: std::vec::IntoIter<c_int>,
     addresses: std::vec::IntoIter<ffi::MPI_Aint>,
-    /// Counts and addresses of a constructor with large counts.
+    /// Counts and addresses, if the constructor has large counts (MPI_Count).
     large: std::vec::IntoIter<ffi::MPI_Count>,
     is_large: bool,
     types: Vec<Owned>,
 }
 
 impl Contents {
-    /// Asks MPI.
+    /// Gets the arguments of the constructor of `datatype` from MPI.
     ///
     /// # Errors
     /// The handle is not a datatype, or its constructor is not known here.
@@ -84,13 +85,13 @@ impl Contents {
         self.addresses.next().ok_or_else(missing)
     }
 
-    /// Returns the next `count` arguments of a kind.
+    /// Returns the next `count` arguments, each read by `next`.
     pub fn list(&mut self, count: i64, next: fn(&mut Self) -> Result<i64, Error>) -> Result<Vec<i64>, Error> {
         (0..count).map(|_| next(self)).collect()
     }
 
-    /// Returns the lengths and displacements of `count` blocks, for constructors with displacements in bytes: what
-    /// [`Contents::list`] returns, but borrowed. Does not advance.
+    /// Returns lengths and displacements of `count` blocks, for constructors with displacements in bytes. Borrows the
+    /// values that [`Contents::list`] would return, and does not advance.
     pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
         let count = usize::try_from(count).ok()?;
         if self.is_large {
@@ -111,12 +112,12 @@ impl Contents {
     }
 }
 
-/// Lengths and displacements.
+/// Lengths and displacements of the blocks of a datatype.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockList<'a> {
-    /// Of a constructor with large counts.
+    /// Lengths, then displacements in bytes, of a constructor with large counts.
     Large(&'a [ffi::MPI_Count], &'a [ffi::MPI_Count]),
-    /// Of any other.
+    /// Lengths, then displacements in bytes, of a constructor with `int` counts.
     Small(&'a [c_int], &'a [ffi::MPI_Aint]),
 }
 
@@ -128,7 +129,7 @@ fn missing() -> Error {
     )
 }
 
-/// The number of a datatype's combiner, and the number of its arguments of each kind.
+/// A datatype's combiner (a number of MPI), and how many arguments of each kind its constructor had.
 struct Envelope {
     combiner: c_int,
     integers: usize,
@@ -137,8 +138,8 @@ struct Envelope {
     types: usize,
 }
 
-/// Asks for the envelope with large counts, because MPI refuses the other one for constructors with large counts. Libraries
-/// before MPI 4 have neither of these.
+/// Returns the envelope of `datatype`. Asks for the form with large counts first, because MPI refuses the other form
+/// for constructors with large counts. Libraries before MPI 4 have neither.
 fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
@@ -172,7 +173,8 @@ struct ConstructorLists {
 }
 
 impl Envelope {
-    /// Returns the arguments of a datatype that is not predefined, whose envelope this is.
+    /// Returns the arguments of the constructor of `datatype`. `self` is its envelope, and the datatype is not
+    /// predefined.
     fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
         let mut lists = ConstructorLists {
             integers: vec![0; self.integers],
