@@ -1,6 +1,6 @@
-//! Variable-length integers: 7 bits a byte, lowest bits first; signed integers in zigzag form.
+//! Encodes integers in a variable number of bytes: 7 bits a byte, lowest bits first; signed integers in zigzag form.
 
-/// Appends `value`.
+/// Appends the encoded `value` to `out`.
 pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -38,7 +38,7 @@ pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// Maps small negative and small positive numbers to small numbers.
+/// Maps a signed number to an unsigned one such that small negative and small positive numbers become small.
 pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }

@@ -1,9 +1,9 @@
-//! The libraries that the process has loaded, and their functions by name.
+//! Finds the libraries that the process has loaded, and their functions by name.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 
-/// The functions of one library. They are found among the global symbols, or in the library itself if it was loaded with
-/// RTLD_LOCAL, as Python does.
+/// The functions of one library. They are looked up among the global symbols, or in the library itself if the program
+/// has loaded it with RTLD_LOCAL, as Python does.
 pub struct Symbols {
     library: Option<*mut c_void>,
 }
@@ -19,7 +19,7 @@ impl Symbols {
         Self { library: handles.find(|handle| !handle.is_null()) }
     }
 
-    /// Returns the function `name`; `None` if there is none.
+    /// Returns the function `name`; `None` if the library has no such function.
     ///
     /// # Safety
     /// `F` is the type of a pointer to the function of this name.
@@ -72,13 +72,13 @@ pub fn ever_loaded() -> u64 {
     adds
 }
 
-/// Only Linux's linker counts libraries; elsewhere no runtime is searched for.
+/// Returns nothing: only Linux's linker counts libraries, so elsewhere no GPU runtime is searched for.
 #[cfg(not(target_os = "linux"))]
 fn loaded() -> Vec<CString> {
     Vec::new()
 }
 
-/// Always 0.
+/// Returns 0: only Linux's linker counts libraries.
 #[cfg(not(target_os = "linux"))]
 pub fn ever_loaded() -> u64 {
     0

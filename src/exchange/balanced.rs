@@ -12,7 +12,7 @@ use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// Algorithm 2 of the main paper with the throttle of section IV.B.
+/// The balanced kernel: Algorithm 2 of the main paper with the throttle of section IV.B.
 pub static BALANCED: Kernel = Kernel {
     name: "balanced",
     about: "receiver j starts at the j-th group of the rank list",

@@ -14,21 +14,21 @@ use super::values::{
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
 
-/// A row of the table.
+/// A row of the table of hints: how the value of one hint is set, printed and explained.
 pub(super) struct Key {
     pub(super) key: &'static str,
     pub(super) unit: &'static str,
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
-    /// True if it has an effect only where bytes are exchanged by messages.
+    /// True if the hint has an effect only if bytes are exchanged by messages.
     pub(super) only_exchanged: bool,
-    /// Sets the value; returns false and changes nothing if it is not allowed.
+    /// Function that sets the value. Returns false and changes nothing if the value is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,
     pub(super) get: fn(&Hints) -> String,
 }
 
-/// At the end of a row: the hint has an effect only where bytes are exchanged by messages.
+/// Stands at the end of a row whose hint has an effect only if bytes are exchanged by messages.
 const ONLY_EXCHANGED: bool = true;
 
 macro_rules! hints {
@@ -36,8 +36,9 @@ macro_rules! hints {
        $when:literal $(, $only_exchanged:ident)?;)+) => {
         /// The hints of a file: the user's values, and defaults for the others.
         ///
-        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of ranks is
-        /// known. The caller passes equal hints on all ranks of a collective call.
+        /// [`Hints::parse`], [`Hints::from_env`] or [`Default`] creates the hints; the caller must call
+        /// [`Hints::check`] when the number of ranks is known. The caller passes equal hints on all ranks of a
+        /// collective call.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Hints {

@@ -1,16 +1,16 @@
-//! Which operations of a schedule may start now. Every executor, the validators and the simulator use it.
+//! Finds out which operations of a schedule may start now. Every executor, the validators and the simulator use this.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ir::{Action, OpId, Schedule};
 
-/// A schedule in execution. O(operations + dependencies) to set up, O(1) amortised per operation.
+/// The state of a schedule in execution. O(operations + dependencies) to set up, O(1) amortised per operation.
 #[derive(Debug)]
 pub struct Progress {
     schedule: Schedule,
-    /// Number of unfinished dependencies of every operation.
+    /// Number of unfinished dependencies of every operation, indexed by operation.
     missing: Vec<u32>,
-    /// The operations that depend on operation i: `waiting[heads[i]..heads[i + 1]]`.
+    /// Index ranges into `waiting`: the operations that depend on operation i are `waiting[heads[i]..heads[i + 1]]`.
     heads: Vec<u32>,
     waiting: Vec<OpId>,
     sliding: Vec<SlidingState>,
@@ -27,7 +27,7 @@ struct SlidingState {
 }
 
 impl Progress {
-    /// Creates a schedule of which nothing has started.
+    /// Creates the state of a schedule of which nothing has started.
     pub fn new(schedule: Schedule) -> Self {
         let count = schedule.ops.len();
         let missing: Vec<u32> = schedule.ops.iter().map(|op| op.after.1 - op.after.0).collect();
@@ -99,13 +99,13 @@ impl Progress {
     }
 
     /// Returns the operation on which a rank may block (MPI_Wait): no message can start before this operation has
-    /// finished, whatever others finish. The earliest, if there are several. `None` if the end of any of several
-    /// operations may start a message: the rank must then poll all of them. `in_flight` are the operations that are
-    /// started and not finished, ascending; nothing may be ready. O(1) where everything is started, else
-    /// O(`in_flight` + operations that depend on them).
+    /// finished, whatever other operations finish. Returns the earliest, if there are several. Returns `None` if the
+    /// end of any of several operations may start a message: the rank must then poll all of them. `in_flight` are the
+    /// operations that are started and not finished, ascending; no operation may be ready. O(1) if everything is
+    /// started, else O(`in_flight` + operations that depend on them).
     ///
-    /// **Why a rank that blocks on it cannot deadlock**: every message that the rank could start starts as early as if the
-    /// rank had polled.
+    /// **Why a rank that blocks on this operation cannot deadlock**: every message that the rank could start starts
+    /// as early as if the rank had polled.
     pub fn awaited(
         &self,
         mut in_flight: impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + Clone,
@@ -145,10 +145,10 @@ impl Progress {
     }
 }
 
-/// The operations that would start if others finished.
+/// Computes which operations would start if others finished.
 struct LookAhead<'a> {
     progress: &'a Progress,
-    /// Number of unfinished dependencies, for operations that would have fewer than now.
+    /// Number of unfinished dependencies, for operations that would have fewer than they have now.
     missing: BTreeMap<OpId, u32>,
 }
 
@@ -157,8 +157,8 @@ impl<'a> LookAhead<'a> {
         Self { progress, missing: BTreeMap::new() }
     }
 
-    /// Returns true if a message might start if `id` finished too. Under a sliding limit, any operation's end may
-    /// start the next.
+    /// Returns true if a message might start if operation `id` finished too. Under a sliding limit, any operation's
+    /// end may start the next.
     fn start_a_message(&mut self, id: OpId) -> bool {
         let Self { progress, missing } = self;
         let mut ended = vec![id];

@@ -75,7 +75,8 @@ struct Split {
     left_to_mpi: u64,
 }
 
-/// Numbers of calls that MPI ran: collective calls, counted once a file, and independent calls, counted on each rank.
+/// Numbers of calls: collective calls that the engine ran and that MPI ran, each counted once, and independent calls,
+/// which MPI ran.
 #[derive(Debug, Serialize)]
 struct Calls {
     accelerated: u64,
