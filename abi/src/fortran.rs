@@ -1,4 +1,4 @@
-//! Handles of Fortran, which are integers in every ABI.
+//! Converts handles of Fortran, which are integers in every ABI.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -8,7 +8,7 @@ use crate::find::{Abi, find};
 use crate::handle::MPI_Comm;
 use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, handles};
 
-/// Returns the communicator of a Fortran handle. MPI_COMM_NULL if the process has no MPI library; also before
+/// Returns the communicator of a Fortran handle. Returns MPI_COMM_NULL if the process has no MPI library, and before
 /// MPI_Init and after MPI_Finalize, when Open MPI would end the program.
 pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");

@@ -1,7 +1,7 @@
-//! Handles: 32-bit integers in MPICH's ABI, pointers in the others.
+//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others.
 //!
-//! A handle is kept as a machine word, an integer with zeros above it. Words are little-endian, so the address of one is also
-//! the address of a handle, of either width: MPI may read and write it in place.
+//! A handle is kept as a machine word; an integer has zeros in the upper half. Words are little-endian, so the
+//! address of a word is also the address of a handle, of either width: MPI may read and write it in place.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::call::Argument;
 use crate::find::{Width, width};
 use crate::word::Word;
 
-/// A kind of handle.
+/// A kind of handle, such as MPI_Comm.
 pub(crate) trait Handle: Copy {
     fn new(word: Word) -> Self;
     fn word(self) -> Word;
@@ -29,13 +29,15 @@ macro_rules! handles {
                 Self(word)
             }
 
-            /// Creates a handle from a caller. If handles are integers, the upper half of the word is cleared.
+            /// Creates a handle from a word that a caller passed. If handles are integers, clears the upper half of
+            /// the word.
             #[inline]
             pub fn of(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
-            /// Returns the same for a handle that was received as an argument of a C function.
+            /// Clears the upper half of a handle that was received as an argument of a C function, if handles are
+            /// integers.
             pub fn as_given(self) -> Self {
                 Self::of(self.0)
             }
@@ -58,7 +60,7 @@ macro_rules! handles {
                 Self(unsafe { read(place, index) })
             }
 
-            /// Returns the handle as an argument.
+            /// Returns the handle as a word, to be passed as an argument.
             pub fn as_word(self) -> Word {
                 self.0
             }
@@ -165,7 +167,7 @@ enum Words {
     Wide(Vec<Word>),
 }
 
-/// The handles, in either width.
+/// Runs code on the handles of an array, of either width.
 macro_rules! on_words {
     ($row:expr, $words:ident => $do:expr) => {
         match $row {
@@ -210,7 +212,7 @@ impl<H: Handle> HandleArray<H> {
         }
     }
 
-    /// Removes a handle; the last takes its place.
+    /// Removes the handle at `index`; the last handle takes its place.
     #[inline]
     pub fn swap_remove(&mut self, index: usize) {
         on_words!(&mut self.words, words => { words.swap_remove(index); });
@@ -221,12 +223,12 @@ impl<H: Handle> HandleArray<H> {
         on_words!(&mut self.words, words => words.clear());
     }
 
-    /// Returns the address of the first, for MPI.
+    /// Returns the address of the first handle, for MPI to write.
     pub fn as_mut_ptr(&mut self) -> *mut H {
         on_words!(&mut self.words, words => words.as_mut_ptr().cast())
     }
 
-    /// Returns the address of the first, for MPI.
+    /// Returns the address of the first handle, for MPI to read.
     pub fn as_ptr(&self) -> *const H {
         on_words!(&self.words, words => words.as_ptr().cast())
     }
@@ -236,7 +238,7 @@ impl<H: Handle> HandleArray<H> {
         on_words!(&mut self.words, words => (&raw mut words[index]).cast())
     }
 
-    /// Returns all handles, in order.
+    /// Iterates over all handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
             Words::Narrow(words) => H::new(words[index] as Word),
@@ -263,7 +265,7 @@ impl<H: Handle> FromIterator<H> for HandleArray<H> {
 mod tests {
     use super::*;
 
-    /// Returns the arrays of both widths.
+    /// Returns an empty array of each width.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
         [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
     }

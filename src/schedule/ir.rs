@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-/// Send mode of the message.
+/// The send mode: decides when a send counts as finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendMode {
     /// The send is finished when the buffer may be reused (MPI_Isend). MPI may buffer the message, so a fast sender
@@ -75,7 +75,7 @@ pub enum Action {
     Send {
         /// Rank that receives the message.
         to: Rank,
-        /// When the send counts as finished.
+        /// Send mode of the message.
         mode: SendMode,
     },
     /// Receives into the operation's span.
