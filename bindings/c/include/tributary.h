@@ -95,7 +95,8 @@ typedef enum {
    */
   TRIB_PATH_DIRECT = 2,
   /**
-   * Through memory that all ranks share, or those of each host: nothing goes from one host to another.
+   * Through memory that all ranks share, or that the ranks of each host share: no data goes from one host to
+   * another.
    */
   TRIB_PATH_SHARED = 3,
   /**
@@ -156,27 +157,27 @@ typedef struct {
    */
   int64_t aggregators;
   /**
-   * Number of extents in the file, as the ranks gave them.
+   * Number of extents in the file that all ranks together passed.
    */
   int64_t requests;
   /**
-   * Bytes that the ranks asked to write or read.
+   * Number of bytes that all ranks together asked to write or read.
    */
   int64_t bytes;
   /**
-   * Bytes written to the file; a byte that several ranks gave counts once.
+   * Number of bytes that all ranks together wrote to the file; a byte that several ranks gave counts once.
    */
   int64_t bytes_written;
   /**
-   * Bytes read, all of them before the end of the file.
+   * Number of bytes that all ranks together read, without bytes beyond the end of the file.
    */
   int64_t bytes_read;
   /**
-   * Number of rounds: the largest number of windows with data on any aggregator.
+   * Number of rounds: the maximum number of windows with data on any aggregator.
    */
   int64_t rounds;
   /**
-   * Bytes of metadata messages, which tell aggregators the extents.
+   * Number of bytes of metadata messages, in which ranks send their extents to aggregators.
    */
   int64_t metadata_bytes;
   /**
@@ -188,12 +189,12 @@ typedef struct {
    */
   int64_t data_messages;
   /**
-   * Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
-   * or if its inner layer sends messages.
+   * Number of bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel
+   * is not `two_layer`, or if its inner layer sends messages.
    */
   int64_t in_memory;
   /**
-   * Seconds, like all below the maximum over the ranks: splitting the access by aggregator.
+   * Seconds of splitting the access by aggregator. This and all times below are the maximum over the ranks.
    */
   double seconds_flatten;
   /**

@@ -38,7 +38,7 @@ pub struct trib_file {
     pub(super) path: PathBuf,
     pub(super) mode: Mode,
     pub(super) hints: Table,
-    /// The number of collective writes and reads that succeeded, and the report of the last one.
+    /// Number of collective writes and reads that succeeded; `last` is the report of the last of them.
     pub(super) calls: u64,
     pub(super) last: Option<CallReport>,
 }
@@ -58,7 +58,7 @@ static OPEN: Handles = Handles::new("file", "a file from trib_open");
 /// Returns the file of a handle.
 ///
 /// # Errors
-/// The handle is NULL, closed, or none.
+/// The handle is NULL, was closed, or was never a handle.
 ///
 /// # Safety
 /// Nothing else uses it during the lifetime of the result.
@@ -68,7 +68,7 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
     Ok(unsafe { &mut *file })
 }
 
-/// Returns the engine's file, for a collective call that `function` does.
+/// Returns the engine's file, for a collective call of the C function `function`.
 ///
 /// # Safety
 /// The requirements of [`opened`].
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn trib_open_fortran(
     unsafe { trib_open(communicator_of_fortran(comm), path, mode, hints, file) }
 }
 
-/// Path, mode and hints, checked.
+/// Checks path, mode and hints, and returns them.
 unsafe fn arguments(
     path: *const c_char,
     mode: c_int,

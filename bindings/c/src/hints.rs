@@ -14,7 +14,7 @@ use super::text::copy;
 pub struct Table(Vec<(CString, CString)>);
 
 impl Table {
-    /// Returns the hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
+    /// Creates the table of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
     pub fn of(file: &File) -> Self {
         let text = |text: String| CString::new(text).unwrap_or_default();
         let entries = in_force(file, |_| true).into_iter();

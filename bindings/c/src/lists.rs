@@ -4,10 +4,10 @@ use tributary::{BufferLayout, Error, Extent, Extents, Result};
 use tributary_bindings::access::Access;
 use tributary_bindings::list::List;
 
-/// The arguments of a list: its count, offsets and lengths.
+/// The arguments of a list as C passes them: count, offsets and lengths.
 pub type Arrays = (i64, *const i64, *const i64);
 
-/// Returns a list of extents: `name` is `file`, `memory` or `extents`.
+/// Names the arguments of a list of extents, for errors. `name` is `file`, `memory` or `extents`.
 pub fn list(name: &'static str, (count, offsets, lengths): Arrays) -> List {
     List { name, arguments: ["count", "offsets", "lengths"], count, offsets, lengths }
 }
@@ -37,7 +37,7 @@ pub unsafe fn extents(list: List) -> Result<Extents> {
 /// Returns the extents of a list as a layout of memory. Without any list the bytes are contiguous.
 ///
 /// # Errors
-/// The errors of [`extents`]; a count other than 0 without lists.
+/// The errors of [`extents`]; or the count is not 0 although there are no arrays.
 ///
 /// # Safety
 /// The requirements of [`extents`].
@@ -49,7 +49,7 @@ pub unsafe fn layout(list: List) -> Result<BufferLayout> {
     Ok(BufferLayout::Extents(unsafe { extents(list)? }))
 }
 
-/// Returns the access to `file` from or to the memory at `buffer`, as far as its layout spans it.
+/// Returns this rank's access: the extents `file`, and the memory at `buffer` with this layout.
 ///
 /// # Errors
 /// The pointer is null although there are bytes; file and memory have different numbers of bytes; the memory does not fit in the
@@ -87,7 +87,7 @@ pub fn checked(buffer: *mut u8, len: usize) -> Result<*mut u8> {
     Ok(buffer)
 }
 
-/// Stores a result at `place`, unless that is null.
+/// Stores a result at `place`, unless `place` is null.
 ///
 /// # Safety
 /// `place` is null or may be written.

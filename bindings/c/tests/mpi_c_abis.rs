@@ -1,4 +1,4 @@
-//! The C API under every MPI library: one installation, with programs compiled for each ABI.
+//! Tests the C API under every MPI library: one installation, with programs compiled for each ABI.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     made
 }
 
-/// Runs two ranks of it under this MPI library.
+/// Runs the program on two ranks under this MPI library.
 fn check(wheel: &Wheel, program: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(wheel.program("mpiexec"));

@@ -1,12 +1,12 @@
-//! The guard around functions that C calls: no panic leaves them.
+//! Guards functions that C calls: no panic leaves them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::engine::alone;
 use tributary::{Error, Result};
 
-/// Runs the body of a function. A panic becomes an internal error, of which the other ranks do not know: it ends the job, unless
-/// the environment says otherwise.
+/// Runs the body of a function. A panic becomes an internal error that the other ranks cannot know of: it ends the
+/// job, unless a setting in the environment says otherwise.
 ///
 /// # Errors
 /// The errors of the body.

@@ -1,4 +1,4 @@
-//! Opening, closing and deleting files, and asking for their hints.
+//! Opens, closes and deletes files, and returns their hints.
 
 use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub unsafe extern "C-unwind" fn GIO_open(
     })
 }
 
-/// What the first rank decides for all ranks.
+/// The arguments of an open that the first rank decides for all ranks.
 struct Terms {
     path: PathBuf,
     amode: c_int,

@@ -1,4 +1,4 @@
-//! A subarray as a list of offsets and lengths.
+//! Makes the list of offsets and lengths of a subarray.
 
 use std::ffi::c_int;
 
@@ -58,10 +58,10 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
 struct Rows {
     /// Number of rows.
     count: usize,
-    /// Bytes of each row.
+    /// Number of bytes of each row.
     len: MPI_Offset,
     first: MPI_Offset,
-    /// Number of rows, and bytes from one to the next, in every dimension but the last.
+    /// For every dimension but the last: number of rows, and bytes from one row to the next.
     steps: Vec<(MPI_Offset, MPI_Offset)>,
 }
 
