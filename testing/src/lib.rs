@@ -13,7 +13,7 @@
 //! | [`around`] | a transport with faults or notes around its calls |
 //! | [`damage`] | damage to inputs of any kind |
 //! | [`mounted`] | small file systems for a single test |
-//! | [`sweep`] | a small program in C, of which one call fails in each run |
+//! | [`fault_sweep`] | a small program in C, of which one call fails in each run |
 //! | [`layers`] | the order of crates and modules |
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
