@@ -162,7 +162,7 @@ pub fn costs(path: &str) -> Option<Costs> {
 
 fn load(path: &str) -> Result<Costs> {
     let fail = |operation: &'static str| move |cause| Error::io(0, operation, Path::new(path), None, &cause);
-    // A pipe would wait for its writer.
+    // Reading a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(fail("open"))?.is_file() {
         return Err(Error::argument("machine file", path, "an ordinary file"));
     }

@@ -59,7 +59,7 @@ impl Driver for Lustre {
                 Layout::of(unit, hints.striping_factor.unwrap_or(0))
             }
         };
-        // The lock of a group is on one handle; direct writes have another, which would wait for it.
+        // A group lock belongs to one handle; direct writes use another handle, which would wait for the lock.
         let direct_from = hints.direct_from(is_real).filter(|_| !hints.announces_writes);
         Ok(Layout { direct_from, ..layout })
     }
@@ -93,7 +93,7 @@ impl Driver for Lustre {
     }
 
     fn has_written(&self, file: &dyn Storage, _: Extent) {
-        // Closing the file gives it back too; nothing else can be done about an error.
+        // Closing the file releases the lock too; nothing else can be done about an error.
         let _ = file.lock_for_group(GROUP, false);
     }
 
@@ -145,7 +145,7 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
     };
     match file.set_stripes(&request) {
-        // Another process has opened the file since, which gave it stripes.
+        // Another process has opened the file meanwhile, which gave the file stripes.
         Err(cause) if there_already(&cause) => Ok(()),
         striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, None, &cause)),
     }

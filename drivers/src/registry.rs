@@ -146,7 +146,7 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
         if matches!(&error, Error::Io { operation, .. } if operation == lustre::SET_STRIPES) {
-            // That the file stays where even removing fails is told by the first error well enough.
+            // If the file cannot be removed either, the first error says enough.
             let _ = files.remove(path);
         }
         return Err(error);

@@ -39,10 +39,9 @@ impl Drop for SizeSignalBlocked {
     fn drop(&mut self) {
         let Some(before) = &self.before else { return };
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // One that came in the meantime is ours: it is taken, not passed on.
-        // SAFETY: both pointers are to live values of the right type; a null siginfo is allowed.
+        // A signal that came in the meantime was caused by our write: it is consumed, not passed on.
         while unsafe { libc::sigtimedwait(self.signal.as_ref(), std::ptr::null_mut(), &now) } > 0 {}
-        // A mask that cannot be set back leaves the signal blocked, which is what it was for.
+        // If the mask cannot be restored, the signal stays blocked, as during the call.
         let _ = before.thread_set_mask();
     }
 }

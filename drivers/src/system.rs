@@ -150,7 +150,7 @@ impl Storage for File {
             duplicate => duplicate?,
         };
         match nix::unistd::close(duplicate) {
-            // The descriptor is gone all the same; nothing is said of the bytes.
+            // The descriptor is closed all the same; the error says nothing about the bytes.
             Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
@@ -162,9 +162,9 @@ impl Storage for File {
         if is_written && of_system(&system).writes_whole_pages() {
             fcntl(self, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
         }
-        // An old kernel (4.10) or a security filter may not know it; what is read is then as old as a size may be there.
+        // An old kernel (4.10) or a security filter may not know this call; reads then see what the host's cache has.
         let _ = ask_for_size(self);
-        // What this host keeps of the file. (An error would say that there is nothing to be kept.)
+        // Drops this host's cache of the file. (An error would mean that there is nothing to drop.)
         let _ = posix_fadvise(self, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         Ok(())
     }

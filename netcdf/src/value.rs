@@ -38,7 +38,7 @@ macro_rules! integers {
         impl sealed::Sealed for $native {}
         impl Value for $native {
             fn encode(values: &[Self], kind: Type, format: Format, out: &mut Vec<u8>) -> Result<(), usize> {
-                // Which `u8` is for CDF-1 and CDF-2, whose only 8-bit integer is `byte`.
+                // In CDF-1 and CDF-2, whose only 8-bit integer is `byte`, a `u8` is stored bit by bit.
                 let raw_byte = <$native>::BITS == 8 && <$native>::MIN == 0 && format != Format::Cdf5;
                 match kind {
                     Type::Byte if raw_byte => each(values, out, |v| Some([v as u8])),

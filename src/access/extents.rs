@@ -60,7 +60,7 @@ impl Extents {
         Self::contiguous(offset, len)?.repeat(stride, count)
     }
 
-    /// Returns the extents of `list` in its order, packed. O(length) time; memory only for what does not repeat.
+    /// Packs the extents of `list`, in its order. O(length) time; parts that repeat take no memory.
     ///
     /// # Errors
     /// An extent ends above 2^63 - 1.

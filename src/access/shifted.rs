@@ -1,5 +1,5 @@
-//! Finds out whether one sequence of extents is another sequence shifted by some bytes, as a time step is often the
-//! step before, further back in the file.
+//! Finds out whether one sequence of extents equals another one shifted by some bytes. Often a time step is the step
+//! before, shifted towards the end of the file.
 
 use super::extents::Extents;
 use super::node::{Base, Node};

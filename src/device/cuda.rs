@@ -92,8 +92,7 @@ impl Runtime for Cuda {
         self.within(to, || {
             // SAFETY: the caller's promise, and a slice.
             check_code("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
-            // A copy from memory that is not pinned may not have reached the device yet.
-            // SAFETY: null is the stream of the copy.
+            // A copy from memory that is not pinned may not have reached the device when the copy function returns.
             check_code("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
         })
     }

@@ -148,7 +148,7 @@ impl Ranks {
         let search = costs.walk * (self.batch.min(fan_in) / 2.0 + early / 4.0);
         let pauses = if self.pauses { fan_in / self.batch } else { 0.0 };
         let host = fan_in * (costs.message(bytes) + search) + pauses * costs.round_trip;
-        // What comes from the aggregator's own node does not pass the port.
+        // Messages from the aggregator's own node do not use the port.
         let outside = 1.0 - 1.0 / self.nodes;
         let port =
             fan_in * bytes * outside * (self.sharing() * costs.node_byte).max(costs.rank_byte.min(costs.node_byte));

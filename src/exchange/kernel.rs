@@ -21,7 +21,7 @@ pub const SLIDING_LIMIT: u32 = 50;
 pub struct Kernel {
     /// The name in hints and reports: letters, digits and `_`, in lower case.
     pub name: &'static str,
-    /// What the kernel does, in one line that begins in lower case and ends without a full stop.
+    /// Description of the kernel in one line, which begins in lower case and ends without a full stop.
     pub about: &'static str,
     /// Source of the kernel: paper, then section, Algorithm, equation or figure, separated by `, `; further sources
     /// follow `; `. `None` if the kernel is from no paper.

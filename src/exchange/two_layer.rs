@@ -66,10 +66,11 @@ pub struct TwoLayer<'a> {
     pub local_aggregator: Rank,
     /// This rank's own data for each aggregator, ascending. The shares lie one after the other in [`Buffer::Send`].
     pub own: &'a [Share],
-    /// On a local aggregator: the other members that send bytes, ascending, each with its shares. The shares lie one
-    /// after the other in [`GATHERED`].
+    /// Other members of this local aggregator that send bytes, ascending, each with its shares; empty on other ranks.
+    /// The shares lie one after the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
-    /// On an I/O aggregator: the messages from local aggregators, ascending.
+    /// Messages that this rank, as an I/O aggregator, receives from local aggregators, ascending; empty on other
+    /// ranks.
     pub receives: &'a [Transfer<Rank>],
 }
 

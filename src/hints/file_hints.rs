@@ -61,7 +61,7 @@ impl Given {
 impl std::fmt::Display for Unused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { key, value, source, why } = self;
-        // A line of a file that is none has the file's name in place of a key, and no value.
+        // A line that is no hint has the file's name as its key, and no value.
         if key == super::site::NAME {
             return write!(f, "{source}: {why}");
         }
@@ -193,7 +193,7 @@ impl FileHints {
             self.leave_out(given.because(error.to_string()));
             return;
         }
-        // It has just been seen to be allowed.
+        // The value was checked just before.
         let _ = self.take(given);
     }
 

@@ -66,7 +66,7 @@ pub struct HintRow {
     pub unit: &'static str,
     /// The allowed values.
     pub allowed: &'static str,
-    /// What the hint does.
+    /// Description of the hint's effect.
     pub meaning: &'static str,
     /// Why a user sets it, in one sentence.
     pub when: &'static str,

@@ -109,7 +109,8 @@ impl Site {
     pub fn faults(library: Option<&Path>) -> Vec<String> {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
-        // A file that is not there is one that TRIB_CONF names, which is an error elsewhere, or none.
+        // If the file cannot be read, either TRIB_CONF names it, which is an error elsewhere, or the site has no
+        // file.
         let Ok(text) = read_text(VARIABLE, &path) else { return Vec::new() };
         let shown = path.display();
         let of_line = |(number, line)| {

@@ -45,9 +45,9 @@ pub(super) struct Round<'a> {
     /// Messages that this rank receives, each with its senders in order: one sender, unless a local aggregator has
     /// merged.
     pub receives: &'a [Vec<Transfer>],
-    /// On a local aggregator: the bytes that members have sent, by address.
+    /// Bytes that members have sent to this local aggregator, by address.
     pub gathered: BTreeMap<u64, Bytes>,
-    /// On a local aggregator: the bytes that it sends on; `sealed` when they are complete.
+    /// Bytes that this local aggregator sends on; `sealed` has them when they are complete.
     pub merged: Vec<u8>,
     pub sealed: Bytes,
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /**
- * What a function returns. Collective functions return the same on every rank.
+ * Result of a function. Collective functions return the same on every rank.
  */
 typedef enum {
   /**
@@ -87,7 +87,7 @@ typedef enum {
    */
   TRIB_PATH_NOTHING = 0,
   /**
-   * Through aggregators.
+   * Aggregators wrote or read the data, which all ranks exchanged with them by messages.
    */
   TRIB_PATH_EXCHANGE = 1,
   /**
@@ -95,18 +95,18 @@ typedef enum {
    */
   TRIB_PATH_DIRECT = 2,
   /**
-   * Through memory that all ranks share, or that the ranks of each host share: no data goes from one host to
-   * another.
+   * Data went through memory that all ranks share, or that the ranks of each host share: none went from one host
+   * to another.
    */
   TRIB_PATH_SHARED = 3,
   /**
-   * Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
+   * Rank 0 wrote all data, which was so little that it travelled with the messages of agreement.
    */
   TRIB_PATH_ROOT = 4,
 } trib_path;
 
 /**
- * How a file is opened.
+ * Mode in which a file is opened.
  */
 typedef enum {
   /**
@@ -198,7 +198,7 @@ typedef struct {
    */
   double seconds_flatten;
   /**
-   * Seconds of exchanging metadata.
+   * Seconds of exchanging metadata, which tell aggregators the extents.
    */
   double seconds_metadata;
   /**
@@ -210,7 +210,7 @@ typedef struct {
    */
   double seconds_placement;
   /**
-   * Seconds in the file system. Other windows are exchanged meanwhile.
+   * Seconds in the file system. Ranks exchange other windows (pieces of the file) meanwhile.
    */
   double seconds_io;
   /**

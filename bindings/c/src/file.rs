@@ -19,7 +19,7 @@ use super::hints::Table;
 use super::running::{Busy, Moved};
 use super::status::{guarded, trib_status};
 
-/// How a file is opened.
+/// Mode in which a file is opened.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trib_mode {

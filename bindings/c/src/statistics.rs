@@ -18,14 +18,14 @@ pub enum trib_path {
     /// No rank had data.
     #[default]
     TRIB_PATH_NOTHING = 0,
-    /// Through aggregators.
+    /// Aggregators wrote or read the data, which all ranks exchanged with them by messages.
     TRIB_PATH_EXCHANGE = 1,
     /// Every rank wrote or read its own extents.
     TRIB_PATH_DIRECT = 2,
-    /// Through memory that all ranks share, or that the ranks of each host share: no data goes from one host to
-    /// another.
+    /// Data went through memory that all ranks share, or that the ranks of each host share: none went from one host
+    /// to another.
     TRIB_PATH_SHARED = 3,
-    /// Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
+    /// Rank 0 wrote all data, which was so little that it travelled with the messages of agreement.
     TRIB_PATH_ROOT = 4,
 }
 
@@ -63,13 +63,13 @@ pub struct trib_statistics {
     pub in_memory: i64,
     /// Seconds of splitting the access by aggregator. This and all times below are the maximum over the ranks.
     pub seconds_flatten: f64,
-    /// Seconds of exchanging metadata.
+    /// Seconds of exchanging metadata, which tell aggregators the extents.
     pub seconds_metadata: f64,
     /// Seconds of exchanging data.
     pub seconds_data: f64,
     /// Seconds of copying into windows or out of them.
     pub seconds_placement: f64,
-    /// Seconds in the file system. Other windows are exchanged meanwhile.
+    /// Seconds in the file system. Ranks exchange other windows (pieces of the file) meanwhile.
     pub seconds_io: f64,
     /// Seconds of agreeing on the range of the file, on errors and on these numbers.
     pub seconds_agreement: f64,

@@ -85,7 +85,8 @@ fn of_class(class: IoClass) -> c_int {
     }
 }
 
-/// The version of GIO's interface, with the name and version of this library. The text lives as long as the program.
+/// Returns the version of GIO's interface, with the name and version of this library. The text lives as long as the
+/// program.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_inq_libvers() -> *const c_char {
     const VERSION: &str = concat!("1.0.0 of Tributary ", env!("CARGO_PKG_VERSION"), "\0");
@@ -103,7 +104,7 @@ pub extern "C-unwind" fn GIO_strerror(code: c_int) -> *const c_char {
     known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr().cast())
 }
 
-/// The name of a code. The text lives as that of [`GIO_strerror`].
+/// Returns the name of a code. The text lives as long as the text of [`GIO_strerror`].
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_strerrno(code: c_int) -> *const c_char {
     if code > 0 {

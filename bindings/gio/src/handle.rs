@@ -54,7 +54,7 @@ impl GioFile {
     /// # Errors
     /// The file cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
-        // With one rank and one process, the file is this rank's alone already.
+        // With one rank in the program, the file is opened by this rank alone already.
         if self.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }

@@ -139,7 +139,7 @@ pub struct Wants {
 pub struct Taken {
     /// Endpoint of this rank, for messages to the other ranks of the file.
     pub endpoint: Endpoint,
-    /// Place that the endpoint goes back to.
+    /// Place in a group that the endpoint goes back to when the file is closed.
     pub seat: Seat,
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
@@ -183,7 +183,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
     let seat = Seat::Place { group, number, has_the_whole_program: is_world };
-    // Here, so that a call in flight on one host needs no message, and goes on while its rank waits elsewhere.
+    // Done here, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
     if agreed.has(Offer::SHARES) {
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
@@ -203,7 +203,7 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
     Ok(match own {
         Ok(own) if is_made => Ok(own),
         Ok(own) => {
-            // To free it would wait for ranks that have none.
+            // Freeing the communicator would wait for ranks that have none.
             std::mem::forget(own);
             Err("MPI could not duplicate the communicator on another rank".to_string())
         }
@@ -334,7 +334,7 @@ impl Drop for Seat {
                 None
             }
         };
-        // Not inside the lock: its communicator is freed.
+        // The group is dropped outside the lock, because that frees its communicator.
         drop(gone);
     }
 }

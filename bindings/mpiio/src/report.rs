@@ -265,14 +265,14 @@ fn times(seconds: &Seconds) -> String {
         ("i/o", io),
         ("agreement", agreement),
     ];
-    // Less is printed as nothing.
+    // A shorter time would be printed as 0.
     let taken = phases.into_iter().filter(|(_, seconds)| *seconds >= 5e-5);
     let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
     let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
     format!("{total:.4} in all{all}")
 }
 
-/// Returns whether TRIB_REPORT asks for reports.
+/// Returns true if TRIB_REPORT asks for reports.
 pub fn is_wanted() -> bool {
     wanted().is_some()
 }

@@ -135,7 +135,8 @@ impl UnopenedFile {
         let decision = self.decide(path, amode);
         let endpoint = self.endpoint;
         let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
-        // Also on a rank that does not take the file they say what becomes of a failure, and when to say that nobody comes.
+        // These hints are used also on a rank that does not take the file: for the action after a failure, and for
+        // the stall watchdog.
         let hints = match &decision {
             Decision::Take(terms) => terms.hints.clone(),
             Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),

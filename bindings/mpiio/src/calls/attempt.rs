@@ -103,7 +103,7 @@ impl Backend {
                     counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
-                // MPI may still manage: it has its file open already.
+                // MPI may still be able to run the call, because it has its file open already.
                 Err(error @ Error::Io { class: IoClass::UsedUp, .. }) if is_of_opening(&error) => {
                     counts.counts().left_to_mpi(name, &error.to_string());
                     self.give_up(&error).await?;

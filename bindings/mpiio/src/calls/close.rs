@@ -32,7 +32,8 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
         let mut closed = checked.and(closed)?;
-        // Calls of one rank alone are told of all ranks. Without a report that all ranks know of, nothing is sent.
+        // The report counts independent calls of all ranks. If not all ranks know that there is a report, nothing is
+        // sent.
         let mut independent = counts.independent();
         if is_reported && closed.sum(&mut independent).await.is_ok() {
             counts.set_independent(independent);

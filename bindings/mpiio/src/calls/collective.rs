@@ -219,7 +219,7 @@ fn start(
     } else {
         file.split = Some(Split::new(form, SplitBy::Engine(ticket.clone())));
     }
-    // The pointer of a view that the library does not know is MPI's.
+    // If the library does not know the view, MPI keeps the pointer.
     if let (Position::Pointer, None, View::Foreign { etype, .. }) = (form.place, &step, &file.view) {
         let etypes = call.asked().checked_div(*etype).unwrap_or_default() as MPI_Offset;
         pointed::seek(call.file, for_mpi.offset.saturating_add(etypes));

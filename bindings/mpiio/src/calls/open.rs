@@ -53,9 +53,8 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
     let wants = Wants { shares, report: report::is_wanted() };
-    // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
-    // environment says otherwise.
-    // SAFETY: an intracommunicator.
+    // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
+    // fails here, the job ends, unless the environment says otherwise.
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
@@ -83,7 +82,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
             }
             (_, Some(why)) => (Runner::Mpi(why), None),
             (Some(Ok(Err(why))), None) => {
-                // Not every rank of thousands that open files of their own.
+                // With files of one rank each, thousands of ranks would print this.
                 if is_first && (ranks > 1 || is_first_rank()) {
                     say_once(&path, &why);
                 }
@@ -184,7 +183,7 @@ fn named(
     let found = SystemFiles.file_system(&path_of(name)).map_or(0, |found| found.magic);
     let Some((_, driver)) = ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found) else { return last(then) };
     let (kept, first) = with(driver);
-    // The error handler of files that are not open has no part in the first attempt.
+    // The error handler of files that are not open must not be called in the first attempt.
     Answer::quiet_call(handles().file_null.0, function, &first, move |code| {
         drop(kept);
         if code as c_int == SUCCESS { then(code) } else { last(then) }

@@ -37,7 +37,8 @@ pub fn independent(form: Form, at: &'static Function, function: &'static Functio
     if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
         return at_step(at, arguments, step);
     }
-    // ROMIO's pointer stops at the end of the file. That shows in the status, for which the program may have no place.
+    // ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
+    // statuses.
     let ignores = call.result == constants().status_ignore as Word || call.result == 0;
     let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
     let place = own.as_ref().map_or(call.result, |own| (&raw const **own) as Word);

@@ -41,7 +41,7 @@ macro_rules! exports {
                     return plain($($argument),*);
                 }
                 enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {
-                    // An exception may have left a call before it took these.
+                    // An exception may have left an earlier call before that call took its failed tickets.
                     pending::failed();
                     let handler: Handler = $handler;
                     handler(function, arguments)

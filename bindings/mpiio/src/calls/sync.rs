@@ -29,8 +29,8 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
     engine.call_them(function.full_name());
-    // Only once all ranks are known to be here: in some MPI libraries ranks wait for each other. (A tool that is loaded behind this
-    // library may look at the call.)
+    // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
+    // other. (A tool that is loaded behind this library may look at the call.)
     let synced = engine.sync_with(|rank| {
         let code = returning(handle, || function.call(arguments));
         io_outcome("MPI_File_sync", code as c_int, rank, &path)

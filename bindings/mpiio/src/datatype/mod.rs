@@ -55,7 +55,7 @@ pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
         PREDEFINED.set(Some((datatype, flat.clone())));
         return Ok(flat);
     }
-    // Asked once: a datatype stays committed, and so are its duplicates, which share the form.
+    // MPI is asked once: a datatype stays committed, and so do its duplicates, which share the flat form.
     if !is_committed(datatype)? {
         return Err(no_data("one that is not committed"));
     }

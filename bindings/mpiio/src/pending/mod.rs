@@ -134,7 +134,7 @@ impl Rest {
     /// Pauses while only calls of the engine are waited for. Waits as the engine does if there is only one file and
     /// one thread.
     fn long(&mut self) {
-        // Before it looks at the call, which another thread may be polling.
+        // The flag is set before this thread looks at the call, which another thread may be polling.
         IDLING.store(true, Ordering::SeqCst);
         let only = match active().as_slice() {
             [only] if !thread::is_running() => only.try_lock_file().and_then(|file| file.queue.waiting()),

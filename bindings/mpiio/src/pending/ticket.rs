@@ -141,7 +141,7 @@ impl Ticket {
             // SAFETY: our own request. MPI keeps it until it is complete, even if the program has freed it. MPI may call `free`
             // from here.
             let code = unsafe { ffi::MPI_Grequest_complete(request) };
-            // The program would wait for this request for ever. If the environment says so, it does.
+            // The program would wait for this request for ever, which it does if the environment says so.
             let _ = alone(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);

@@ -82,7 +82,8 @@ fn all_ranks_of_a_host_are_stopped_for_20_seconds() {
         }
     });
     goes_on(&outcome);
-    // Wherever in a call the host is stopped: another one says in which, and where the ranks of the host that it waits for are known.
+    // The host may stop anywhere in a call: another host names the call, and the ranks that it waits for if they are
+    // known.
     let told: Vec<&str> =
         outcome.stderr.lines().filter(|line| line.contains("has waited for 5 s in MPI_File_")).collect();
     assert!(!told.is_empty(), "nobody said what ranks wait for\n{}", outcome.stderr);

@@ -4,7 +4,7 @@ use super::is_ok;
 
 /// Hint with which data sieving would write the holes.
 const FILLED: &str = "romio_ds_write=enable";
-/// The same hint, with messages to aggregators.
+/// Hints with which data sieving would write the holes, in windows that go to aggregators by messages.
 const FILLED_BY_MESSAGES: &str = "romio_ds_write=enable; trib_shared_memory=disable";
 
 #[test]
