@@ -104,7 +104,7 @@ numbers! {
 }
 
 impl Constants {
-    /// Returns the constants of an ABI.
+    /// Returns the constants of `abi`, such as MPI_SUCCESS.
     #[inline]
     pub fn of(abi: Abi) -> &'static Self {
         match abi {

@@ -108,21 +108,21 @@ macro_rules! handles {
 }
 
 handles! {
-    /// A communicator.
+    /// Handle of a communicator, as wide as the MPI library needs.
     MPI_Comm;
-    /// A datatype.
+    /// Handle of a datatype.
     MPI_Datatype;
-    /// An info object (hints).
+    /// Handle of an info object, which has hints.
     MPI_Info;
-    /// A request: an operation in flight.
+    /// Handle of a request, which stands for an operation in flight.
     MPI_Request;
-    /// An error handler.
+    /// Handle of an error handler.
     MPI_Errhandler;
-    /// A reduction operation.
+    /// Handle of a reduction operation, such as MPI_SUM.
     MPI_Op;
 }
 
-/// An open file: a pointer in every ABI.
+/// Handle of an open file: a pointer in every ABI.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(non_camel_case_types, reason = "MPI's name")]

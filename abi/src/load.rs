@@ -73,7 +73,7 @@ fn folder_of_launcher() -> Option<PathBuf> {
 pub enum NotLoaded {
     /// The dynamic linker's message for each library that was tried.
     Failed(Vec<String>),
-    /// There is a library, but its ABI is unknown.
+    /// There is an MPI library, but its ABI is unknown.
     Refused(Refusal),
 }
 

@@ -53,25 +53,25 @@ impl IoClass {
 /// The kind of a bad argument, for bindings that have an error code of their own for the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// The number of elements.
+    /// The argument is a number of elements.
     Count,
-    /// The datatype of the elements.
+    /// The argument is a datatype of elements.
     Datatype,
-    /// The name of the file.
+    /// The argument is the name of the file.
     Path,
-    /// The access mode, which differs from the first rank's.
+    /// The argument is the access mode, which differs from the first rank's.
     AccessMode,
-    /// The path or hints of an open, which differ between ranks.
+    /// The path or the hints of an open differ between ranks.
     Terms,
-    /// The new size of the file, which differs between ranks.
+    /// The new size of the file differs between ranks.
     FileSize,
-    /// The collective call, which differs between ranks.
+    /// Ranks are in different collective calls.
     Call,
-    /// The order of the offsets in a list.
+    /// The offsets in a list are in a wrong order.
     ListOrder,
-    /// A length in a list.
+    /// A length in a list is not allowed.
     ListLength,
-    /// Any other argument.
+    /// The error is about any other argument.
     Other,
 }
 
@@ -83,9 +83,9 @@ pub enum Error {
     Hint {
         /// The rank whose hint is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The hint's key.
+        /// Key of the hint.
         key: String,
-        /// The value.
+        /// Value that is not allowed.
         value: String,
         /// The allowed values.
         allowed: String,
@@ -109,7 +109,7 @@ pub enum Error {
     UnknownHint {
         /// The rank whose hint is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The hint's key.
+        /// Key that does not exist.
         key: String,
         /// Advice which hint to use instead.
         advice: String,
@@ -135,7 +135,7 @@ pub enum Error {
         path: String,
         /// Offset in the file, in bytes; `None` for an operation without an offset, such as open.
         offset: Option<u64>,
-        /// The class of the cause.
+        /// Class of the operating system's error.
         class: IoClass,
         /// The message of the operating system.
         cause: String,
@@ -155,7 +155,7 @@ pub enum Error {
         rank: Rank,
         /// Number of bytes that this rank needs.
         bytes: u64,
-        /// The purpose of the memory.
+        /// Purpose of the memory, in words.
         what: String,
     },
     /// The caller refused the call on a rank (`tributary::File::refuse`); all ranks return this.
@@ -176,7 +176,7 @@ pub enum Error {
     Internal {
         /// Rank that found the fault.
         rank: Rank,
-        /// The broken invariant.
+        /// Description of the invariant that does not hold.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The numbers of ranks and nodes.
+//! Types for the numbers of ranks and nodes.
 
 /// The number of a process (or of a thread that stands for one), from 0 to the number of ranks minus 1.
 pub type Rank = usize;

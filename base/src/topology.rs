@@ -59,7 +59,7 @@ impl Topology {
         Ok(Self(Arc::new(Placement::Listed { node_of, ranks_of })))
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of all ranks.
     pub fn ranks(&self) -> usize {
         match &*self.0 {
             Placement::Blocks { ranks, .. } => *ranks,
@@ -67,7 +67,7 @@ impl Topology {
         }
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of nodes on which the ranks run.
     pub fn nodes(&self) -> usize {
         match &*self.0 {
             Placement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),

@@ -21,7 +21,7 @@ pub trait Wire: Sized {
     fn decode(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// Encodes a value.
+/// Returns the encoding of a value as bytes.
 pub fn to_bytes(value: &impl Wire) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.encode(&mut bytes);

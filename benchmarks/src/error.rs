@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tributary_netcdf::reader::ReadError;
 
-/// Every error of this crate.
+/// An error of a pattern: a system call, an input file or a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// An operating-system call failed.

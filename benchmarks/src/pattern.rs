@@ -55,7 +55,7 @@ impl RankAccess {
     }
 }
 
-/// Sums over all ranks and steps.
+/// Requests and bytes of a pattern, added up over all ranks and steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// Number of requests.
@@ -72,7 +72,7 @@ pub trait Pattern: Send + Sync {
     /// Returns a short name, as on a command line.
     fn name(&self) -> &str;
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks that make the collective calls.
     fn ranks(&self) -> usize;
 
     /// Returns the source of the pattern and its parameters, in one line.

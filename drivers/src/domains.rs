@@ -33,9 +33,9 @@ pub enum Domains {
 pub struct Window {
     /// Number of the round; the same for the windows of all aggregators in a round.
     pub index: u64,
-    /// Offset of the first byte in the file.
+    /// Offset of the window's first byte in the file.
     pub start: u64,
-    /// Offset after the last byte in the file.
+    /// Offset behind the last byte of the window in the file.
     pub end: u64,
     segment: u64,
     pitch: u64,

@@ -67,7 +67,7 @@ impl DriverHints {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// The driver's own placement.
+    /// The driver chooses the ranks.
     Default,
     /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
     Stride(usize),

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
-/// The mode of an open.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Creates the file, or truncates an existing one.

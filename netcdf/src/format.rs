@@ -10,7 +10,7 @@ use tributary::{Error, Result};
 pub enum Format {
     /// 32-bit counts and offsets: every variable begins below 2 GiB.
     Cdf1,
-    /// 32-bit counts, 64-bit offsets.
+    /// 32-bit counts and 64-bit offsets: files may be larger than 2 GiB.
     Cdf2,
     /// 64-bit counts and offsets, unsigned and 64-bit integers.
     Cdf5,
@@ -95,7 +95,7 @@ impl std::fmt::Display for Format {
 pub enum Type {
     /// 8-bit signed integer.
     Byte,
-    /// Text.
+    /// 8-bit characters of text.
     Char,
     /// 16-bit signed integer.
     Short,

@@ -17,7 +17,7 @@ struct Piece {
 /// its [`Extents`]. The data are copied once, by the conversion.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// Requests of one extent.
+    /// Requests that have only one extent.
     singles: Vec<Piece>,
     /// Requests of several extents, with the position of their bytes in `data`.
     parts: Vec<(Extents, u64)>,

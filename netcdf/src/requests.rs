@@ -31,7 +31,7 @@ impl Requests {
         self.len += 1;
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of parts in the list.
     pub fn len(&self) -> usize {
         self.len
     }

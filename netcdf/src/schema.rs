@@ -196,7 +196,7 @@ impl Schema {
         Layout::new(self, alignment)
     }
 
-    /// Returns the format.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -158,7 +158,7 @@ impl PairEncoder {
 pub enum Token {
     /// This number of literal pairs follows.
     Literals(u64),
-    /// A back-reference.
+    /// A back-reference: earlier pairs are repeated.
     Back {
         /// Number of pairs to produce.
         length: u64,

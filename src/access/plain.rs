@@ -183,7 +183,7 @@ impl PlainBuilder {
         }
     }
 
-    /// Appends the open extent to the list.
+    /// Appends the last extent ([`PlainBuilder::open`]), which no adjacent extent extends any more, to the list.
     #[inline]
     fn close_open_extent(&mut self) {
         let Extent { offset, len } = self.open;

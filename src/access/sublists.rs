@@ -18,7 +18,7 @@ const DECODED_EXTENTS: usize = 512;
 pub enum Sublist<'a> {
     /// `count` extents, `stride` bytes from start to start.
     Run {
-        /// The first extent.
+        /// First extent of the run.
         first: Extent,
         /// Number of bytes from the start of an extent to the start of the next.
         stride: i64,
@@ -27,7 +27,7 @@ pub enum Sublist<'a> {
     },
     /// A list of extents, each shifted by `shift` bytes.
     List {
-        /// The extents before the shift.
+        /// Extents of the list, before the shift.
         extents: &'a [Extent],
         /// Number of bytes to add to every offset.
         shift: i64,

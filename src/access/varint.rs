@@ -43,7 +43,7 @@ pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// Returns the inverse of [`zigzag`].
+/// Returns the signed number that [`zigzag`] has mapped to `value`.
 pub fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

@@ -33,7 +33,7 @@ impl<'a> Side<'a> {
         true
     }
 
-    /// Returns the rest of the current extent.
+    /// Returns the part of the current extent that the walk has not passed.
     #[inline]
     fn rest(&self) -> Extent {
         let Extent { offset, len } = self.sublists.current().get(self.index);

@@ -28,7 +28,7 @@ pub struct Kernel {
     pub source: Option<&'static str>,
     /// Time in the one-port model, in t_s (start of a message) and t_w (a byte).
     pub cost: &'static str,
-    /// When to use the kernel, in whole sentences.
+    /// Advice when to use the kernel, in whole sentences.
     pub when: &'static str,
     /// Send mode: decides when a send counts as finished.
     pub mode: SendMode,

@@ -58,7 +58,7 @@ pub struct Transfer<Peer> {
 /// Only the messages in the lists are sent. On a rank with few messages, nothing here is O(ranks).
 #[derive(Debug, Clone)]
 pub struct Exchange<'a> {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,

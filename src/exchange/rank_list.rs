@@ -12,7 +12,7 @@ use crate::topology::{Node, Rank, Topology};
 pub enum RankList {
     /// The order 0, 1, 2, ...: the paper's default.
     Identity,
-    /// Any other ordering.
+    /// Any other ordering, stored as a list.
     Listed(Arc<Listed>),
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the ranks by position.
+    /// Returns the ranks in the order of the list.
     fn listed(list: &RankList, ranks: usize) -> Vec<Rank> {
         let mut by_position = vec![usize::MAX; ranks];
         (0..ranks).for_each(|rank| by_position[list.position(rank)] = rank);

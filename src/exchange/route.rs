@@ -10,7 +10,7 @@ use crate::topology::Rank;
 /// The way in which the messages of a phase are exchanged. All fields but `rank` are equal on all ranks.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,

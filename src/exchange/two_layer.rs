@@ -54,7 +54,7 @@ pub fn aggregator_at(offset: u64) -> usize {
 /// One rank's part of a two-layer exchange: the rank's own data, and what it gathers and receives for others.
 #[derive(Debug)]
 pub struct TwoLayer<'a> {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,

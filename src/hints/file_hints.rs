@@ -23,13 +23,13 @@ pub(super) struct Given {
 /// A hint that was set but is not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
-    /// The key.
+    /// Key of the hint.
     pub key: String,
-    /// The value, as in the source.
+    /// Value of the hint, as in the source.
     pub value: String,
-    /// The source.
+    /// Source in which the hint was set.
     pub source: Source,
-    /// Why the hint is not used.
+    /// Reason why the hint is not used.
     pub why: String,
 }
 

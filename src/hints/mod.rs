@@ -56,19 +56,19 @@ const LONGEST_FILE: u64 = 16 << 20;
 /// A row of the table of hints, as text: key, value and documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintRow {
-    /// The key.
+    /// Key of the hint.
     pub key: &'static str,
     /// The value in force, as text that [`Hints::set`] takes.
     pub value: String,
-    /// The default, in the same form.
+    /// Default value, as text in the same form.
     pub default: String,
-    /// The unit of a number; empty for words.
+    /// Unit of a value that is a number; empty for words.
     pub unit: &'static str,
     /// The allowed values.
     pub allowed: &'static str,
     /// Description of the hint's effect.
     pub meaning: &'static str,
-    /// Why a user sets it, in one sentence.
+    /// Reason why a user sets the hint, in one sentence.
     pub when: &'static str,
 }
 
@@ -197,12 +197,12 @@ impl Hints {
         }
     }
 
-    /// Returns the kernel of the metadata phase.
+    /// Returns the kernel that exchanges metadata (the ranks' access lists).
     pub fn metadata_kernel(&self) -> KernelHint {
         self.kernel_meta.unwrap_or(self.kernel)
     }
 
-    /// Returns the kernel of the data phase.
+    /// Returns the kernel that exchanges the bytes of the file.
     pub fn data_kernel(&self) -> KernelHint {
         self.kernel_data.unwrap_or(self.kernel)
     }

@@ -53,11 +53,11 @@ macro_rules! words {
 words! {
     /// The value of a hint that turns something on or off.
     Switch, "switch", "enable|disable|automatic":
-    /// The library always does it.
+    /// The feature that the hint controls is always used.
     Enable = "enable",
-    /// The library never does it.
+    /// The feature that the hint controls is never used.
     Disable = "disable",
-    /// The library does it if that is expected to save time.
+    /// The library uses the feature if that is expected to save time.
     Automatic = "automatic",
 }
 
@@ -259,7 +259,7 @@ pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
 pub enum Limit {
     /// The kernel's own limit (`Kernel::default_throttle`).
     Default,
-    /// No limit.
+    /// There is no limit on outstanding messages.
     None,
     /// Maximum number of messages; never 0.
     At(u32),

@@ -37,14 +37,14 @@ pub struct Site {
     /// Patterns of programs whose calls MPI runs.
     off: Vec<(String, Source)>,
     log: Vec<Log>,
-    /// Lines that cannot be used.
+    /// Lines of the file that cannot be used, with the reasons.
     damaged: Vec<Unused>,
 }
 
 /// A log to which the line about a job is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Log {
-    /// The system's log.
+    /// The line is sent to the system's log.
     Syslog,
     /// The line is appended to an existing file, or to a new file in a folder.
     Path(PathBuf),

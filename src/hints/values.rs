@@ -4,7 +4,7 @@ use crate::topology::Rank;
 
 /// Parses and prints one kind of value. `parse(print(v)) == Some(v)` for every `v`.
 pub(super) struct Codec<T> {
-    /// `None` if the text is not allowed.
+    /// Function that parses a value; `None` if the text is not allowed.
     pub(super) parse: fn(&str) -> Option<T>,
     pub(super) print: fn(&T) -> String,
     /// Description of the values that `parse` accepts, for messages.

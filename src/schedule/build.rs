@@ -84,12 +84,12 @@ impl Builder {
         self.op(Action::Send { to, mode }, span, after)
     }
 
-    /// Adds a receive from rank `from` into `span`.
+    /// Adds a receive from rank `from` into the range `span`.
     pub fn receive(&mut self, from: Rank, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Receive { from }, span, after)
     }
 
-    /// Adds a copy of `from` to `span`.
+    /// Adds a copy of the bytes of `from` to the range `span`.
     pub fn copy(&mut self, from: Span, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Copy { from }, span, after)
     }

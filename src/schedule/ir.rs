@@ -10,7 +10,7 @@ pub type OpId = u32;
 pub enum Buffer {
     /// The bytes that this rank contributes to the exchange.
     Send,
-    /// The bytes that are for this rank.
+    /// The bytes that this rank receives from the exchange.
     Receive,
     /// A staging buffer with this number, for example the bytes that a local aggregator has received (0) or sends on
     /// (1), or an operand of a reduction.
@@ -58,7 +58,7 @@ pub enum ReduceOp {
 }
 
 impl ReduceOp {
-    /// Combines two values.
+    /// Returns the result of the operation on two values.
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
             Self::Sum => a.wrapping_add(b),
@@ -71,24 +71,25 @@ impl ReduceOp {
 /// The action of an operation: send, receive, copy, reduce or join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Sends the operation's span.
+    /// Sends the bytes of the operation's range ([`Op::span`]).
     Send {
         /// Rank that receives the message.
         to: Rank,
         /// Send mode of the message.
         mode: SendMode,
     },
-    /// Receives into the operation's span.
+    /// Receives bytes into the operation's range.
     Receive {
         /// Rank that sends the message.
         from: Rank,
     },
-    /// Copies `from` to the operation's span. The executor may transform the bytes (a local aggregator merges them).
+    /// Copies the bytes of `from` to the operation's range. The executor may transform the bytes (a local aggregator
+    /// merges them).
     Copy {
         /// Range from which the bytes are copied.
         from: Span,
     },
-    /// Combines `from` into the operation's span.
+    /// Combines the numbers in `from` with those in the operation's range, which gets the result.
     Reduce {
         /// Range of the other operand.
         from: Span,
@@ -104,7 +105,7 @@ pub enum Action {
 pub struct Op {
     /// Action of the operation.
     pub action: Action,
-    /// The bytes that the action sends, receives or writes.
+    /// Range of bytes that the action sends, receives or writes.
     pub span: Span,
     /// Stage number of a message. Messages match by (sender, receiver, stage), in the order in which they are
     /// started. Two phases of one schedule between the same ranks (member to local aggregator, local aggregator to

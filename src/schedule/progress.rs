@@ -55,7 +55,7 @@ impl Progress {
         all
     }
 
-    /// Returns the schedule.
+    /// Returns the schedule that is executed.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }

@@ -21,7 +21,7 @@ pub const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024;cb_config_list=*:1";
 
-/// The offset that the error must name.
+/// The offset in the file that an expected error must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
     /// The operation has no offset.
@@ -34,7 +34,7 @@ pub enum Offset {
     OfWindow,
 }
 
-/// A fault, and its expected error.
+/// A fault of a storage, and the error that the ranks must return.
 pub struct Expected {
     pub name: &'static str,
     pub pattern: Interleaved,

@@ -103,7 +103,7 @@ impl E3sm {
     /// Creates the pattern of the F case on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
     ///
     /// # Errors
-    /// None, as long as the shipped map is whole.
+    /// No error occurs unless the shipped map is damaged.
     pub fn shipped() -> Result<Self, PatternError> {
         Self::shipped_as(ElementType::Double)
     }
@@ -111,7 +111,7 @@ impl E3sm {
     /// Creates the pattern of the F case on the small map, with elements of another type.
     ///
     /// # Errors
-    /// None, as long as the shipped map is whole.
+    /// No error occurs unless the shipped map is damaged.
     pub fn shipped_as(element: ElementType) -> Result<Self, PatternError> {
         Self::new(Arc::new(small_map()?), element)
     }

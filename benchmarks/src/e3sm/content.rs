@@ -7,17 +7,17 @@ use crate::error::PatternError;
 /// A case of the benchmark: a component of the climate model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum E3smCase {
-    /// The atmosphere: 3 decompositions.
+    /// The atmosphere component, which has 3 decompositions (maps of elements to ranks).
     #[default]
     F,
-    /// The ocean: 6 decompositions.
+    /// The ocean component, which has 6 decompositions.
     G,
-    /// The land: 5 decompositions.
+    /// The land component, which has 5 decompositions.
     I,
 }
 
 impl E3smCase {
-    /// Returns the number of decompositions.
+    /// Returns the number of decompositions of the case.
     pub fn decompositions(self) -> usize {
         match self {
             Self::F => 3,

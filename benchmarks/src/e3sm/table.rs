@@ -64,7 +64,7 @@ pub(super) fn schema(
     Ok((reader.schema, reader.owners))
 }
 
-/// The state of reading a table.
+/// The state of reading a table of definitions line by line.
 struct Reader<'a> {
     schema: Schema,
     owners: Vec<Owner>,
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the values of an attribute.
+/// Parses the values of an attribute; None if they do not have the type `kind`.
 fn values(kind: &str, value: &str, element: ElementType) -> Option<Values> {
     fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
         text.split(',').map(|number| number.parse().ok()).collect()

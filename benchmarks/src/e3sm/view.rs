@@ -66,7 +66,7 @@ impl RankLists {
     }
 }
 
-/// Sums over one variable of a decomposition.
+/// Number of requests and elements of one variable of a decomposition.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Number of requests.

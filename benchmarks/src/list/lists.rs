@@ -92,7 +92,7 @@ impl Lists {
         &self.name
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks that have a list in the file.
     pub fn ranks(&self) -> usize {
         self.sections.len()
     }

@@ -47,7 +47,7 @@ impl List {
         Self { lists: Arc::new(lists), totals }
     }
 
-    /// Returns the open list file.
+    /// Returns the open list file that the pattern uses.
     pub fn lists(&self) -> &Lists {
         &self.lists
     }

@@ -99,7 +99,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     Ok(sections)
 }
 
-/// Checks that `rank` is the next rank.
+/// Checks that `rank` is the rank whose list must come next; the error says what is wrong.
 fn follows(rank: u64, next: u64, ranks: u64) -> Result<(), String> {
     if rank >= ranks {
         return Err(format!("is rank {rank}; allowed: 0 to {}", ranks - 1));

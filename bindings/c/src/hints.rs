@@ -1,4 +1,4 @@
-//! The hints in force.
+//! Returns the hints in force to C programs.
 
 use std::ffi::{CStr, CString, c_char};
 

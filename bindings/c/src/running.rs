@@ -55,7 +55,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Creates a file without an operation.
+    /// Creates the owner of an open file that has no operation in flight.
     pub fn new(file: File) -> Self {
         Self { running: None, file: Fixed::new(file) }
     }

@@ -1,4 +1,4 @@
-//! Statistics of the last collective call.
+//! Returns statistics of the last collective call to C programs.
 
 use std::ffi::{c_char, c_int};
 

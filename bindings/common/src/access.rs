@@ -6,7 +6,7 @@ use tributary::engine::Direction;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
 
-/// This rank's access in one call.
+/// This rank's access in one call: extents of the file, and the memory with its layout.
 #[derive(Debug)]
 pub struct Access {
     /// Extents of the access in the file.

@@ -6,7 +6,7 @@ use tributary::{Error, Result};
 /// The kind of storage that a prefix stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
-    /// Files of the operating system.
+    /// The prefix stands for files of the operating system.
     Files,
     /// Storage that only a library reaches: object storage, a server of its own, a test.
     Other,
@@ -43,7 +43,7 @@ const PREFIXES: [(&str, Storage); 24] = [
     ("zoidfs", Other),
 ];
 
-/// A name with a known prefix.
+/// A file name that begins with a known prefix, in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefixed<'a> {
     /// The prefix, without its colon.

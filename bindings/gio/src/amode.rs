@@ -8,7 +8,7 @@ use tributary::{Error, Mode, Result};
 /// The access for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The engine's mode.
+    /// Mode in which the engine opens the file.
     pub mode: Mode,
     /// True if the file may be read.
     pub read: bool,

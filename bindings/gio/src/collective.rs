@@ -1,4 +1,4 @@
-//! Collective writes and reads.
+//! GIO's collective writes and reads.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Independent writes and reads.
+//! GIO's independent writes and reads.
 //!
 //! A few pieces take a system call each. Many pieces go through the engine, on a file that this rank has opened
 //! alone: a read takes neighbouring pieces at once; a write touches only its own bytes, because other ranks may write

@@ -54,7 +54,7 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
     if out_of_memory { code::ENOMEM } else { code }
 }
 
-/// The rows of a subarray.
+/// The rows of a subarray, which are contiguous pieces of the array.
 struct Rows {
     /// Number of rows.
     count: usize,

@@ -72,7 +72,7 @@ pub struct CallCounts {
     ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
     paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
-    /// Sums over all calls that the engine ran.
+    /// Times, extents, messages and bytes of all calls that the engine ran, added up.
     sum: CallReport,
     exchanged_bytes: u64,
     plans_reused: u64,

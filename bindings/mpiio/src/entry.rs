@@ -21,7 +21,7 @@ use crate::next::Function;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
-/// A handler's answer to a call.
+/// A handler's answer to an interposed call: what [`enter`] must do next.
 pub enum Answer {
     /// The call returns this word: the MPI library's return value, or a return code.
     Return(Word),
@@ -33,7 +33,7 @@ pub enum Answer {
     Raise {
         /// The file handle.
         file: Word,
-        /// The error; the same on all ranks.
+        /// Error that the handler gets; the same on all ranks.
         error: Error,
         /// True if this rank prints the error: MPI's error classes say little.
         speaks: bool,
@@ -44,7 +44,7 @@ pub enum Answer {
         file: Word,
         /// MPI error code.
         code: c_int,
-        /// Turns the code into the next answer.
+        /// Closure that turns the code into the next answer.
         then: Then,
     },
     /// `enter` calls these closures, which call error handlers of files for calls in flight that failed, and then
@@ -61,7 +61,7 @@ pub struct MpiCall {
     /// File whose errors MPI returns during this call, without calling the program's error handler: the ranks agree
     /// on the result before they raise an error.
     pub quiet: Option<Word>,
-    /// Turns MPI's result into the next answer.
+    /// Closure that turns MPI's result into the next answer.
     pub then: Then,
 }
 

@@ -33,12 +33,12 @@ impl Shared {
         }
     }
 
-    /// Returns the counts of the file's calls.
+    /// Locks and returns the counts of the calls on the file.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
     }
 
-    /// Returns this rank's individual file pointer.
+    /// Locks and returns this rank's individual file pointer.
     pub fn pointer(&self) -> MutexGuard<'_, Pointer> {
         lock(&self.pointer)
     }

@@ -22,7 +22,7 @@ enum Style {
     Json,
 }
 
-/// The report of one file.
+/// The report of one file, which is printed as a table or as JSON.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub file: String,

@@ -81,7 +81,7 @@ enum Decision {
     Take(Terms),
     /// MPI runs the calls of the file, for this reason.
     Leave(String),
-    /// All ranks get this error.
+    /// The open fails: all ranks get this error.
     Fail(Error),
 }
 
@@ -106,7 +106,7 @@ impl UnopenedFile {
         self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
     }
 
-    /// Returns how this rank waits for others.
+    /// Returns the way in which this rank waits for other ranks.
     pub fn waiting(&self) -> Waiting {
         self.endpoint.waiting().clone()
     }

@@ -13,9 +13,9 @@ use crate::datatype::flattened;
 /// A file view: one that the engine supports, or one that only MPI supports.
 #[derive(Debug)]
 pub enum View {
-    /// A view that the engine supports.
+    /// The engine supports the view.
     Engine(Arc<KnownView>),
-    /// A view that only the MPI library supports.
+    /// Only the MPI library supports the view.
     Foreign {
         /// The reason why the engine does not support the view.
         why: String,

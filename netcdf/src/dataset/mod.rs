@@ -194,7 +194,7 @@ impl Dataset {
         self.file.agree(outcome)
     }
 
-    /// Returns the definitions so far.
+    /// Returns the dimensions, variables and attributes defined so far.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }

@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// Returns a 32-bit number.
+    /// Returns the next 32-bit number. `what` names it in an error.
     pub fn word(&mut self, what: &str) -> Result<u32, ReadError> {
         Ok(big_endian(self.take(4, what)?) as u32)
     }
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns a big-endian number of up to 8 bytes.
+/// Decodes a big-endian number of up to 8 bytes.
 pub(super) fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

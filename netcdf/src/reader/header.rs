@@ -12,7 +12,7 @@ use super::cursor::Cursor;
 /// is checked. Names may occur twice, and several dimensions may have length 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileHeader {
-    /// The format.
+    /// Format of the file: CDF-1, CDF-2 or CDF-5.
     pub format: Format,
     /// Number of records; `None` if the writer left it open ("streaming").
     pub records: Option<u64>,

@@ -58,7 +58,7 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         &self.name
     }
 
-    /// Returns all definitions.
+    /// Returns the header of the file, which has all definitions.
     pub fn header(&self) -> &FileHeader {
         &self.header
     }
@@ -159,7 +159,7 @@ pub struct Ints<B> {
 }
 
 impl<B: Deref<Target = [u8]>> Ints<B> {
-    /// Returns the number of values.
+    /// Returns the number of values of the variable.
     pub fn len(&self) -> usize {
         self.range.len() / 4
     }

@@ -41,7 +41,7 @@ use crate::view::View;
 pub enum Position {
     /// The rank's individual file pointer, which the call advances.
     Pointer,
-    /// An explicit offset.
+    /// An explicit offset, which is an argument of the call.
     Offset,
 }
 
@@ -59,13 +59,13 @@ pub enum Ending {
 /// The C type of the count arguments of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// `int`.
+    /// Counts are of type `int`.
     Int,
-    /// `MPI_Count`.
+    /// Counts are of type `MPI_Count` (functions with `_c`).
     Large,
 }
 
-/// One of MPI's collective functions.
+/// Describes one of MPI's functions that read or write: direction, file position, completion and type of counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// Direction of the transfer: write or read.

@@ -11,7 +11,7 @@ use crate::pointer::Advance;
 /// also after an exception.
 pub struct Step {
     file: Arc<Shared>,
-    /// Position at which the call begins, in etypes.
+    /// Position of the file pointer at which the call begins, in etypes.
     pub offset: MPI_Offset,
     etypes: MPI_Offset,
     etype: u64,

@@ -136,12 +136,12 @@ impl Shape {
     }
 }
 
-/// Copies of a shape.
+/// A block of several copies of a shape, at equal distances.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// The shape that is copied.
     pub shape: &'a Shape,
-    /// Bytes from copy to copy.
+    /// Number of bytes from the start of a copy to the start of the next.
     pub stride: i64,
     /// Number of copies.
     pub count: u64,
@@ -164,7 +164,7 @@ fn back(stride: i64, count: u64) -> Result<i64, Error> {
     Ok(stride.checked_mul(steps).ok_or_else(too_far)?.min(0))
 }
 
-/// Returns the distance from `low` to `high`.
+/// Returns the number of bytes from `low` to `high`; an error if 63 bits cannot hold it.
 fn apart(low: i64, high: i64) -> Result<u64, Error> {
     high.checked_sub(low).and_then(|apart| u64::try_from(apart).ok()).ok_or_else(too_far)
 }

@@ -41,7 +41,7 @@ static VISITS: AtomicU64 = AtomicU64::new(0);
 /// that time.
 static IDLING: AtomicBool = AtomicBool::new(false);
 
-/// Files with calls in flight.
+/// All files that have calls in flight.
 static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
 /// Returns true if any call is in flight.

@@ -24,7 +24,7 @@ use crate::calls::attempt::Ended;
 use crate::error_handler::raise;
 use crate::next::Function;
 
-/// A call in flight.
+/// A collective call in flight: its file, its function, its request and its result.
 pub struct Ticket {
     /// The file handle.
     pub file: Word,
