@@ -1,4 +1,4 @@
-//! Messages that hold links.
+//! Tests messages that occupy links in the simulator.
 
 use crate::log_gops::{NS, lines};
 use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span};
@@ -6,7 +6,8 @@ use tributary::{Rank, Topology};
 use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::{Links, Schedules, run};
 
-/// Two groups of two routers with two nodes each; a byte takes 1 ns out of a node, 2 ns between routers, 5 ns between groups.
+/// Dragonfly of two groups of two routers with two nodes each. A byte takes 1 ns out of a node, 2 ns between routers, 5
+/// ns between groups.
 const DRAGONFLY: Links =
     Links::Dragonfly { groups: 2, routers: 2, nodes: 2, between: 1, local: 2000.0, global: 5000.0 };
 const LATENCY: u64 = 700;
@@ -15,7 +16,7 @@ fn machine(links: Links, hold_links: bool) -> Machine {
     Machine { paths: lines(LATENCY as f64 * NS, NS), links: Some(links), hold_links, ..Machine::free() }
 }
 
-/// When each message is received, in nanoseconds: sender, receiver, bytes. Every rank is a node.
+/// Returns the time at which each message (sender, receiver, bytes) is received, in nanoseconds. Every rank is a node.
 fn arrivals(machine: &Machine, ranks: usize, messages: &[(Rank, Rank, u64)]) -> Vec<u64> {
     let schedule = |rank: Rank| -> Schedule {
         let mut builder = Builder::default();
@@ -58,7 +59,8 @@ fn two_messages_share_a_link_one_after_the_other() {
     assert_eq!(ends, [1, 2, 3, 4].map(|place| LATENCY + place * 50));
 }
 
-/// One message a leaf switch, to different leaf switches, in two levels: no link is on two ways.
+/// Checks that messages do not wait if no link is on two routes: one message a leaf switch, to different leaf switches,
+/// in two levels.
 #[test]
 fn disjoint_ways_of_a_fat_tree_do_not_wait() {
     let tree = Links::FatTree { radix: 8, levels: 2, byte: 1000.0 };

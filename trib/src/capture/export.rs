@@ -1,4 +1,4 @@
-//! `trib capture export`: one call as lists of text.
+//! `trib capture export`: writes one call as lists of text.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! `trib doctor` on programs of the MPI library that the tests run on.
+//! Tests `trib doctor` on programs of the MPI library of the tests.
 
 use std::process::Command;
 
@@ -37,7 +37,8 @@ fn a_launcher_of_another_mpi_is_a_problem() {
     assert_eq!(code, Some(1));
 }
 
-/// Python names no MPI library: its package mpi4py, for which another package stands here, loads one.
+/// Tests a Python program. Python names no MPI library: its package mpi4py, for which another package stands here,
+/// loads one.
 #[test]
 fn a_launcher_of_another_mpi_than_that_of_mpi4py_is_a_problem() {
     let (found, _) = doctor(&tools().1);
