@@ -29,7 +29,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Adds one call.
+    /// Adds the report of one call to the sums.
     pub fn add(&mut self, call: CallReport) {
         self.count += 1;
         self.plans_reused += u64::from(call.plan_reused);

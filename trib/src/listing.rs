@@ -40,7 +40,7 @@ pub fn keep_words(table: &mut Table) {
     };
     let widths: Vec<usize> = table.column_iter().map(longest).collect();
     for (column, longest) in table.column_iter_mut().zip(widths) {
-        // Including the blanks on both sides.
+        // The width includes the blanks on both sides.
         let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }

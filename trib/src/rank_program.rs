@@ -53,11 +53,11 @@ pub struct RunOutcome {
 
 /// Collective calls that were made, by direction.
 pub enum Done {
-    /// Only writes.
+    /// Writes only.
     Wrote(Calls),
     /// Writes, then reads of the same bytes.
     ReadBack(Calls, Box<Read>),
-    /// Only reads.
+    /// Reads only.
     Read(Read),
 }
 

@@ -70,7 +70,7 @@ pub fn advise<E: From<Error>>(
         }
         if let Some((setting, candidate, took)) = found {
             best = candidate;
-            // Of a hint that two stages set, the later value is in force.
+            // If two stages set the same hint, the later value is in force.
             advice.setting.retain(|(key, _)| setting.iter().all(|(newer, _)| newer != key));
             advice.setting.extend(setting);
             advice.after = took;

@@ -138,7 +138,7 @@ pub struct Algorithm {
     pub operation: Operation,
     /// Name of the algorithm in hints and reports.
     pub name: &'static str,
-    /// What the algorithm does, in one line.
+    /// Description of the algorithm in one line.
     pub about: &'static str,
     /// Source of the algorithm: paper, section, equation or algorithm.
     pub source: &'static str,

@@ -30,10 +30,10 @@ pub struct CollectiveWriteOptions {
     /// True if an aggregator writes a window while it exchanges the next; otherwise every aggregator waits for its
     /// writes.
     pub write_behind: bool,
-    /// How flat kernels apply a throttle of w in batches. If false, as in the library: w receives and, separately, w
-    /// sends at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of the kernel at a
-    /// time, so that a rank that sends to few receivers has about w |R| / p sends outstanding (main paper, sections
-    /// IV.B and V.B).
+    /// Selects how flat kernels apply a throttle of w in batches. If false, as in the library: w receives and,
+    /// separately, w sends at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of
+    /// the kernel at a time, so that a rank that sends to few receivers has about w |R| / p sends outstanding (main
+    /// paper, sections IV.B and V.B).
     pub blocks: bool,
     /// True if `pairwise`, as the kernel of both phases, exchanges empty messages too, in all p - 1 steps. The paper's
     /// pairwise does so; the library's does not.

@@ -365,7 +365,7 @@ mod tests {
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);
             prop_assert_eq!(received(&counts), planned.windows().collect::<Windows>());
-            // Lists to other ranks, and the lengths before them, which also say that there is none.
+            // Adds up the lists to other ranks, and the lengths that are sent before the lists, also for empty lists.
             let others = |rank: Rank| file.aggregators.iter().filter(move |&&aggregator| aggregator != rank).count();
             let lists: u64 = (0..RANKS)
                 .flat_map(|rank| counts.lists.row(rank).iter().map(move |cell| (rank, cell)))

@@ -56,7 +56,7 @@ pub struct Claim {
     /// True if the claim is in the quick subset.
     pub quick: bool,
     /// Approximate processor time of the measurement in seconds, for estimates. If claims share a measurement, the
-    /// first has its time, the others 0.1.
+    /// time counts for the first.
     pub seconds: f64,
 }
 

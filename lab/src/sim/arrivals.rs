@@ -66,7 +66,7 @@ impl<W: Workload> Engine<'_, W> {
         if ready > host.cpu {
             return self.wheel.push(ready, What::Message(message));
         }
-        // Its rank is busy at least until the message is inside.
+        // The message's rank is busy at least until the message is inside.
         host.queues.get_or_insert_default().wait(ready, message);
         if !host.wakes {
             self.wake(message.to as Rank);

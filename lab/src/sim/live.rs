@@ -51,7 +51,7 @@ impl Live {
         for (level, counts) in self.counts.iter_mut().enumerate() {
             let at = word >> (2 * level);
             let (counts, one) = (&mut counts[at / 4], 1u64 << (16 * (at % 4)));
-            // The counts below, added up in the highest 16 bits.
+            // Adds up the earlier counts in the same number, in the highest 16 bits.
             before += ((*counts & (one - 1)).wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32;
             *counts -= one;
         }

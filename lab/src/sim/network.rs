@@ -73,7 +73,7 @@ pub(super) struct Network<'a> {
 /// Rounds a cost in picoseconds to a time.
 #[inline]
 pub(super) fn ticks(cost: f64) -> Time {
-    // Converted through a signed number, for which processors have an instruction.
+    // The cast goes through a signed number, for which processors have an instruction.
     (cost + 0.5) as i64 as Time
 }
 

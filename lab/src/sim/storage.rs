@@ -177,7 +177,7 @@ impl<W: Workload> Engine<'_, W> {
                 }
             }
             Some(Step::Settle(at_most)) if self.servers.settled(rank as u32, *at_most) => {}
-            // The worker's event wakes it.
+            // The event of the worker wakes the rank.
             Some(Step::Settle(_)) => {
                 (host.pending, host.wakes) = (handle, true);
                 return false;

@@ -38,8 +38,7 @@ pub struct Exchanges {
     pub receiver: Rank,
     /// Ranks that send to `receiver`; the first one is its partner.
     pub senders: Vec<Rank>,
-    /// Pairs of a sender and a receiver, whose receivers share a node: all ranks of the node, as far as there are
-    /// senders.
+    /// Pairs of a sender and a receiver. The receivers are the ranks of one node, as far as there are senders.
     pub port: Vec<(Rank, Rank)>,
 }
 
@@ -148,7 +147,7 @@ impl Exchanges {
             if rank != self.receiver {
                 return Ok(Duration::ZERO);
             }
-            // It comes behind the others.
+            // This message comes behind the others.
             receive(endpoint, partner, 8, 0).await?;
             let begin = Instant::now();
             for tag in 1..=EARLY {

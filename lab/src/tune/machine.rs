@@ -87,7 +87,7 @@ pub async fn measure(
 /// reports. Collective.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the fabric.
 pub async fn nodes(endpoint: &mut Endpoint, ranks_per_node: usize) -> Result<Topology> {
     if ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), ranks_per_node);
@@ -217,7 +217,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         let mut limit = 0;
         let mut bytes = SMALL;
         while bytes <= LARGEST_EAGER {
-            // A rank may be late for another reason; it is not early for any.
+            // A rank may be late for another reason, but never early.
             let mut is_eager = false;
             for _ in 0..3 {
                 is_eager |= self.exchanges.is_eager(self.endpoint, bytes).await?;
@@ -291,7 +291,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         let (mut sample, mut lists, mut is_warm) = (Sample::default(), None, false);
         while !self.rule.is_met(&sample) {
             let seconds = self.once(time, &mut lists).await?;
-            // The first time has cold memory and connections.
+            // The first time includes cold memory and new connections.
             if std::mem::replace(&mut is_warm, true) {
                 sample.add(seconds);
             }

@@ -79,7 +79,7 @@ fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Opt
             let combined = native.reduce(root, &words(&own), ReduceOp::Sum).unwrap();
             is_root.then(|| bytes(&combined))
         }
-        // MPI has it on inter-communicators only: intergroup.rs.
+        // MPI has this operation on inter-communicators only: see intergroup.rs.
         Operation::IntergroupAllgather => None,
         Operation::Allreduce => Some(bytes(&native.allreduce(&words(&own), ReduceOp::Sum).unwrap())),
     }

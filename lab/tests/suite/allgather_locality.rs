@@ -103,7 +103,7 @@ fn example_2_1_goes_where_figure_4_says() {
         });
         (to, from)
     };
-    // id - 4 l and id + 4 l, round the end.
+    // The partners are id - 4 l and id + 4 l, modulo 16.
     assert_eq!(peers(0), (None, None));
     assert_eq!(peers(1), (Some(13), Some(5)));
     assert_eq!(peers(2), (Some(10), Some(10)));

@@ -36,7 +36,7 @@ fn exact(algorithm: &InPlace, ranks: usize) -> bool {
 #[test]
 fn every_formula_is_the_time_of_its_schedule() {
     for &algorithm in IN_PLACE {
-        // Its formula is an upper bound; see the next test.
+        // The formula is an upper bound; see the next test.
         if algorithm.algorithm.name == "segmented_ring" {
             continue;
         }
@@ -48,7 +48,7 @@ fn every_formula_is_the_time_of_its_schedule() {
             for (segment, rates) in [(bytes, RATES), (bytes / 8, RATES), (bytes, Rates { combine: 0.0, ..RATES })] {
                 let (time, theory) = both(&scheme, ranks, root, bytes, segment, &rates);
                 let name = format!("{:?} {}, {ranks} ranks", algorithm.algorithm.operation, algorithm.algorithm.name);
-                // It combines what the left has while the right sends.
+                // A rank combines the data of its left child while the right child sends.
                 let hidden = algorithm.algorithm.name == "in_order_binary" && rates.combine > 0.0;
                 if exact(algorithm, ranks) && !hidden {
                     assert!((time - theory).abs() <= 1e-9 * theory, "{name}: {time} is not {theory}");

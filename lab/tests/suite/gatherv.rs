@@ -98,7 +98,7 @@ fn a_threshold_constructs_the_same_tree_from_local_sizes() {
                 let passed_on = expected.iter().filter(|part| part.to.is_some_and(|to| to != root));
                 assert!(passed_on.into_iter().all(|part| part.bytes() <= threshold));
             }
-            // Nothing may be passed on: the linear algorithm.
+            // The linear algorithm forwards nothing.
             let direct = parts(&sizes, root, Rule::BySize { threshold: Some(0) });
             let senders = (0..ranks).filter(|&rank| rank != root && sizes[rank] > 0).count();
             assert_eq!(direct[root].received.len(), senders);

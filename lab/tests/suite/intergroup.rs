@@ -27,7 +27,8 @@ b1 sends a3 [0..2], a4 [2..4], a5 [4..6]; receives [12..16] from a3, [16..20] fr
 ";
     assert_eq!(world.exchange("allgather"), expected);
     assert_eq!(world.exchange("two_step"), expected);
-    // What follows in A: all have one segment of two bytes, then two, four, six. After the exchange's join, 2.
+    // Inside A, all ranks have one segment of two bytes, then two, four, six. These steps follow operation 2, the join
+    // of the exchange.
     let schedule = &world.schedules("allgather")[2];
     let expected = "\
 0: send send[0..4] -> 6

@@ -18,7 +18,7 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
         memory.set(Buffer::Send, contribution(operation, case, rank));
     }
     execute(schedules, &mut memory);
-    // The result of a reduction is the same on all ranks that have one: computed once.
+    // The result of a reduction is the same on all ranks that have one, so it is computed once.
     let folded = matches!(operation, Operation::Reduce | Operation::Allreduce).then(|| expected(operation, case, root));
     let rooted = matches!(operation, Operation::Reduce | Operation::Gather);
     for (rank, memory) in memory.iter().enumerate().filter(|(rank, _)| !rooted || *rank == root) {

@@ -217,7 +217,7 @@ fn a_throttle_of_blocks_counts_steps() {
         let case =
             Case { blocks: true, ..Case::of(&format!("trib_throttle_meta={limit}; trib_throttle_data={limit}")) };
         let workload = case.workload(&machine());
-        // Its lists are an aggregator's second part; of 24 messages and 4, its own goes no way.
+        // Part 1 of rank 6, an aggregator, has the lists: 24 receives and 4 sends, without the message to itself.
         let (sent, received) = largest_batch(workload.part(6, 1).unwrap());
         assert!(sent <= sends && (limit - 1..=limit).contains(&received), "{limit}: {sent}, {received}");
         match workload.part(7, 1).unwrap() {

@@ -50,7 +50,7 @@ fn two_messages_share_a_link_one_after_the_other() {
     // Nodes 0 and 1 are at one router, 2 and 3 at another of the group.
     assert_eq!(arrivals(&held, 8, &[(0, 2, 100), (1, 3, 50)]), [LATENCY + 200, LATENCY + 200 + 100]);
     assert_eq!(arrivals(&off, 8, &[(0, 2, 100), (1, 3, 50)]), [LATENCY + 100, LATENCY + 50]);
-    // There and back are two links.
+    // The route there and the route back use two links.
     assert_eq!(arrivals(&held, 8, &[(0, 2, 100), (3, 1, 50)]), [LATENCY + 200, LATENCY + 100]);
     // All nodes of a group to the other: one link, whatever comes before it.
     let across: Vec<_> = (0..4).map(|node| (node, node + 4, 10)).collect();
@@ -67,8 +67,8 @@ fn disjoint_ways_of_a_fat_tree_do_not_wait() {
     assert_eq!(tree.nodes(), 32);
     let shift: Vec<_> = (0..8).map(|leaf| (leaf * 4 + leaf % 4, (leaf + 3) % 8 * 4 + leaf % 3, 1000)).collect();
     assert_eq!(arrivals(&machine(tree, true), 32, &shift), [LATENCY + 1000; 8]);
-    // Three levels: a permutation whose ways are disjoint takes as long as without links, and one more message on a link
-    // of it waits.
+    // With three levels, a permutation with disjoint routes takes as long as without links; one more message on an
+    // occupied link waits.
     let tree = Links::FatTree { radix: 4, levels: 3, byte: 1000.0 };
     let mut used = std::collections::HashSet::new();
     let mut disjoint = Vec::new();

@@ -48,7 +48,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     }
     let mut counts = Counts::default();
     let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
-    // The defaults are the first.
+    // The default hints are the first candidate.
     let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
     let seconds = |candidates: &[Hints]| {
         counts.count(&prepared, candidates)?;

@@ -40,7 +40,7 @@ pub fn check(path: &Path, tables: &[Table]) -> Result<(), Failure> {
     filled(path, tables).map(drop)
 }
 
-/// Writes those of the tables into a document for which the document has a place.
+/// Writes the tables for which a document has a place into the document.
 ///
 /// # Errors
 /// The errors of [`check`], and errors of the operating system.

@@ -20,7 +20,7 @@ const RANKS: u64 = 16;
 /// Name, shape and result of the two products.
 type Products = [(&'static str, Shape, ProductOutcome); 2];
 
-/// Multiplies by both algorithms and compares.
+/// Multiplies matrices by SUMMA and by HSUMMA, and prints both costs.
 pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
     match options.fabric {
         Fabric::Threads => {

@@ -20,7 +20,7 @@ pub fn run(options: &ExportOptions) -> Result<(), Failure> {
     }
     match &options.output {
         None => match write(&capture, options, &mut BufWriter::new(std::io::stdout().lock())) {
-            // A reader that has seen enough is no failure.
+            // It is no failure if the reader of a pipe stops reading.
             Err(Problem::Output(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(problem) => Err(problem.of("output")),
             Ok(()) => Ok(()),

@@ -20,7 +20,7 @@ pub struct DoctorOptions {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Load this MPI library and describe it. `trib doctor` starts itself with this option, to load a library in a
+    /// Load the MPI library and describe it. `trib doctor` starts itself with this option, to load the library in a
     /// process of its own.
     #[arg(long, hide = true)]
     pub load_mpi: bool,

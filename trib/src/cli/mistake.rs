@@ -56,7 +56,7 @@ fn without_dashes(program: &Command, words: &[String], error: &Error) -> Option<
         return None;
     }
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
-    // What clap takes for a mistyped option is one.
+    // If clap suggests an option, the word is a mistyped option and no command of the user's.
     if error.get(ContextKind::SuggestedArg).is_some() {
         return None;
     }

@@ -43,7 +43,7 @@ pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -
     }
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    // Under a temporary name until it is complete: two commands may build it at the same time.
+    // The file has a temporary name until it is complete, because two commands may build it at the same time.
     let fresh = tempfile::tempdir_in(&folder).map_err(fail)?;
     for (name, text) in sources {
         std::fs::write(fresh.path().join(name), text).map_err(fail)?;

@@ -57,7 +57,7 @@ fn wait(mut child: Child, limit: Duration) -> std::io::Result<(ExitStatus, bool)
         if !late(limit) {
             return true;
         }
-        // SIGTERM lets a launcher end its ranks too. An error means that it has ended just now.
+        // SIGTERM lets a launcher end its ranks too. An error means that the launcher has just ended.
         let _ = kill(pid, Signal::SIGTERM);
         if late(GRACE) {
             let _ = kill(pid, Signal::SIGKILL);

@@ -64,7 +64,7 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
     };
     match loaded(listed.as_deref(), family) {
         Ok(mpi) => Some(mpi),
-        // A program that names no MPI library may need none of those that are found by themselves.
+        // A program that names no MPI library may need none of the libraries that are found by default.
         Err(_) if listed.is_none() && program.is_some() => None,
         Err(failure) => {
             problems.push(failure.to_string());
@@ -109,7 +109,7 @@ fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
     command.args(["doctor", "--load-mpi"]).env_remove(preload::NAME);
     match (path, family) {
         (Some(path), _) => drop(command.env("TRIB_MPI", path)),
-        // What tells a process which launcher has started it.
+        // By this variable, the process knows which launcher has started it.
         (None, Some(Family::OpenMpi)) => drop(command.env("OMPI_COMM_WORLD_SIZE", "1")),
         (None, Some(Family::Mpich)) => drop(command.env("PMI_RANK", "0")),
         (None, None) => {}

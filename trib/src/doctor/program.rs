@@ -32,7 +32,7 @@ pub struct Program {
     is_of_this_machine: bool,
     /// Dynamic linker that the program asks for; none in a static program.
     pub linker: Option<String>,
-    /// True if the program gets the rights of another user or group, or capabilities.
+    /// True if the program is setuid, with a user other than the caller.
     setuid: bool,
     setgid: bool,
     capabilities: bool,

@@ -30,7 +30,7 @@ extern "C" fn pass_on(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     }
     match (CHILD.load(Ordering::Acquire), Signal::try_from(signal)) {
         (0, _) => EARLY.store(signal, Ordering::Release),
-        // An error means that it has ended.
+        // An error means that the child has ended.
         (child, Ok(signal)) => drop(kill(Pid::from_raw(child), signal)),
         _ => {}
     }

@@ -162,7 +162,7 @@ mod tests {
             ("srun -n 2 --export=A ./a", Some("B"), "srun -n 2 --export=A,LD_PRELOAD=/e.so:/t.so,TRIB_HINTS ./a"),
             ("srun --export NONE -l ./a", None, "srun --export=LD_PRELOAD=/e.so:/t.so,TRIB_HINTS -l ./a"),
             ("srun --export=ALL,LD_PRELOAD=/d.so,C=2 ./a", None, "srun --export=ALL,C=2,LD_PRELOAD=/d.so:/t.so ./a"),
-            // The program's own option is none of srun's.
+            // An option of the program is not srun's.
             (
                 "srun -n 2 /bin/sh --export=csv",
                 None,

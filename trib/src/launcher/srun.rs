@@ -32,7 +32,7 @@ pub fn export(
     for (name, value) in variables {
         let there = items.iter().position(|item| item.split('=').next() == Some(name));
         let before = there.map(|at| items.remove(at));
-        // The list that the user's own option has is in front of ours.
+        // The list of the user's own option comes before ours.
         let theirs = before.as_deref().and_then(|item| Some(item.split_once('=')?.1)).filter(|_| name == NAME);
         let value = match (theirs, value.rsplit(':').next()) {
             (Some(theirs), Some(library)) => preload::behind(theirs, library),

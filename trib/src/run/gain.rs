@@ -58,7 +58,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 /// library, so that its files stay.
 fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(Took, Took)>) -> Result<(), Failure> {
     while pairs.len() < PAIRS && !Gain::of(pairs).stands() {
-        // Another pair is not begun if it would end behind the budget.
+        // Another pair begins only if it would end within the time.
         let (without, with) = pairs[0];
         if begin.elapsed() + Duration::from_secs_f64(without.whole + with.whole) > BUDGET {
             break;

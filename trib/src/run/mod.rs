@@ -47,7 +47,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     }
     let mut command = plan.ready.command();
     let Some(directory) = variables::captures(options)? else {
-        // In this process's place: it ends as the command does.
+        // The command replaces this process, which so ends as the command does.
         let cause = command.exec();
         not_started(&command, &cause)
     };

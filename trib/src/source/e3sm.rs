@@ -27,7 +27,7 @@ pub enum HistoryFile {
     H1,
 }
 
-// What the cases have in common. (No doc comment: it would replace each case's own.)
+// Parameters that all cases share. (No doc comment: it would replace each case's own.)
 #[derive(Args)]
 struct Decomposed {
     /// Decomposition map (NetCDF classic). Without it: a small map of 16 ranks that is built in or, for any other

@@ -300,7 +300,7 @@ fn hints_are_listed_and_environment_gives_way_to_options() {
     let rows: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     let value = |key: &str| rows.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()["value"].clone();
     assert_eq!((value("cb_nodes"), value("cb_buffer_size")), ("5".into(), "1048576".into()));
-    // What users have for other MPI libraries is read as under the drop-in library.
+    // Hints that users have set for other MPI libraries are read as under the drop-in library.
     command.env("OMPI_MCA_io_ompio_num_aggregators", "3").env("MPICH_MPIIO_HINTS", "*:striping_unit=4096");
     command.env("OMPI_MCA_io_ompio_bytes_per_agg", "65536").env("I_MPI_EXTRA_FILESYSTEM_FORCE", "lustre");
     let rows: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();

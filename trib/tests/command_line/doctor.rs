@@ -138,7 +138,7 @@ fn the_sites_file_is_that_of_the_library() {
     );
     let keyword = format!("site: {}: \"leaf\" is no keyword; did you mean leave?", line(5));
     assert_eq!((of_site(&found), &found["hints_ignored"]), (vec![keyword.clone()], &Value::Array(vec![])));
-    // What the site has decided is no problem.
+    // A decision of the site is no problem.
     for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
         let found = look(arguments, None);
         assert_eq!(found["policy"], format!("{}: {says}", line(number)));
@@ -146,7 +146,7 @@ fn the_sites_file_is_that_of_the_library() {
         let found = look(arguments, Some("/dev/null"));
         assert_eq!((&found["policy"], of_site(&found)), (&Value::Null, vec![]));
     }
-    // Faults of all lines, also of those that are not for the path.
+    // All lines with faults are reported, also lines that do not apply to the path.
     std::fs::write(
         &conf,
         "hints /dev/shm/*:cb_bufer_size=1M\nhints /other/*:cb_nodes=lots\nleave relative/*\nlogg syslog\noff env\n",

@@ -246,7 +246,7 @@ fn hints_that_are_not_their_defaults_are_named() {
     assert_eq!(explained["planned"][0]["aggregators"], serde_json::json!([0]));
     let unknown = serde_json::json!([["romio_cb_write", "perhaps"], ["trib_of_tomorrow", "yes"]]);
     assert_eq!(explained["hints_unknown"], unknown);
-    // A driver that there is not is said; the rest is there.
+    // A driver that does not exist is reported; the rest of the account is there.
     header.driver = "tape".to_string();
     write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
     assert!(

@@ -30,7 +30,7 @@ fn the_mpi_library_of_a_program_and_its_launcher() {
 
 #[test]
 fn a_launcher_of_another_mpi_is_a_problem() {
-    // By its name: it is not started.
+    // The launcher is recognised by its name and not started.
     let other = if mpiexec::is_mpich() { "orterun" } else { "mpiexec.hydra" };
     let (found, code) = doctor(other);
     assert!(found["problems"][0].as_str().unwrap().starts_with("launcher: that of "), "{found}");

@@ -108,7 +108,7 @@ fn the_runtime_of_address_sanitizer_comes_first() {
     command.arg(&made).arg(folder.path().join("file")).current_dir(folder.path());
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
-    // What MPI itself does not free is none of this test's.
+    // Memory that MPI itself does not free is not this test's concern.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
     let output = {
         let _alone = mpiexec::alone();
@@ -153,7 +153,7 @@ fn ranks_have_the_library_and_their_launcher_has_not() {
 fn a_command_ends_as_the_launcher_does() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(run(folder.path(), &[], &["3"], &[]).status.code(), Some(3));
-    // What a launcher makes of a rank that is killed is its own: the command ends as it does without `trib run`.
+    // Launchers differ when a rank is killed: the command must end as it does without `trib run`.
     let mut command = Command::new(tools().1);
     command.args(["-n", "2"]).arg(program()).arg(folder.path().join("file")).arg("-15");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -222,7 +222,7 @@ fn the_gain_in_a_line() {
     let output = run(folder.path(), &["--compare", "--hints", "cb_nodes=1"], &[], &[]);
     let (out, error) = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    // Without the library first, then with it; the launcher has it neither time. Runs behind these print nothing.
+    // The first run is without the library, the second with it; the launcher never has it. Later runs print nothing.
     assert!(out.contains("rank 0: 0, launcher 0 0\n") && out.contains("rank 0: 1, launcher 0 0\n"), "{out}");
     assert_eq!(out.matches("rank 0: ").count(), 2, "{out}");
     let gain = error.lines().last().unwrap();

@@ -71,7 +71,7 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
         contribution = bruck::among(&mut staged, &leaders, &circles[lane], node, contribution).span;
     }
 
-    // Ranks that lead no lane contribute nothing.
+    // Ranks that are not the leader of a lane contribute nothing.
     let mut lane_of = vec![None; members.len()];
     (0..lanes.lanes).for_each(|lane| lane_of[lanes.part(node, lane).start] = Some(lane));
     let inside = Circle::new(lane_of.iter().map(|lane| lane.map_or(0, |lane| circles[lane].total())));
@@ -83,8 +83,8 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
 }
 
 /// Binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered blocks
-/// in order on the first rank, and an empty span on the others. Index i sends the blocks i..i + (lowest bit of i) to i
-/// - (lowest bit of i).
+/// in order on the first rank, and an empty span on the others. With b the lowest bit
+/// of i, index i sends the blocks i..i + b to i - b.
 fn gather(staged: &mut Staged, problem: &Problem<'_>, ranks: &[Rank], me: usize) -> Span {
     let own = problem.own(Buffer::Send);
     if ranks.len() == 1 {

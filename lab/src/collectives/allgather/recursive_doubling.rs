@@ -26,7 +26,7 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     let (rank, ranks) = (problem.rank, problem.ranks());
     let actors = 1 << ranks.ilog2();
     let pairs = ranks - actors;
-    // The first rank that actor `a` acts for, and the actor itself.
+    // Returns the first rank that actor `a` acts for, and the actor itself.
     let first = |a: usize| a + a.min(pairs);
     let blocks = Blocks(Circle::new(problem.sizes.iter().copied()));
     let mut builder = Builder::default();

@@ -1,4 +1,4 @@
-//! What the MPI libraries of the tables do for MPI_Gather, MPI_Gatherv and MPI_Allreduce, as far as it is public.
+//! Algorithms of the tables' MPI libraries for MPI_Gather, MPI_Gatherv and MPI_Allreduce, as far as they are public.
 //!
 //! | library | MPI_Gather | MPI_Gatherv |
 //! |---|---|---|

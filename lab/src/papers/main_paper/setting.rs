@@ -87,7 +87,8 @@ impl Setting {
     /// Returns the number of rounds to simulate: as many as keep the whole figure within minutes.
     fn sample(self) -> usize {
         match (self.code, self.nodes) {
-            // One of few rounds in which nearly everybody sends to hundreds of aggregators.
+            // These writes have few rounds, in which nearly every rank sends to hundreds of aggregators: one is
+            // simulated.
             (Code::E3sm, 512) | (Code::Btio, 672) => 1,
             (Code::E3sm, _) | (Code::Btio, 168) => 2,
             (Code::Flash, _) => 24,

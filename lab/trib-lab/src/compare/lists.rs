@@ -85,7 +85,7 @@ impl StepLists {
         let case = match name {
             "e3sm-g" => E3smCase::G,
             "e3sm-i" => E3smCase::I,
-            // Also what is written over a file.
+            // This includes bytes that are written over a file.
             _ => E3smCase::F,
         };
         let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };

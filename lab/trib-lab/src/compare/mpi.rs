@@ -80,7 +80,7 @@ impl Mpi {
             let name = format!("host$((${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} / {here}))");
             command.arg("unshare");
             if !nix::unistd::geteuid().is_root() {
-                // Then a namespace of users comes first, where the kernel lets anyone have one.
+                // Users other than root need a user namespace first, where the kernel allows it.
                 command.args(["--user", "--map-root-user"]);
             }
             command.args(["--uts", "sh", "-c", &format!("hostname {name} && exec \"$@\""), "sh"]);

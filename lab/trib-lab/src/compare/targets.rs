@@ -55,7 +55,7 @@ impl Missed {
 
     /// Returns as text the measured value, the target, and the value at the floor.
     pub fn numbers(&self) -> [String; 3] {
-        // More digits than elsewhere: 0.996 is not 1.
+        // These numbers have more digits than elsewhere, because 0.996 is not 1.
         let exact = |value: f64| if value < 10.0 { format!("{value:.3}") } else { number(value) };
         [exact(self.value), exact(self.target), self.at_floor.map_or("-".to_string(), number)]
     }

@@ -31,7 +31,7 @@ use panels::Figure;
 pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     let read = rows::read(from)?;
     let medians = summary::medians(&read.rows);
-    // Printed first, so that a full disk loses nothing.
+    // The table is printed first, so that a full disk loses nothing.
     say(table::text(&read, &medians))?;
     let output = output.unwrap_or(from);
     std::fs::create_dir_all(output).map_err(|cause| Failure::new(format!("{}: {cause}", output.display())))?;

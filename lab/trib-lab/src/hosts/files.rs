@@ -50,8 +50,9 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Whoever still uses it keeps it; the namespace ends with this program in any case. The empty directory stays: to remove it
-        // would take the file system away from any other program that has its own mounted there.
+        // A process that still uses the file system keeps it; the namespace ends with this program in any case. The
+        // empty directory stays, because removing it would take the file system away from another program that has
+        // mounted its own there.
         let _ = umount(&self.0);
     }
 }

@@ -42,14 +42,14 @@ const VARIABLES: [(&str, &str); 6] = [
 /// Place where the ranks of a run are.
 #[derive(Debug, Clone, Default)]
 pub enum RunPlace {
-    /// On this machine, as the launcher places them.
+    /// Ranks are on this machine, as the launcher places them.
     #[default]
     Here,
-    /// On this machine, with this number of consecutive ranks under a host name of their own.
+    /// Ranks are on this machine, with this number of consecutive ranks under a host name of their own.
     Pretended(u64),
-    /// On this machine, with ranks divided among this number of host names.
+    /// Ranks are on this machine, divided among this number of host names.
     PretendedHosts(u64),
-    /// On emulated hosts.
+    /// Ranks are on emulated hosts.
     Emulated(Arc<Hosts>),
 }
 

@@ -55,7 +55,7 @@ impl Reader {
         if let Some(stripes) =
             about.strip_prefix("[Component ").and_then(|_| pair(about, "stripe_size: ", "stripe_count: "))
         {
-            // Of a file with several layouts the last, which goes to its end.
+            // If a file has several layouts, the last one extends to its end.
             self.current()?.stripes = Some(stripes);
         } else if let Some(version) = about.strip_prefix("darshan log version:") {
             (self.seen, self.log.version) = (true, version.trim().to_string());

@@ -57,7 +57,7 @@ pub fn windows(direction: Direction, mut segments: Vec<(usize, Segment)>, gap: f
         }
         taken.add(direction, rank, segment);
     }
-    // Stable: each rank's stay in the order of time.
+    // A stable sort keeps each rank's segments in the order of time.
     all.iter_mut().for_each(|window| window.segments.sort_by_key(|(rank, _)| *rank));
     Ok(all)
 }

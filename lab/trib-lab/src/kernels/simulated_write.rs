@@ -60,7 +60,7 @@ impl Written {
             return ScaledWrite::open(path, Some(ranks / own * own), None).map(|write| Self::Capture(Box::new(write)));
         }
         let chosen = write.parsed()?;
-        // Some patterns want square numbers.
+        // Some patterns need a square number of ranks.
         let square = ranks.isqrt().pow(2);
         let pattern = chosen.subject(Some(ranks)).or_else(|_| chosen.subject(Some(square)))?;
         pattern.into_file("trib-lab tune kernels").map(Self::Pattern)

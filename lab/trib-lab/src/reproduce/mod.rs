@@ -41,7 +41,7 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
             .map_err(|cause| Failure::new(format!("figures: {}: {cause}", directory.display())))?;
     }
     let found = findings::measure(&papers, options)?;
-    // Printed first, so that nothing is lost if a file cannot be written.
+    // The table is printed first, so that nothing is lost if a file cannot be written.
     if options.json {
         say(serde_json::to_string_pretty(&json::array(&found))?)?;
     } else {

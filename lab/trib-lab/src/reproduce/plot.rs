@@ -57,7 +57,7 @@ fn names<'a>(nodes: &mut Nodes, names: impl Iterator<Item = &'a String>) {
     for (index, name) in names.enumerate() {
         let y = TOP + 38.0 + 22.0 * index as f64;
         nodes.push(Box::new(block(NAMES, y, 14.0, 12.0, of_rank(index), 1.0)));
-        // A long one is pressed together.
+        // A long name is drawn narrower.
         let text = words(NAMES + 20.0, y + 11.0, 13, "start", DARK, name);
         nodes.push(Box::new(if name.len() > 22 {
             text.set("textLength", 144).set("lengthAdjust", "spacingAndGlyphs")

@@ -41,7 +41,7 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
 
 /// Simulates all rows on all cores, and compares them with the measured times.
 fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failure> {
-    // The longest first, so that all cores end at about the same time.
+    // The longest runs come first, so that all cores end at about the same time.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
     let simulated = parallel_map(&order, processors(), |&row| (row, rows[row].simulated(machine)));

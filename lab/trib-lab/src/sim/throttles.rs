@@ -105,7 +105,7 @@ impl ThrottledExchange {
     fn simulate(&self, done: impl Fn()) -> Result<Column, Failure> {
         let mut machine = machine(self.machine)?;
         machine.hold_links = true;
-        // As in the second exchange of a program.
+        // Connections exist already, as in the second exchange of a program.
         machine.connection = None;
         let topology = Topology::blocks(self.nodes * machine.ranks_per_node, machine.ranks_per_node)?;
         let exchanged = match self.work {

@@ -106,7 +106,7 @@ fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
         }
     }
     if how.throttle_steps {
-        // Steps are waited for together.
+        // In batch mode, the steps of a throttle are completed together.
         hints.set("trib_throttle_mode", "batch")?;
     }
     if machine.storage.is_none() && !how.no_io {

@@ -194,7 +194,7 @@ fn a_job_that_was_killed_goes_on_where_it_was() {
     job.wait().unwrap();
     signal("-KILL", &format!("-{launcher}"));
     assert_eq!(cluster.rows().len(), 4);
-    // As if it had been killed a moment later, in the middle of a line.
+    // The result is cut in the middle of a line, as if the job had been killed a moment later.
     let table = cluster.path("results").join("infiniband-2.jsonl");
     let whole = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, format!("{whole}{{\"row\":\"infiniband 2 e3")).unwrap();

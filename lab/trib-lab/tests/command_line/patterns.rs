@@ -42,7 +42,7 @@ fn patterns_are_listed_with_their_parameters_and_numbers() {
     for division in ["lustre", "gpfs"] {
         assert_eq!(flash["numbers"]["closed_form"][division]["requests"], 30 * 1024);
     }
-    // Without what must be given there is the description alone; what is wrong is an error.
+    // Without required parameters, only the description is printed; a wrong parameter is an error.
     let wrf: Value = serde_json::from_str(&text(&["patterns", "wrf", "--json"])).unwrap();
     assert_eq!(wrf["numbers"], Value::Null);
     assert!(text(&["patterns", "list"]).contains("--lists FILE is missing"));

@@ -52,7 +52,7 @@ fn results_are_kept_and_the_table_is_written() {
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("Before.\n") && written.ends_with("\nAfter.\n"), "{written}");
     assert!(written.contains("| summit | 2 | 84 | flash | "), "{written}");
-    // Nothing is simulated again: what is kept is what is shown.
+    // Nothing is simulated again: the kept rows are shown.
     let kept = std::fs::read_to_string(&rows).unwrap().replace("\"ranks\":84", "\"ranks\":7");
     std::fs::write(&rows, kept).unwrap();
     assert!(tune(&common).status.success());
@@ -145,7 +145,7 @@ fn what_is_measured_is_kept_and_shown() {
     let again = json(&[&common[..], &kept, &pattern].concat());
     assert!(again["rows"][0]["chosen"].as_str().unwrap().starts_with("kept "), "{again:#}");
     assert_eq!(again["rows"].as_array().unwrap().len(), 1);
-    // Nor are rows mixed that were measured otherwise.
+    // Rows that were measured in another manner are not mixed in.
     let other = ["--resume", &rows, "--turns", "3", "--passes", "3"];
     let output = tune(&[&common[..], &other, &pattern].concat());
     let said = String::from_utf8(output.stderr).unwrap();

@@ -65,11 +65,11 @@ fn program() -> PathBuf {
     rows(&compare(&tiny.split(' ').chain([place.as_str()]).collect::<Vec<_>>()));
     let kept = std::fs::read_dir(Path::new(TRIB_LAB).parent().unwrap().join("compare")).unwrap();
     let programs = kept.map(|entry| entry.unwrap().path().join("program")).filter(|program| program.is_file());
-    // That of this MPI family: Open MPI's library has had this name since its release 4, MPICH's never.
+    // Tests the ROMIO component of Open MPI, whose library has had this name since release 4; MPICH's never had it.
     let name = b"libmpi.so.40";
     let is_of_openmpi = |path: &PathBuf| std::fs::read(path).unwrap().windows(name.len()).any(|part| part == name);
     let programs = programs.filter(|program| is_of_openmpi(program) != mpiexec::is_mpich());
-    // The one that was built last: others may be of other sources.
+    // Takes the peer that was built last: others may be built from other sources.
     programs.max_by_key(|program| program.metadata().unwrap().modified().unwrap()).unwrap()
 }
 
@@ -143,7 +143,7 @@ fn check_row(row: &Value) {
     assert!(row["ours"]["system_calls"].is_number() || row["ours"]["system_calls_missing"].is_string());
     assert!(row["aggregator_peak_bytes"].is_number());
     assert!(row["library"].as_str().is_some_and(|text| text.contains("SHA-256")), "{row}");
-    // What the row says by its ratio, and what the command makes of it.
+    // Compares the row's ratio with the text that the command prints.
     let ratio = row["peers"]["best"]["wall_ratio"].as_f64().unwrap();
     let missed = row["targets_missed"].as_array().unwrap();
     assert_eq!(missed.iter().any(|missed| missed["what"] == "best / ours"), ratio < 1.0, "{row}");

@@ -89,7 +89,8 @@ fn best(
     for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
         let mut runs = Runs::default();
-        // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.
+        // Hints with which this MPI library fails are not candidates. Each is tried only once where ranks share cores,
+        // which is slow.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
         if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {
             tried.push((contender, runs));

@@ -55,7 +55,7 @@ impl<'a> Start<'a> {
         let (inside, library) = (build::inside()?.display().to_string(), library(options.library.as_deref())?);
         let hints = tempfile::tempdir()?;
         let start = Self { words, prepare, timer, launcher, directory, inside, library, hints };
-        // Said before anything runs.
+        // These errors are reported before anything runs.
         if program.best {
             start.known_family()?;
         }
@@ -108,7 +108,7 @@ impl<'a> Start<'a> {
         let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
         let output = process::run(&mut self.command(&words, contender, records.path())?, LIMIT)?;
         runs.add(records.path(), output.seconds)?;
-        // Another library may do without MPI-IO.
+        // Another library may write without MPI-IO.
         if runs.functions.is_empty() && contender.command.is_none() {
             let what = words.join(" ");
             return Err(Failure::new(format!(

@@ -23,7 +23,7 @@ use crate::kernels::simulated_write::{DEFAULT, others};
 /// Name of the choice that is judged.
 pub const AUTO: &str = "auto";
 
-/// Seconds by choice and turn.
+/// Seconds of each write, by the choice of kernels and by turn.
 pub type Times = BTreeMap<String, Vec<f64>>;
 
 /// Measured times of a case.
