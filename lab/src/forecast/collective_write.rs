@@ -27,8 +27,7 @@ pub struct CollectiveWriteOptions {
     pub hints: Hints,
     /// Layout of the file on its servers; with `None`, file I/O takes no time.
     pub striping: Option<Striping>,
-    /// True if an aggregator writes a window while it exchanges the next; otherwise every aggregator waits for its
-    /// writes.
+    /// True if an aggregator writes a window while it exchanges the next; otherwise an aggregator waits for each write.
     pub write_behind: bool,
     /// Selects how flat kernels apply a throttle of w in batches. If false, as in the library: w receives and,
     /// separately, w sends at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of

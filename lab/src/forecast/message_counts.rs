@@ -56,7 +56,7 @@ pub(super) struct Round {
     pub(super) windows: Vec<Held>,
 }
 
-/// Written part of a window.
+/// Part of a window that an aggregator writes: its range, bytes and requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) bytes: u64,

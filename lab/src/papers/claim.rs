@@ -67,7 +67,7 @@ pub struct Figure {
     pub id: String,
     /// Number of the figure in the paper.
     pub place: String,
-    /// Its description.
+    /// Title of the figure.
     pub title: String,
     /// Approximate processor time of the measurement in seconds, for estimates.
     pub seconds: f64,

@@ -159,7 +159,7 @@ pub struct Connection {
     pub send: f64,
     /// Time at the receiver, before the message is processed.
     pub receive: f64,
-    /// Time at the receiver for each connection that it has already.
+    /// Time at the receiver for each connection that the receiver has already.
     pub held: f64,
 }
 

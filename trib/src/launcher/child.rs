@@ -9,7 +9,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, raise, sigaction};
 use nix::unistd::Pid;
 
-/// Difference between the exit code of a shell and the signal that ended a command.
+/// Exit code of a process that a signal ended, minus the number of the signal; as in a shell.
 const BY_SIGNAL: i32 = 128;
 
 /// Signals that are passed on to the child: those that end a job, and those that programs use as messages.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::setting::{Code, Setting, Site};
 use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
 
-/// Part of a column whose seconds are measured.
+/// Phase of a column whose seconds are measured.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ColumnPart {
@@ -68,14 +68,14 @@ struct Exchanged {
     nodes: usize,
 }
 
-/// Measures the seconds of a part of some columns.
+/// Measures the seconds of one phase in some columns of figure 5.
 pub(super) fn seconds(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Seconds { code, site, nodes, part, kernels } = with.read()?;
     let setting = Setting { code, site, nodes };
     kernels.into_iter().map(|kernel| Ok((kernel.clone(), part.of(&setting.column(&kernel, context)?)))).collect()
 }
 
-/// Measures a ratio: the fastest of the columns `slow` over the slowest of the columns `fast`, in one part.
+/// Measures a ratio of seconds in one phase: the fastest of the columns `slow` over the slowest of the columns `fast`.
 pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Ratio { code, site, nodes, part, slow, fast } = with.read()?;
     let setting = Setting { code, site, nodes };
@@ -88,7 +88,7 @@ pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, Pape
     Ok(vec![(format!("{} / {}", slow.join(", "), fast.join(", ")), over / under)])
 }
 
-/// Measures the seconds of a part of a column on several numbers of nodes.
+/// Measures the seconds of one phase in a column of figure 5, on several numbers of nodes.
 pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Scaling { code, site, nodes, part, kernel } = with.read()?;
     let of = |nodes| {

@@ -15,11 +15,11 @@ const NONE: &str = "none";
 /// Source of an algorithm's schedules.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// A row of [`ALGORITHMS`].
+    /// The schedules come from a row of [`ALGORITHMS`], the collective algorithms.
     Collective(&'static Algorithm),
-    /// A row of [`KERNELS`].
+    /// The schedules come from a row of [`KERNELS`], the exchange kernels.
     Flat(&'static Kernel),
-    /// The two-layer exchange, over the balanced kernel.
+    /// The schedules are those of the two-layer exchange, over the balanced kernel.
     TwoLayer,
 }
 

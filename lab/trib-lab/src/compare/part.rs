@@ -11,7 +11,7 @@ use trib::compare::statistics::median;
 /// Results of one part of a run: a write, a read, or the floor of one.
 #[derive(Debug, Clone, Deserialize)]
 pub struct MeasuredPart {
-    /// Name of the part.
+    /// Name of the part: `write`, `read`, or the floor of one of them.
     pub part: String,
     /// Number of the set of hints.
     #[serde(default)]

@@ -66,8 +66,8 @@ fn driver<'a>(mut types: impl Iterator<Item = &'a str>) -> &'static str {
     }
 }
 
-/// Returns node and socket of each rank, by host, numbered as they come; a rank without a trace is on the node of the
-/// rank before it.
+/// Returns runs of consecutive ranks on one node, each as (node, number of ranks). Nodes are numbered by host as they
+/// come; a rank without a trace is on the node of the rank before it.
 fn nodes(traces: &[Trace], ranks: usize) -> Vec<(usize, usize)> {
     let mut hosts: BTreeMap<usize, &str> = BTreeMap::new();
     hosts.extend(traces.iter().map(|trace| (trace.rank, trace.host.as_str())));

@@ -61,11 +61,11 @@ pub type Bar = Option<Vec<Cell>>;
 
 /// Painted part of a bar.
 pub struct Cell {
-    /// First byte of the part.
+    /// First byte of the cell.
     pub first: u64,
-    /// One past the last byte of the part.
+    /// One past the last byte of the cell.
     pub end: u64,
-    /// Colour of the part.
+    /// Colour of the cell.
     pub paint: Paint,
 }
 

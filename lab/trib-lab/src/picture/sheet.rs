@@ -39,7 +39,7 @@ impl Sheet {
         self.nodes.push(node.into());
     }
 
-    /// Adds the heading of a part.
+    /// Adds a heading to the card.
     pub fn heading(&mut self, text: impl Into<String>) {
         self.y += 30.0;
         self.add(words(24.0, self.y, 13, "start", DARK, text).set("font-weight", "bold"));

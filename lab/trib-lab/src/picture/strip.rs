@@ -57,12 +57,12 @@ impl Cell {
     }
 }
 
-/// Part of the file, in equal cells.
+/// Drawn part of a file, divided into equal cells.
 #[derive(Debug)]
 pub struct Strip {
-    /// First byte of the part.
+    /// First byte of the drawn part.
     pub from: u64,
-    /// One past the last byte of the part.
+    /// One past the last byte of the drawn part.
     pub to: u64,
     /// Number of bytes of the whole file.
     pub size: u64,
@@ -70,7 +70,7 @@ pub struct Strip {
     pub cell: u64,
     /// Number of cells in a row.
     pub columns: u64,
-    /// Cells of the part, in the order of the file.
+    /// Cells of the drawn part, in the order of the file.
     pub cells: Vec<Cell>,
 }
 
