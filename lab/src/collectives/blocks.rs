@@ -36,8 +36,8 @@ impl Cut {
     }
 }
 
-/// Scatters from member 0, which has all blocks, down the binomial tree: every member gets the blocks of its subtree.
-/// log2 p t_s + (p - 1)/p m t_w.
+/// Adds a scatter from member 0, which has all blocks, down the binomial tree: every member gets the blocks of its
+/// subtree. log2 p t_s + (p - 1)/p m t_w.
 pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let low = lowest_bit(me, size);
@@ -50,7 +50,7 @@ pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId])
     here
 }
 
-/// Gathers all blocks up the binomial tree to member 0. log2 p t_s + (p - 1)/p m t_w.
+/// Adds a gather of all blocks up the binomial tree to member 0. log2 p t_s + (p - 1)/p m t_w.
 pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut here = before.to_vec();
@@ -79,8 +79,8 @@ pub const OWN: Has = |member, block, _| member == block;
 /// Every member has, before the allgather, the blocks that [`scatter`] gave it.
 pub const SCATTERED: Has = |member, block, size| (member..below(member, size)).contains(&block);
 
-/// Allgather round the ring: in each step, every member sends the block that it received last to the next member.
-/// (p - 1) t_s + (p - 1)/p m t_w.
+/// Adds an allgather round the ring: in each step, every member sends the block that it received last to the next
+/// member. (p - 1) t_s + (p - 1)/p m t_w.
 pub fn ring_allgather(
     group: &Group,
     block: impl Fn(usize) -> Span,
@@ -107,8 +107,8 @@ pub fn ring_allgather(
     all
 }
 
-/// Allgather at doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. The
-/// number of members must be a power of two. log2 p t_s + (p - 1)/p m t_w.
+/// Adds an allgather at doubling distance: in step k, partners that differ in bit k exchange all blocks that they have.
+/// The number of members must be a power of two. log2 p t_s + (p - 1)/p m t_w.
 pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut all = before.to_vec();
@@ -127,9 +127,9 @@ pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Buil
     all
 }
 
-/// Reduce-scatter at halving distance: in each step, partners exchange halves of their blocks and combine the half that
-/// they keep, until member i has block i, combined. The number of members must be a power of two. log2 p t_s + (p -
-/// 1)/p m (t_w + t_c).
+/// Adds a reduce-scatter at halving distance: in each step, partners exchange halves of their blocks and combine the
+/// half that they keep, until member i has block i, combined. The number of members must be a power of two. log2 p t_s
+/// + (p - 1)/p m (t_w + t_c).
 pub fn halving_reduce_scatter(
     part: &Part<'_>,
     group: &Group,
@@ -152,9 +152,9 @@ pub fn halving_reduce_scatter(
     last
 }
 
-/// Reduce-scatter round the ring, in segments: in each step, every member sends the block that it combined last to the
-/// next member, until member i has block i, combined. A segment is sent as soon as it is combined. (p - 1)(t_s + m/p
-/// (t_w + t_c)) for one segment a block.
+/// Adds a reduce-scatter round the ring, in segments: in each step, every member sends the block that it combined last
+/// to the next member, until member i has block i, combined. A segment is sent as soon as it is combined. (p - 1)(t_s +
+/// m/p (t_w + t_c)) for one segment a block.
 pub fn ring_reduce_scatter(
     part: &Part<'_>,
     cut: &Cut,

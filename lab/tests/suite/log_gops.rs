@@ -11,8 +11,8 @@ pub fn lines(latency: f64, byte: f64) -> [Path; 3] {
     [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3]
 }
 
-/// LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G in LogGOPSim and s G here,
-/// so the other constants are smaller by G.
+/// Returns the machine of LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G in
+/// LogGOPSim and s G here, so the other constants are smaller by G.
 pub fn log_gops() -> Machine {
     let (latency, o, g, byte) = (2500.0, 1500.0, 1000.0, 6.0);
     let mut machine = Machine::free();

@@ -122,7 +122,7 @@ fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     }
 }
 
-/// Appends a row to the file.
+/// Appends a result to the file of `--resume`.
 fn keep(path: &Path, row: &impl Serialize) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
     let line = serde_json::to_string(row)?;

@@ -82,9 +82,9 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
     staged.place(problem.sizes, order, gathered.span)
 }
 
-/// Binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered blocks
-/// in order on the first rank, and an empty span on the others. With b the lowest bit
-/// of i, index i sends the blocks i..i + b to i - b.
+/// Adds a binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered
+/// blocks in order on the first rank, and an empty span on the others. With b the lowest bit of i, index i sends the
+/// blocks i..i + b to i - b.
 fn gather(staged: &mut Staged, problem: &Problem<'_>, ranks: &[Rank], me: usize) -> Span {
     let own = problem.own(Buffer::Send);
     if ranks.len() == 1 {

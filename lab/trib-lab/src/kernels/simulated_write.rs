@@ -132,7 +132,7 @@ fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
 }
 
 impl SimulatedWrite {
-    /// Prepares a case.
+    /// Prepares the simulation of a write on `nodes` nodes of a machine.
     ///
     /// # Errors
     /// A pattern that does not exist or does not allow this number of ranks; errors of reading a capture.
