@@ -1,5 +1,5 @@
-//! `lab/docs/patterns.md` and its pictures, from the registry. Only tests use it: they compare the checked-in files with it, or
-//! write them.
+//! Makes `lab/docs/patterns.md` and its pictures from the registry. Only tests use this module: they compare the
+//! checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -97,7 +97,7 @@ fn the_pictures_in_docs_are_current() {
     }
 }
 
-/// Every row of the registry has a description and the other texts of the page.
+/// Checks that every row of the registry has a description and the other texts of the page.
 #[test]
 fn every_pattern_says_what_it_is() {
     for source in SOURCES {
