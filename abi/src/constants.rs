@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 use crate::find::{Abi, found};
 use crate::handle::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 use crate::library::Library;
-use crate::status::Layout;
+use crate::status::StatusLayout;
 use crate::word::Word;
 
 /// Defines constants by rows: our name, MPI's name, and the number in MPICH's ABI, Open MPI's ABI and the standard
@@ -16,12 +16,12 @@ macro_rules! numbers {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct Constants {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: c_int,)+
-            pub(crate) status: Layout,
+            pub(crate) status: StatusLayout,
         }
 
-        static MPICH: Constants = Constants { $($field: $mpich,)+ status: Layout { source: 2, size: 5 } };
-        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: Layout { source: 0, size: 6 } };
-        static STANDARD: Constants = Constants { $($field: $standard,)+ status: Layout { source: 0, size: 8 } };
+        static MPICH: Constants = Constants { $($field: $mpich,)+ status: StatusLayout { source: 2, size: 5 } };
+        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: StatusLayout { source: 0, size: 6 } };
+        static STANDARD: Constants = Constants { $($field: $standard,)+ status: StatusLayout { source: 0, size: 8 } };
 
         impl Constants {
             /// Returns all constants with their MPI names.
@@ -106,7 +106,7 @@ numbers! {
 impl Constants {
     /// Returns the constants of `abi`, such as MPI_SUCCESS.
     #[inline]
-    pub fn of(abi: Abi) -> &'static Self {
+    pub fn for_abi(abi: Abi) -> &'static Self {
         match abi {
             Abi::Mpich => &MPICH,
             Abi::OpenMpi => &OPEN_MPI,
@@ -116,7 +116,7 @@ impl Constants {
 
     /// Returns the size of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it, all in bytes.
     pub fn status_layout(&self) -> [usize; 4] {
-        let Layout { source, size } = self.status;
+        let StatusLayout { source, size } = self.status;
         [size, source, source + 1, source + 2].map(|integers| integers * size_of::<c_int>())
     }
 }
@@ -134,16 +134,16 @@ macro_rules! predefined {
     ($($field:ident $kind:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
         /// The predefined handles of an MPI library, such as MPI_COMM_WORLD.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct Handles {
+        pub struct PredefinedHandles {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: $kind,)+
         }
 
-        static MPICH_HANDLES: Handles = Handles { $($field: $kind::from_constant($mpich)),+ };
-        static STANDARD_HANDLES: Handles = Handles { $($field: $kind::from_constant($standard)),+ };
+        static MPICH_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($mpich)),+ };
+        static STANDARD_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($standard)),+ };
 
-        impl Handles {
+        impl PredefinedHandles {
             /// Finds the handles of a library. The error is the name of a handle that the library lacks.
-            pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
+            pub(crate) fn from_library(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
                     let address = library.address(name).map(|address| address as Word);
                     address.ok_or(name.to_str().unwrap_or_default())
@@ -191,6 +191,6 @@ predefined! {
 /// Returns the predefined handles of the process's MPI library. Without a library, returns the handles of MPICH's
 /// ABI, as [`constants`] does.
 #[inline]
-pub fn handles() -> &'static Handles {
+pub fn handles() -> &'static PredefinedHandles {
     found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)
 }

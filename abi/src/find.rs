@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::constants::{Constants, Handles};
+use crate::constants::{Constants, PredefinedHandles};
 use crate::library::Library;
 use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
 
@@ -62,7 +62,7 @@ impl Abi {
         }
     }
 
-    fn of(library: &Library) -> Result<Self, Refusal> {
+    fn from_library(library: &Library) -> Result<Self, Refusal> {
         match standard_version(library) {
             Some(STANDARD) => return Ok(Self::Standard),
             Some(version) => return Err(Refusal::unknown(library, format!("version {version} of the standard ABI"))),
@@ -90,7 +90,7 @@ impl Width {
 pub struct Mpi {
     /// The library's ABI.
     pub abi: Abi,
-    pub(crate) handles: Handles,
+    pub(crate) handles: PredefinedHandles,
     library: Library,
     is_verified: AtomicBool,
 }
@@ -98,9 +98,9 @@ pub struct Mpi {
 impl Mpi {
     fn of_process() -> Result<Self, Refusal> {
         let library = Library::of_process().ok_or(Refusal::NotThere)?;
-        let abi = Abi::of(&library)?;
+        let abi = Abi::from_library(&library)?;
         let missing = |name| Refusal::unknown(&library, format!("{}, but has no {name}", abi.name()));
-        let handles = Handles::of(abi, &library).map_err(missing)?;
+        let handles = PredefinedHandles::from_library(abi, &library).map_err(missing)?;
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 
@@ -112,7 +112,7 @@ impl Mpi {
     /// Returns the constants of the library's ABI.
     #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
-        Constants::of(self.abi)
+        Constants::for_abi(self.abi)
     }
 
     /// Returns the address of a function of the library; None if the library lacks it.

@@ -15,7 +15,7 @@ pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
     let function = match find().map(|mpi| mpi.abi) {
         // In MPICH's ABI the handle is the same integer.
-        Ok(Abi::Mpich) => return MPI_Comm::of(handle as u32 as usize),
+        Ok(Abi::Mpich) => return MPI_Comm::from_word(handle as u32 as usize),
         Ok(_) if !is_running() => None,
         Ok(Abi::OpenMpi) => OPEN_MPI.address(),
         Ok(Abi::Standard) => STANDARD.address(),
@@ -24,7 +24,7 @@ pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     function.map_or(handles().comm_null, |function| {
         // SAFETY: declared so in both ABIs; MPI is initialised, and any integer is allowed.
         let function = unsafe { transmute::<*mut c_void, extern "C-unwind" fn(c_int) -> *mut c_void>(function) };
-        MPI_Comm::of(function(handle) as usize)
+        MPI_Comm::from_word(function(handle) as usize)
     })
 }
 

@@ -32,14 +32,14 @@ macro_rules! handles {
             /// Creates a handle from a word that a caller passed. If handles are integers, clears the upper half of
             /// the word.
             #[inline]
-            pub fn of(word: Word) -> Self {
+            pub fn from_word(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
             /// Clears the upper half of a handle that was received as an argument of a C function, if handles are
             /// integers.
             pub fn as_given(self) -> Self {
-                Self::of(self.0)
+                Self::from_word(self.0)
             }
 
             /// Reads the handle at `place`.
@@ -157,12 +157,12 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
 /// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
 pub struct HandleArray<H> {
-    words: Words,
+    words: HandleWords,
     of: PhantomData<H>,
 }
 
 #[derive(Debug)]
-enum Words {
+enum HandleWords {
     Narrow(Vec<u32>),
     Wide(Vec<Word>),
 }
@@ -171,8 +171,8 @@ enum Words {
 macro_rules! on_words {
     ($row:expr, $words:ident => $do:expr) => {
         match $row {
-            Words::Narrow($words) => $do,
-            Words::Wide($words) => $do,
+            HandleWords::Narrow($words) => $do,
+            HandleWords::Wide($words) => $do,
         }
     };
 }
@@ -182,14 +182,14 @@ impl<H: Handle> HandleArray<H> {
     /// Creates an empty array.
     pub fn new() -> Self {
         let words = match width() {
-            Width::Narrow => Words::Narrow(Vec::new()),
-            Width::Wide => Words::Wide(Vec::new()),
+            Width::Narrow => HandleWords::Narrow(Vec::new()),
+            Width::Wide => HandleWords::Wide(Vec::new()),
         };
         Self { words, of: PhantomData }
     }
 
     /// Creates an array of `count` copies of `handle`.
-    pub fn of(handle: H, count: usize) -> Self {
+    pub fn from_elem(handle: H, count: usize) -> Self {
         (0..count).map(|_| handle).collect()
     }
 
@@ -207,8 +207,8 @@ impl<H: Handle> HandleArray<H> {
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.words {
-            Words::Narrow(words) => words.push(handle.word() as u32),
-            Words::Wide(words) => words.push(handle.word()),
+            HandleWords::Narrow(words) => words.push(handle.word() as u32),
+            HandleWords::Wide(words) => words.push(handle.word()),
         }
     }
 
@@ -241,8 +241,8 @@ impl<H: Handle> HandleArray<H> {
     /// Iterates over all handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
-            Words::Narrow(words) => H::new(words[index] as Word),
-            Words::Wide(words) => H::new(words[index]),
+            HandleWords::Narrow(words) => H::new(words[index] as Word),
+            HandleWords::Wide(words) => H::new(words[index]),
         })
     }
 }
@@ -267,7 +267,8 @@ mod tests {
 
     /// Returns an empty array of each width.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
-        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
+        [HandleWords::Narrow(Vec::new()), HandleWords::Wide(Vec::new())]
+            .map(|words| HandleArray { words, of: PhantomData })
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub mod word;
 
 #[doc(hidden)]
 pub use call::{Argument, Function};
-pub use constants::{Constants, Handles, constants, handles};
+pub use constants::{Constants, PredefinedHandles, constants, handles};
 pub use find::{Abi, Mpi, Refusal, Width, find, function};
 pub use fortran::communicator_of_fortran;
 pub use functions::*;

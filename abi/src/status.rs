@@ -15,12 +15,12 @@ pub struct MPI_Status([c_int; LARGEST]);
 
 /// The offset of the public fields in a status, and the status's size, both in integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct StatusLayout {
     pub(crate) source: usize,
     pub(crate) size: usize,
 }
 
-impl Layout {
+impl StatusLayout {
     /// Offset of MPI_ERROR from MPI_SOURCE, in integers. The fields follow one another in the order of MPI's text in
     /// every library.
     const ERROR: usize = 2;
@@ -37,7 +37,7 @@ impl MPI_Status {
     /// # Safety
     /// `row` is the address of `index + 1` statuses or more, of the process's MPI library.
     pub unsafe fn set_error(row: *mut Self, index: usize, code: c_int) {
-        let field = constants().status.source + Layout::ERROR;
+        let field = constants().status.source + StatusLayout::ERROR;
         // SAFETY: the caller's promise; the field lies within the status.
         unsafe { Self::nth(row, index).cast::<c_int>().add(field).write_unaligned(code) };
     }
@@ -49,7 +49,7 @@ impl MPI_Status {
 
     /// Returns the field MPI_ERROR.
     pub fn error(&self) -> c_int {
-        self.0[constants().status.source + Layout::ERROR]
+        self.0[constants().status.source + StatusLayout::ERROR]
     }
 }
 

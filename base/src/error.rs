@@ -35,7 +35,7 @@ pub enum IoClass {
 
 impl IoClass {
     /// Returns the class of an operating-system error.
-    pub fn of(error: &std::io::Error) -> Self {
+    pub fn from_io_error(error: &std::io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOSPC) => Self::NoSpace,
             Some(libc::EDQUOT) => Self::Quota,
@@ -125,7 +125,7 @@ pub enum Error {
         what: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
-    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", Place(*.offset))]
+    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", AtOffset(*.offset))]
     Io {
         /// The rank whose call failed; the lowest, if several failed.
         rank: Rank,
@@ -275,7 +275,7 @@ impl Error {
             operation: operation.to_string(),
             path: path.display().to_string(),
             offset: offset.into(),
-            class: IoClass::of(cause),
+            class: IoClass::from_io_error(cause),
             cause: cause.to_string(),
         }
     }
@@ -291,9 +291,9 @@ impl Display for Origin {
 }
 
 /// Prints the offset of a failed operation; prints nothing for None.
-struct Place(Option<u64>);
+struct AtOffset(Option<u64>);
 
-impl Display for Place {
+impl Display for AtOffset {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.0.map_or(Ok(()), |offset| write!(f, " at offset {offset}"))
     }

@@ -14,7 +14,7 @@ use tributary::access::BufferLayout;
 use crate::blocks::{Blocks, grid, place, times};
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, fan_in};
+use crate::meeting::{FileSpan, fan_in};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
@@ -94,7 +94,7 @@ impl Pattern for Block4d {
 
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, .. } = self.totals();
-        let span = Span { bytes, grain: bytes };
+        let span = FileSpan { bytes, grain: bytes };
         let met = fan_in(division, span, self.ranks as u64, |bytes, grain| self.blocks.within(0, bytes, grain));
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }

@@ -17,11 +17,11 @@ use tributary_netcdf::{Alignment, Format, Layout, Requests, Schema, Type, UNLIMI
 use crate::blocks::Blocks;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, common, fan_in};
+use crate::meeting::{FileSpan, common, fan_in};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
-use crate::value::{Kind, element_bytes, fill_elements};
+use crate::value::{ValueKind, element_bytes, fill_elements};
 
 /// Number of values at a point.
 const NUMBERS: u64 = 5;
@@ -165,7 +165,7 @@ impl Btio {
         let rows = (0..counts[2]).flat_map(|z| (0..counts[1]).map(move |y| (starts[2] + z, starts[1] + y)));
         for (bytes, (z, y)) in data.chunks_exact_mut((counts[0] * POINT) as usize).zip(rows) {
             let point = ((step as u64 * grid + z) * grid + y) * grid + starts[0];
-            fill_elements(Kind::Double, self.variable.0, point * NUMBERS, bytes);
+            fill_elements(ValueKind::Double, self.variable.0, point * NUMBERS, bytes);
         }
     }
 }
@@ -235,7 +235,7 @@ impl Pattern for Btio {
         let begin = self.layout.begin(self.variable);
         let within = |bytes, grain| self.blocks.within(begin, bytes, grain);
         let record = self.blocks.bytes();
-        let met = fan_in(division, Span { bytes: record, grain: common(begin, record) }, self.ranks as u64, within);
+        let met = fan_in(division, FileSpan { bytes: record, grain: common(begin, record) }, self.ranks as u64, within);
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }
 
@@ -244,7 +244,8 @@ impl Pattern for Btio {
         let elements = self.iterations as u64 * self.grid().pow(3) * NUMBERS;
         serial::write(file, |out| {
             io::copy(&mut io::Read::take(io::repeat(0), self.layout.begin(self.variable)), out)?;
-            (0..elements).try_for_each(|element| out.write_all(&element_bytes(Kind::Double, self.variable.0, element)))
+            (0..elements)
+                .try_for_each(|element| out.write_all(&element_bytes(ValueKind::Double, self.variable.0, element)))
         })
     }
 

@@ -146,7 +146,7 @@ impl Pattern for Captured {
     /// Takes O(own extents) memory; looks up every extent that is written later among the rank's own.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = ExtentIndex::of(self.call(rank, step)?.file.iter().map(Ok))?;
+        let own = ExtentIndex::from_extents(self.call(rank, step)?.file.iter().map(Ok))?;
         let later = (step..self.steps()).flat_map(|later| (0..self.ranks()).map(move |other| (later, other)));
         for (later, other) in later.filter(|&at| at > (step, rank)) {
             let (file, seed) = (&self.call(other, later)?.file, self.seed(other, later));

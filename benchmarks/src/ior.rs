@@ -15,7 +15,7 @@ use tributary::access::{BufferLayout, Extents};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, common, fan_in, touched};
+use crate::meeting::{FileSpan, common, fan_in, touched};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
@@ -223,11 +223,11 @@ impl Pattern for Ior {
         let Totals { requests, bytes, .. } = self.totals;
         let met = match one_call {
             true => {
-                let span = Span { bytes, grain: bytes };
+                let span = FileSpan { bytes, grain: bytes };
                 fan_in(division, span, self.ranks, |bytes, grain| touched(bytes, block, common(grain, block)))
             }
             false => {
-                let span = Span { bytes: (self.ranks - 1) * block + transfer, grain: transfer };
+                let span = FileSpan { bytes: (self.ranks - 1) * block + transfer, grain: transfer };
                 fan_in(division, span, self.ranks, |bytes, grain| {
                     let grain = common(grain, transfer);
                     (bytes + transfer - grain).div_ceil(block).max(u64::from(bytes > 0))

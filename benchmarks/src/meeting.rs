@@ -27,7 +27,7 @@ pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
 
 /// The contiguous part of the file that a call writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct FileSpan {
     /// Number of bytes.
     pub bytes: u64,
     /// Number that divides both ends of the part, in every call.
@@ -38,7 +38,7 @@ pub(crate) struct Span {
 /// send data into one of its windows, in a call of `ranks` ranks that writes within `span`. `within(bytes, grain)`
 /// bounds the number of ranks that write to any `bytes` contiguous bytes that begin and end at multiples of `grain`.
 /// File domains are assumed to be whole file-system blocks no larger than a window, as all drivers make them.
-pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanIn {
+pub(crate) fn fan_in(division: Division, span: FileSpan, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanInBounds {
     let window = division.window().max(1);
     let aggregators = division.aggregators().max(1);
     let (metadata, data) = match division {
@@ -52,12 +52,12 @@ pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn
             (within(range, 1), within(window, 1))
         }
     };
-    FanIn { metadata: metadata.min(ranks), data: data.min(ranks) }
+    FanInBounds { metadata: metadata.min(ranks), data: data.min(ranks) }
 }
 
 /// Upper bounds of an aggregator's fan-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FanIn {
+pub(crate) struct FanInBounds {
     /// Upper bound of the number of ranks that send metadata to an aggregator in a call.
     pub metadata: u64,
     /// Upper bound of the number of ranks that send data into one window.

@@ -44,7 +44,7 @@ pub trait NetcdfCase: Pattern {
 
 /// The result of writing a case; the same on all ranks.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct WrittenCase {
     /// Report of the collective write of each step; the first includes the header.
     pub calls: Vec<CallReport>,
     /// Number of senders of an aggregator in a round.
@@ -65,7 +65,7 @@ pub fn write_case(
     case: &dyn NetcdfCase,
     path: &Path,
     hints: &Hints,
-) -> Result<(Written, Endpoint), Error> {
+) -> Result<(WrittenCase, Endpoint), Error> {
     let rank = endpoint.rank();
     let puts = |step| {
         let failed = |error| {
@@ -89,7 +89,8 @@ pub fn write_case(
         calls.push(file.wait_all()?);
     }
     let below = file.file();
-    let written = Written { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
+    let written =
+        WrittenCase { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
     Ok((written, file.close()?))
 }
 

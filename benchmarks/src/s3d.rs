@@ -15,7 +15,7 @@ use tributary::access::{BufferLayout, Extents};
 use crate::blocks::{Blocks, grid, place, times};
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, fan_in};
+use crate::meeting::{FileSpan, fan_in};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
@@ -120,7 +120,7 @@ impl Pattern for S3d {
         let ranks = self.ranks as u64;
         let calls = (0..self.steps()).map(|step| {
             let volume = self.blocks.bytes();
-            let span = Span { bytes: self.volumes(step).1 * volume, grain: volume };
+            let span = FileSpan { bytes: self.volumes(step).1 * volume, grain: volume };
             fan_in(division, span, ranks, |bytes, grain| self.blocks.within(0, bytes, grain))
         });
         let (metadata, data) = calls.fold((0, 0), |most, met| (met.metadata.max(most.0), met.data.max(most.1)));

@@ -11,7 +11,7 @@ use tributary::access::Extents;
 
 use crate::error::PatternError;
 use crate::pattern::Pattern;
-use crate::value::{Kind, element_bytes, fill_bytes, fill_elements};
+use crate::value::{ValueKind, element_bytes, fill_bytes, fill_elements};
 
 /// Returns an error if the pattern has no such rank or step.
 pub(crate) fn check(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<(), PatternError> {
@@ -89,7 +89,7 @@ pub(crate) fn write_doubles(file: &File, size: u64) -> Result<(), PatternError> 
     write(file, |out| {
         let mut left = size;
         for element in 0..size.div_ceil(8) {
-            let bytes = element_bytes(Kind::Double, 0, element);
+            let bytes = element_bytes(ValueKind::Double, 0, element);
             out.write_all(&bytes[..left.min(8) as usize])?;
             left = left.saturating_sub(8);
         }
@@ -102,6 +102,6 @@ fn doubles(offset: u64, bytes: &mut [u8]) {
     let within = (offset % 8) as usize;
     let first = if within == 0 { 0 } else { (8 - within).min(bytes.len()) };
     let (cut, whole) = bytes.split_at_mut(first);
-    cut.copy_from_slice(&element_bytes(Kind::Double, 0, offset / 8)[within..][..first]);
-    fill_elements(Kind::Double, 0, offset.div_ceil(8), whole);
+    cut.copy_from_slice(&element_bytes(ValueKind::Double, 0, offset / 8)[within..][..first]);
+    fill_elements(ValueKind::Double, 0, offset.div_ceil(8), whole);
 }

@@ -10,7 +10,7 @@ use crate::error::PatternError;
 
 /// The bytes of a file; a clone costs nothing.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum SharedBytes {
     /// The bytes of a memory-mapped file.
     Mapped(Arc<Mmap>),
     /// Bytes that are part of the program.
@@ -19,7 +19,7 @@ pub enum Source {
     Shared(Arc<[u8]>),
 }
 
-impl Source {
+impl SharedBytes {
     /// Maps a file for reading. `what` says what the file should be, for errors ("a NetCDF file"). The file must not
     /// be shortened while it is in use: the operating system would end the process.
     ///
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-impl Deref for Source {
+impl Deref for SharedBytes {
     type Target = [u8];
 
     #[inline]
@@ -56,13 +56,13 @@ impl Deref for Source {
     }
 }
 
-impl From<&'static [u8]> for Source {
+impl From<&'static [u8]> for SharedBytes {
     fn from(bytes: &'static [u8]) -> Self {
         Self::Static(bytes)
     }
 }
 
-impl From<Vec<u8>> for Source {
+impl From<Vec<u8>> for SharedBytes {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Shared(bytes.into())
     }

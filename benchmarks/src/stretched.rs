@@ -117,7 +117,7 @@ impl<P: Pattern> Pattern for Stretched<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ior, IorOptions, List};
+    use crate::{Ior, IorOptions, ListPattern};
     use proptest::prelude::*;
 
     fn extents(pattern: &dyn Pattern) -> Vec<(u64, u64)> {
@@ -126,11 +126,11 @@ mod tests {
         (0..pattern.ranks()).flat_map(of).collect()
     }
 
-    fn list(text: &str) -> List {
+    fn list(text: &str) -> ListPattern {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lists");
         std::fs::write(&path, text).unwrap();
-        List::open(&path).unwrap()
+        ListPattern::open(&path).unwrap()
     }
 
     #[test]

@@ -48,9 +48,9 @@ pub const PANIC: &str = "storage that panics on purpose";
 
 /// One rank's access to the storage; clones share the fault and the record.
 #[derive(Clone)]
-pub struct Hostile(Arc<State>);
+pub struct Hostile(Arc<HostileState>);
 
-struct State {
+struct HostileState {
     fault: Mutex<Fault>,
     is_lustre: bool,
     /// Last request to set the file's stripes.
@@ -68,7 +68,7 @@ struct State {
 
 struct HostileFile {
     file: Box<dyn Storage>,
-    state: Arc<State>,
+    state: Arc<HostileState>,
     is_direct: bool,
     is_in_group: AtomicBool,
 }
@@ -87,7 +87,7 @@ impl Hostile {
     fn on(fault: Fault, is_lustre: bool) -> Self {
         let (stripes, written, failed, calls, direct, locks, advice) = Default::default();
         let fault = Mutex::new(fault);
-        Self(Arc::new(State { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
+        Self(Arc::new(HostileState { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
     }
 
     fn fault(&self) -> Fault {

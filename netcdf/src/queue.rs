@@ -7,7 +7,7 @@ use tributary::access::{BufferLayout, Extent, Extents};
 
 /// A range of bytes that is contiguous in the file and in the queue's data.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct QueuedPiece {
     offset: u64,
     memory: u64,
     len: u64,
@@ -18,7 +18,7 @@ struct Piece {
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Requests that have only one extent.
-    singles: Vec<Piece>,
+    singles: Vec<QueuedPiece>,
     /// Requests of several extents, with the position of their bytes in `data`.
     parts: Vec<(Extents, u64)>,
     /// Bytes of all requests, in the order in which they were queued.
@@ -35,7 +35,7 @@ impl Queue {
     pub fn push(&mut self, extents: Extents, memory: u64) {
         match extents.span() {
             Some((offset, end)) if extents.count() == 1 => {
-                self.singles.push(Piece { offset, memory, len: end - offset });
+                self.singles.push(QueuedPiece { offset, memory, len: end - offset });
             }
             Some(_) => self.parts.push((extents, memory)),
             None => {}
@@ -63,7 +63,7 @@ impl Queue {
 
 /// Returns the file extents of both lists in ascending order, and the memory that they come from; `None` if requests
 /// interleave or overlap.
-fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(Extents, Extents)>> {
+fn side_by_side(singles: &[QueuedPiece], parts: &[(Extents, u64)]) -> Result<Option<(Extents, Extents)>> {
     let (mut file, mut memory) = (Extents::empty(), Extents::empty());
     let mut put = |extents: &Extents, from: &Extents| -> Result<bool> {
         let behind = start(extents) >= end(&file);
@@ -104,12 +104,12 @@ fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(E
 }
 
 /// Returns all requests, extent by extent, in ascending order of offsets.
-fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
+fn expanded(mut singles: Vec<QueuedPiece>, parts: &[(Extents, u64)]) -> Vec<QueuedPiece> {
     for (extents, memory) in parts {
         let mut memory = *memory;
         singles.extend(extents.iter().map(|Extent { offset, len }| {
             memory += len;
-            Piece { offset, memory: memory - len, len }
+            QueuedPiece { offset, memory: memory - len, len }
         }));
     }
     singles.sort_by_key(|piece| piece.offset);
@@ -117,7 +117,7 @@ fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
 }
 
 /// Returns the file extents and the memory extents of pieces.
-fn packed(pieces: &[Piece]) -> Result<(Extents, Extents)> {
+fn packed(pieces: &[QueuedPiece]) -> Result<(Extents, Extents)> {
     let file = pieces.iter().map(|piece| Extent { offset: piece.offset, len: piece.len });
     let memory = pieces.iter().map(|piece| Extent { offset: piece.memory, len: piece.len });
     Ok((Extents::from_list(file)?, Extents::from_list(memory)?))
@@ -132,11 +132,11 @@ fn end(extents: &Extents) -> u64 {
 }
 
 /// Sorts pieces by offset and splits them so that every byte comes from the piece that was queued last.
-fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
+fn without_overlap(pieces: Vec<QueuedPiece>) -> Vec<QueuedPiece> {
     if pieces.windows(2).all(|pair| pair[0].offset + pair[0].len <= pair[1].offset) {
         return pieces;
     }
-    let mut cut: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut cut: Vec<QueuedPiece> = Vec::with_capacity(pieces.len());
     // The pieces that have begun, as (memory, offset, end), with the winner on top.
     let mut begun: BinaryHeap<(u64, u64, u64)> = BinaryHeap::new();
     let mut waiting = pieces.into_iter().peekable();
@@ -157,7 +157,7 @@ fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
         let Some(&(memory, offset, end)) = begun.peek() else { continue };
         let end = waiting.peek().map_or(end, |next| end.min(next.offset));
         if end > at {
-            cut.push(Piece { offset: at, memory: memory + (at - offset), len: end - at });
+            cut.push(QueuedPiece { offset: at, memory: memory + (at - offset), len: end - at });
             at = end;
         }
     }

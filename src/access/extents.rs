@@ -9,7 +9,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
-use super::node::{Base, Level, Node};
+use super::node::{Base, Level, ListNode};
 use super::packed::{Packed, Packer, Summary};
 use super::sublists::Each;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// methods are local: no other rank has to call them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extents {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<ListNode>,
     pub(super) summary: Summary,
     /// End of the last extent in sequence, for the check whether offsets ascend.
     pub(super) last_end: u64,
@@ -47,7 +47,7 @@ impl Extents {
             return Ok(Self::empty());
         }
         let summary = Summary { count: 1, bytes: len, start: offset, end: offset + len, ascending: true };
-        let node = Node { base: Base::One(Extent { offset, len }), levels: SmallVec::new() };
+        let node = ListNode { base: Base::One(Extent { offset, len }), levels: SmallVec::new() };
         Ok(Self { nodes: vec![node], summary, last_end: offset + len })
     }
 
@@ -94,7 +94,7 @@ impl Extents {
             1 => Base::One(Extent { offset: summary.start, len: summary.bytes }),
             _ => Base::List(packed, 0),
         };
-        Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end }
+        Self { nodes: vec![ListNode { base, levels: SmallVec::new() }], summary, last_end }
     }
 
     /// Repeats the sequence `count` times as one node, each copy `stride` bytes behind the copy before. Adjacent
@@ -199,7 +199,7 @@ impl Extents {
 
     /// Returns the number of bytes of memory that this sequence takes.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.nodes.iter().map(Node::memory).sum::<usize>()
+        size_of::<Self>() + self.nodes.iter().map(ListNode::memory).sum::<usize>()
     }
 
     /// Returns the extents in sequence. O(1) per extent, amortised.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end, repeated};
-use super::node::{Base, Group, Node};
+use super::node::{Base, ListNode, NodeGroup};
 use super::packed::{Packed, Summary};
 use crate::error::Result;
 
@@ -27,11 +27,11 @@ impl Extents {
     /// An extent begins before 0 or ends beyond 2^63 - 1.
     pub fn scatter(&self, stride: i64, places: impl Iterator<Item = (u64, u64)> + Clone) -> Result<Self> {
         let places = places.filter(|&(_, copies)| copies > 0 && self.count() > 0);
-        if let Some(Regular { offset, copies, distance, count }) = Regular::of(places.clone()) {
+        if let Some(Regular { offset, copies, distance, count }) = Regular::from_places(places.clone()) {
             return self.clone().shift(offset)?.repeat(stride, copies)?.repeat(distance, count);
         }
         let Scattered { summary, last_end, places: number } = self.scattered(stride, places.clone())?;
-        if let [Node { base: Base::One(extent), levels }] = self.nodes.as_slice()
+        if let [ListNode { base: Base::One(extent), levels }] = self.nodes.as_slice()
             && levels.is_empty()
             && i64::try_from(extent.len) == Ok(stride)
         {
@@ -80,8 +80,8 @@ impl Extents {
     }
 
     fn group(&self, places: Packed, stride: i64, summary: Summary, last_end: u64) -> Self {
-        let group = Group { nodes: self.nodes.clone(), places, stride };
-        let node = Node { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
+        let group = NodeGroup { nodes: self.nodes.clone(), places, stride };
+        let node = ListNode { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
         Self { nodes: vec![node], summary, last_end }
     }
 
@@ -126,7 +126,7 @@ struct Regular {
 }
 
 impl Regular {
-    fn of(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+    fn from_places(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let (offset, copies) = places.next()?;
         let mut all = Self { offset, copies, distance: 0, count: 1 };
         let mut last = offset;

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::packed::Packed;
-use super::plain::Plain;
+use super::plain::PlainExtents;
 
 /// One strided level of a node: `count` repetitions, with `stride` bytes (may be negative) from the start of one to
 /// the start of the next.
@@ -23,14 +23,14 @@ pub enum Base {
     /// An encoded list, which takes little memory, and its shift in bytes.
     List(Packed, i64),
     /// A list that is not encoded, which is fast to build and to walk, and its shift in bytes.
-    Plain(Plain, i64),
-    Group(Arc<Group>, i64),
+    Plain(PlainExtents, i64),
+    Group(Arc<NodeGroup>, i64),
 }
 
 /// A sequence of nodes that is copied to each of a list of places.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Group {
-    pub nodes: Vec<Node>,
+pub struct NodeGroup {
+    pub nodes: Vec<ListNode>,
     /// The places in sequence. In each, `offset` is the shift of the first copy in bytes, and `len` is the number of
     /// copies.
     pub places: Packed,
@@ -40,13 +40,13 @@ pub struct Group {
 
 /// A base that is repeated along levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ListNode {
     pub base: Base,
     /// Levels of the repetition, the outermost first.
     pub levels: SmallVec<[Level; 3]>,
 }
 
-impl Node {
+impl ListNode {
     /// Returns the number of bytes of memory that the node takes beside its own size.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
@@ -55,14 +55,14 @@ impl Node {
             Base::Plain(plain, _) => plain.memory(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
-                size_of::<Group>() + nodes + group.places.encoded_len()
+                size_of::<NodeGroup>() + nodes + group.places.encoded_len()
             }
         };
         size_of::<Self>() + base
     }
 }
 
-impl Group {
+impl NodeGroup {
     /// Returns the shift of each copy in bytes. `by` is the shift of the whole group.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {

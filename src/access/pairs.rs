@@ -23,12 +23,12 @@ type Pair = (i64, u64);
 
 /// The last [`HISTORY`] pairs that were encoded or decoded. The memory grows with the number of pairs seen.
 #[derive(Debug, Clone, Default)]
-struct History {
+struct PairHistory {
     ring: Vec<Pair>,
     seen: u64,
 }
 
-impl History {
+impl PairHistory {
     #[inline]
     fn push(&mut self, pair: Pair) {
         if self.ring.len() < HISTORY {
@@ -74,7 +74,7 @@ impl History {
 #[derive(Debug, Clone, Default)]
 pub struct PairEncoder {
     out: Vec<u8>,
-    history: History,
+    history: PairHistory,
     /// For each hash of a pair, the position (plus one) of the last pair with this hash.
     last_seen: Vec<u64>,
     literals: Vec<Pair>,
@@ -173,14 +173,14 @@ pub enum Token {
 pub struct PairCursor {
     at: usize,
     /// The last pairs that were decoded. The caller has not yet got the pairs from `taken` on.
-    history: History,
+    history: PairHistory,
     taken: u64,
     token: Token,
 }
 
 impl Default for PairCursor {
     fn default() -> Self {
-        Self { at: 0, history: History::default(), taken: 0, token: Token::Literals(0) }
+        Self { at: 0, history: PairHistory::default(), taken: 0, token: Token::Literals(0) }
     }
 }
 
@@ -251,7 +251,7 @@ fn read_token(bytes: &[u8], at: &mut usize) -> Option<Token> {
 /// [`Error::Codec`] with the position of the damage; an error of `visit`.
 pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) -> Result<()> {
     let mut at = 0;
-    let mut history = History::default();
+    let mut history = PairHistory::default();
     while at < bytes.len() {
         let start = at;
         let damaged = |what: &str| Error::Codec { at: start, what: what.to_string() };
@@ -284,7 +284,7 @@ pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) ->
 }
 
 /// Pushes the last pairs of `block` repeated to `length` pairs, as far as `history` can hold them.
-fn advance(history: &mut History, block: &[Pair], length: u64) {
+fn advance(history: &mut PairHistory, block: &[Pair], length: u64) {
     let period = block.len() as u64;
     let keep = length.min(HISTORY as u64);
     for index in length - keep..length {

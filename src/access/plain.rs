@@ -8,20 +8,20 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end};
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
 /// One extent of any size, followed by extents that fit in a 64-bit word each: the upper half is the signed gap to
 /// the end of the extent before, the lower half the length. Clones share the words.
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct PlainExtents {
     first: Extent,
     words: Arc<Vec<u64>>,
     range: Range<usize>,
 }
 
-impl Plain {
+impl PlainExtents {
     /// Iterates over the extents in sequence.
     #[inline]
     pub fn iter(&self) -> PlainIter<'_> {
@@ -38,13 +38,13 @@ impl Plain {
     }
 }
 
-impl PartialEq for Plain {
+impl PartialEq for PlainExtents {
     fn eq(&self, other: &Self) -> bool {
         self.first == other.first && self.words() == other.words()
     }
 }
 
-impl Eq for Plain {}
+impl Eq for PlainExtents {}
 
 /// Iterator over the extents of a [`Plain`], in sequence.
 #[derive(Debug, Clone)]
@@ -233,9 +233,9 @@ impl PlainBuilder {
         let node = |(&(first, from), to)| {
             let base = match from == to {
                 true => Base::One(first),
-                false => Base::Plain(Plain { first, words: words.clone(), range: from..to }, 0),
+                false => Base::Plain(PlainExtents { first, words: words.clone(), range: from..to }, 0),
             };
-            Node { base, levels: SmallVec::new() }
+            ListNode { base, levels: SmallVec::new() }
         };
         Ok(Extents { nodes: heads.iter().zip(ends).map(node).collect(), summary: all, last_end })
     }

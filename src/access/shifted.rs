@@ -2,7 +2,7 @@
 //! before, shifted towards the end of the file.
 
 use super::extents::Extents;
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 
 impl Extents {
     /// Returns the number of bytes by which every extent of this sequence is shifted against `before` (negative:
@@ -32,7 +32,7 @@ impl Extents {
 
 /// Returns true if node `own` is node `other` shifted by `by` bytes. May return false for equal extents that are
 /// stored in different ways.
-fn is_shifted(own: &Node, other: &Node, by: i64) -> bool {
+fn is_shifted(own: &ListNode, other: &ListNode, by: i64) -> bool {
     own.levels == other.levels
         && match (&own.base, &other.base) {
             (Base::One(own), Base::One(other)) => {

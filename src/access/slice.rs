@@ -2,7 +2,7 @@
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Level, Node};
+use super::node::{Base, Level, ListNode};
 use super::packed::Packer;
 use crate::error::Result;
 
@@ -20,7 +20,7 @@ impl Extents {
 
     /// Returns the same as [`Extents::slice`], by arithmetic; `None` if a node is a list or a group.
     fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
-        let is_run = |node: &Node| matches!(node.base, Base::One(_));
+        let is_run = |node: &ListNode| matches!(node.base, Base::One(_));
         self.nodes.iter().all(is_run).then(|| {
             let (mut before, mut left) = (skip, len);
             let mut all = Self::empty();

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Group, Level, Node, Odometer};
+use super::node::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 
@@ -61,10 +61,10 @@ impl Sublist<'_> {
 
 /// Walk over a sequence of extents, sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
 pub struct Sublists<'a> {
-    nodes: std::slice::Iter<'a, Node>,
+    nodes: std::slice::Iter<'a, ListNode>,
     /// Number of bytes by which all nodes are shifted.
     by: i64,
-    state: State<'a>,
+    state: CursorState<'a>,
     /// Current sublist. Not used inside a group, where the walk over the group has the current sublist.
     current: Current,
     decoded: Decoded,
@@ -102,7 +102,7 @@ impl Drop for Decoded {
     }
 }
 
-enum State<'a> {
+enum CursorState<'a> {
     /// The walk is between two nodes.
     Between,
     /// The walk is in one extent that is repeated along the innermost level, with the repetitions of the outer
@@ -112,7 +112,7 @@ enum State<'a> {
     List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
     /// The walk is in a group: the group, its shift, its repetitions, and the repetition whose copies are being
     /// walked.
-    Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
+    Group(&'a NodeGroup, i64, Odometer<'a>, Option<Copies<'a>>),
 }
 
 enum ListIter<'a> {
@@ -121,7 +121,7 @@ enum ListIter<'a> {
 }
 
 impl<'a> ListIter<'a> {
-    fn of(base: &'a Base) -> Option<Self> {
+    fn from_base(base: &'a Base) -> Option<Self> {
         match base {
             Base::List(packed, _) => Some(Self::Packed(packed.iter())),
             Base::Plain(plain, _) => Some(Self::Plain(plain.iter())),
@@ -145,14 +145,14 @@ enum Current {
 impl<'a> Sublists<'a> {
     /// Creates a walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
-        Self::of(&extents.nodes, 0)
+        Self::from_nodes(&extents.nodes, 0)
     }
 
-    fn of(nodes: &'a [Node], by: i64) -> Self {
+    fn from_nodes(nodes: &'a [ListNode], by: i64) -> Self {
         Self {
             nodes: nodes.iter(),
             by,
-            state: State::Between,
+            state: CursorState::Between,
             current: Current::Decoded(0),
             decoded: Decoded::default(),
         }
@@ -163,24 +163,24 @@ impl<'a> Sublists<'a> {
         loop {
             let (next, by) = (&mut self.state, self.by);
             match next {
-                State::Between => match self.nodes.next() {
+                CursorState::Between => match self.nodes.next() {
                     Some(node) => *next = enter(node),
                     None => return false,
                 },
-                State::One(extent, inner, outer) => {
+                CursorState::One(extent, inner, outer) => {
                     if let Some(at) = outer.next() {
                         self.current = Current::Run(shifted(*extent, at.wrapping_add(by)), *inner);
                         return true;
                     }
-                    *next = State::Between;
+                    *next = CursorState::Between;
                 }
-                State::List(base, shift, levels, open) => {
+                CursorState::List(base, shift, levels, open) => {
                     if open.is_none() {
                         let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
-                        *open = ListIter::of(base).zip(at);
+                        *open = ListIter::from_base(base).zip(at);
                     }
                     let Some((list, shift)) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     self.decoded.fill(list);
@@ -190,20 +190,20 @@ impl<'a> Sublists<'a> {
                     }
                     *open = None;
                 }
-                State::Group(group, shift, levels, open) => {
+                CursorState::Group(group, shift, levels, open) => {
                     if open.is_none() {
                         let copies = |at: i64| group.copies(at.wrapping_add(*shift).wrapping_add(by));
                         *open = levels.next().map(|at| Copies { places: Box::new(copies(at)), inside: None });
                     }
                     let Some(copies) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     if copies.inside.as_mut().is_some_and(|inside| inside.advance()) {
                         return true;
                     }
                     match copies.places.next() {
-                        Some(by) => copies.inside = Some(Box::new(Sublists::of(&group.nodes, by))),
+                        Some(by) => copies.inside = Some(Box::new(Sublists::from_nodes(&group.nodes, by))),
                         None => *open = None,
                     }
                 }
@@ -214,7 +214,7 @@ impl<'a> Sublists<'a> {
     /// Returns the sublist that the last [`Sublists::advance`] reached. That call must have returned true.
     #[inline]
     pub fn current(&self) -> Sublist<'_> {
-        if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
+        if let CursorState::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
             return inside.current();
         }
         match self.current {
@@ -273,16 +273,16 @@ impl Iterator for Each<'_> {
     }
 }
 
-fn enter(node: &Node) -> State<'_> {
+fn enter(node: &ListNode) -> CursorState<'_> {
     match &node.base {
         Base::One(extent) => match node.levels.split_last() {
-            Some((inner, outer)) => State::One(*extent, *inner, Odometer::new(outer)),
-            None => State::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
+            Some((inner, outer)) => CursorState::One(*extent, *inner, Odometer::new(outer)),
+            None => CursorState::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
         },
         Base::List(_, shift) | Base::Plain(_, shift) => {
-            State::List(&node.base, *shift, Odometer::new(&node.levels), None)
+            CursorState::List(&node.base, *shift, Odometer::new(&node.levels), None)
         }
-        Base::Group(group, shift) => State::Group(group, *shift, Odometer::new(&node.levels), None),
+        Base::Group(group, shift) => CursorState::Group(group, *shift, Odometer::new(&node.levels), None),
     }
 }
 
@@ -307,8 +307,8 @@ mod tests {
     }
 
     /// Returns the extents of the nodes without using sublists, for comparison.
-    fn reference(nodes: &[Node], by: i64) -> Vec<Extent> {
-        let repeated = |node: &Node, by: i64| match &node.base {
+    fn reference(nodes: &[ListNode], by: i64) -> Vec<Extent> {
+        let repeated = |node: &ListNode, by: i64| match &node.base {
             Base::One(extent) => vec![shifted(*extent, by)],
             Base::List(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),
             Base::Plain(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),

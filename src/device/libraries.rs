@@ -10,7 +10,7 @@ pub struct Symbols {
 
 impl Symbols {
     /// Returns the functions of the loaded library whose file name begins with `name`. The library stays loaded.
-    pub fn of(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
         // SAFETY: a terminated path; RTLD_NOLOAD loads nothing.
         let open = |path: &CString| unsafe { libc::dlopen(path.as_ptr(), flags) };
@@ -91,14 +91,16 @@ mod tests {
     #[test]
     fn functions_are_found_by_name() {
         assert!(ever_loaded() > 0);
-        let c = Symbols::of("libc.so");
+        let c = Symbols::from_name("libc.so");
         assert!(c.library.is_some(), "{:?}", loaded());
         // SAFETY: the types of these functions.
         unsafe {
             let id = c.get::<unsafe extern "C" fn() -> c_int>(c"getpid").unwrap();
             assert_eq!(id(), std::process::id() as c_int);
             assert!(c.get::<unsafe extern "C" fn()>(c"no_such_function_at_all").is_none());
-            assert!(Symbols::of("libnowhere.so").get::<unsafe extern "C" fn()>(c"cuPointerGetAttribute").is_none());
+            assert!(
+                Symbols::from_name("libnowhere.so").get::<unsafe extern "C" fn()>(c"cuPointerGetAttribute").is_none()
+            );
         }
     }
 }

@@ -66,7 +66,7 @@ pub fn may_be() -> bool {
 fn search() {
     for ((library, find), found) in KNOWN.iter().zip(&FOUND) {
         if found.get().is_none()
-            && let Some(runtime) = find(&Symbols::of(library))
+            && let Some(runtime) = find(&Symbols::from_name(library))
         {
             found.get_or_init(|| runtime);
             ANY.store(true, Ordering::Release);
@@ -87,7 +87,7 @@ impl Survey {
     const SURROUNDINGS: usize = 1 << 16;
 
     /// Returns the runtime whose memory is at `address`; `None` for host memory.
-    pub(crate) fn of(&mut self, address: usize) -> Option<&'static dyn Runtime> {
+    pub(crate) fn runtime_at(&mut self, address: usize) -> Option<&'static dyn Runtime> {
         let around = address / Self::SURROUNDINGS;
         match self.last {
             Some((last, runtime)) if last == around => runtime,

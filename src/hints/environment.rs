@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tributary_base::variables as all_variables;
 
-use super::file_hints::{FileHints, Given, Source};
+use super::file_hints::{FileHints, Given, HintSource};
 use super::foreign::cray::{self, Specification};
 use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
 use super::foreign::{romio, why_not_this};
@@ -39,7 +39,7 @@ pub struct Environment {
 }
 
 /// Values of environment variables, by name.
-type Variables = BTreeMap<String, OsString>;
+type VariableMap = BTreeMap<String, OsString>;
 
 impl Environment {
     /// Returns the environment of this process. The first call reads variables and files. Local.
@@ -80,7 +80,7 @@ impl Environment {
         file_hints
     }
 
-    fn read(mut variables: Variables, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
+    fn read(mut variables: VariableMap, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
         let mut below = FileHints::default();
         romio_file(&mut below, variables.remove(ROMIO), system_file)?;
         others(&mut below, &variables)?;
@@ -103,7 +103,7 @@ impl Environment {
 }
 
 /// Returns the environment variables that this module reads and that are not empty.
-fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> VariableMap {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE, site::VARIABLE].contains(&name)
             || NAMES.contains(&name)
@@ -143,7 +143,7 @@ fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: 
 }
 
 /// Sets the hints from variables of other libraries.
-fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
+fn others(file_hints: &mut FileHints, variables: &VariableMap) -> Result<()> {
     if variables.is_empty() {
         return Ok(());
     }
@@ -162,7 +162,7 @@ fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
 }
 
 /// Sets the hints of a text in the form of this library (`key=value`). `source` names the source of a line.
-fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
+fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> HintSource) -> Result<()> {
     for (line, pair) in pairs(text) {
         let source = source(line);
         let (key, value) = pair.map_err(|part| damaged(&source, part))?;
@@ -171,7 +171,7 @@ fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -
     Ok(())
 }
 
-fn damaged(source: &Source, part: &str) -> Error {
+fn damaged(source: &HintSource, part: &str) -> Error {
     Error::argument(source, format!("`{part}`"), "key=value, separated by ; or newlines")
 }
 
@@ -186,7 +186,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 }
 
 /// Adds the source to the error of a hint.
-pub(super) fn located(error: Error, source: &Source) -> Error {
+pub(super) fn located(error: Error, source: &HintSource) -> Error {
     match error {
         Error::Hint { key, value, allowed, .. } => Error::hint(format!("{key} of {source}"), value, allowed),
         Error::UnknownHint { key, advice, .. } => Error::unknown_hint(format!("{key} of {source}"), advice),
@@ -348,7 +348,7 @@ mod tests {
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
             assert!(error.contains(&says.replace("FILE", file)), "{error}");
             // Users cannot repair the system's file.
-            let system = Environment::read(Variables::new(), &path, None).unwrap().file_hints("f");
+            let system = Environment::read(VariableMap::new(), &path, None).unwrap().file_hints("f");
             assert_eq!(system.unused().len(), 1, "{system:?}");
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();

@@ -10,14 +10,14 @@ use super::{Hints, find, foreign, meant};
 use crate::error::{Error, Result};
 
 /// The source of a hint, for messages: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
-pub type Source = Cow<'static, str>;
+pub type HintSource = Cow<'static, str>;
 
 /// A hint as text, with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) key: String,
     pub(super) value: String,
-    pub(super) source: Source,
+    pub(super) source: HintSource,
 }
 
 /// A hint that was set but is not used, and why.
@@ -28,7 +28,7 @@ pub struct Unused {
     /// Value of the hint, as in the source.
     pub value: String,
     /// Source in which the hint was set.
-    pub source: Source,
+    pub source: HintSource,
     /// Reason why the hint is not used.
     pub why: String,
 }
@@ -42,13 +42,13 @@ pub struct FileHints {
     used: Vec<Given>,
     unused: Vec<Unused>,
     /// Keys that the program cannot change, with their sources.
-    above: Vec<(String, Source)>,
+    above: Vec<(String, HintSource)>,
     /// The latest hint of the program for each key.
     program: Vec<Given>,
 }
 
 impl Given {
-    pub(super) fn new(key: &str, value: &str, source: impl Into<Source>) -> Self {
+    pub(super) fn new(key: &str, value: &str, source: impl Into<HintSource>) -> Self {
         Self { key: key.to_string(), value: value.trim().to_string(), source: source.into() }
     }
 
@@ -82,7 +82,7 @@ impl FileHints {
     ///
     /// # Errors
     /// The errors of [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
-    pub fn program(&mut self, key: &str, value: &str, source: impl Into<Source>) -> Result<()> {
+    pub fn program(&mut self, key: &str, value: &str, source: impl Into<HintSource>) -> Result<()> {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
         self.program.push(given.clone());
@@ -118,7 +118,7 @@ impl FileHints {
     }
 
     /// Returns the keys of the hints in force that a source has set, with the sources.
-    pub fn used(&self) -> impl Iterator<Item = (&str, &Source)> {
+    pub fn used(&self) -> impl Iterator<Item = (&str, &HintSource)> {
         self.used.iter().map(|given| (given.key.as_str(), &given.source))
     }
 
@@ -173,7 +173,7 @@ impl FileHints {
     }
 
     /// Sets the hints of the first line whose pattern matches the whole `name`, except keys that are already set.
-    pub(super) fn take_first_below(&mut self, lines: &[(Specification, Source)], name: &str) {
+    pub(super) fn take_first_below(&mut self, lines: &[(Specification, HintSource)], name: &str) {
         let first = lines.iter().find(|(specification, _)| specification.is_for(name));
         for (key, value, source) in first.iter().flat_map(|(specification, source)| {
             specification.hints.iter().map(move |(key, value)| (key, value, source))
@@ -198,7 +198,7 @@ impl FileHints {
     }
 
     /// Returns the source of the hint in force with this key.
-    fn source_of(&self, key: &str) -> Option<&Source> {
+    fn source_of(&self, key: &str) -> Option<&HintSource> {
         self.used.iter().find(|given| given.key == key).map(|given| &given.source)
     }
 

@@ -39,7 +39,7 @@ mod site;
 mod values;
 
 pub use environment::Environment;
-pub use file_hints::{FileHints, Source, Unused};
+pub use file_hints::{FileHints, HintSource, Unused};
 pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub use site::{Log, Site};
@@ -304,10 +304,10 @@ impl Wire for Hints {
 }
 
 /// A key and its value, or the text that is no such pair.
-type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
+type KeyValue<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
 
 /// Splits a text into pairs of key and value, with line numbers from 1.
-fn pairs(text: &str) -> impl Iterator<Item = (usize, Pair<'_>)> {
+fn pairs(text: &str) -> impl Iterator<Item = (usize, KeyValue<'_>)> {
     let parts = lines(text).flat_map(|(number, line)| line.split(';').map(move |part| (number, part.trim())));
     parts.filter(|(_, part)| !part.is_empty()).map(|(line, part)| (line, pair(part)))
 }
@@ -318,7 +318,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.zip(1..).filter(|(line, _)| !line.is_empty()).map(|(line, number)| (number, line))
 }
 
-fn pair(part: &str) -> Pair<'_> {
+fn pair(part: &str) -> KeyValue<'_> {
     part.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or(part)
 }
 

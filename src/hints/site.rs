@@ -13,7 +13,7 @@ use tributary_abi::path_of;
 use tributary_base::has_more_rights;
 
 use super::environment::located;
-use super::file_hints::{FileHints, Given, Source, Unused};
+use super::file_hints::{FileHints, Given, HintSource, Unused};
 use super::foreign::cray::Specification;
 use super::foreign::{self, glob, why_not_this};
 use super::{Hints, edits, find, lines, meant, read_text};
@@ -31,11 +31,11 @@ const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PRO
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Site {
     file: Option<PathBuf>,
-    hints: Vec<(Specification, Source)>,
+    hints: Vec<(Specification, HintSource)>,
     /// Patterns of files whose calls MPI runs.
-    leave: Vec<(String, Source)>,
+    leave: Vec<(String, HintSource)>,
     /// Patterns of programs whose calls MPI runs.
-    off: Vec<(String, Source)>,
+    off: Vec<(String, HintSource)>,
     log: Vec<Log>,
     /// Lines of the file that cannot be used, with the reasons.
     damaged: Vec<Unused>,
@@ -68,7 +68,7 @@ impl Site {
         let mut site = Self::default();
         let file = format!("{VARIABLE}={}", path.display());
         for (number, line) in lines(&read_text(VARIABLE, &path)?) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 return Err(Error::argument(source, format!("`{line}`"), ALLOWED));
             }
@@ -95,7 +95,7 @@ impl Site {
             }
         };
         for (number, line) in lines(&text) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 site.damaged.push(Given::new(NAME, line, source).because(faults(line).join("; ")));
             }
@@ -120,7 +120,7 @@ impl Site {
     }
 
     /// Parses a line and adds its setting; returns false if the line is not allowed.
-    fn take_line(&mut self, line: &str, source: &Source) -> bool {
+    fn take_line(&mut self, line: &str, source: &HintSource) -> bool {
         let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (kind, rest.trim()) {
             (_, "") => return false,
@@ -151,7 +151,7 @@ impl Site {
     /// the line's position. None if it is not left to MPI. Local; resolves symbolic links of the name if there are
     /// lines with paths.
     pub fn leaves(&self, name: &str, program: &Path) -> Option<String> {
-        let said = |word: &str, (pattern, source): &(String, Source)| format!("{source}: {word} {pattern}");
+        let said = |word: &str, (pattern, source): &(String, HintSource)| format!("{source}: {word} {pattern}");
         if let Some(line) = self.off.iter().find(|(pattern, _)| is_of(pattern, program)) {
             return Some(said("off", line));
         }
@@ -428,7 +428,7 @@ mod tests {
         fn no_text_makes_it_panic(text in r"((hints|leave|off|log) |[*:=,#a-c\[\]\n/]|\PC){0,40}", name in r"[^\x00]{0,10}") {
             let mut site = Site::default();
             for (number, line) in lines(&text) {
-                site.take_line(line, &Source::from(number.to_string()));
+                site.take_line(line, &HintSource::from(number.to_string()));
             }
             site.take(&mut FileHints::default(), &name);
             site.leaves(&name, Path::new("/p"));

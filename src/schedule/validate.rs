@@ -127,7 +127,7 @@ struct RankState {
 }
 
 /// Sends (or receives) that are started and not matched, by sender, receiver and stage.
-type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
+type UnmatchedOps = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
 /// Executes the schedules of ranks 0, 1, ... and checks them: exactly the deliveries `wanted` happen, each byte once,
 /// and the schedules end even if no message is buffered. The caller compares the maximum numbers of outstanding
@@ -151,8 +151,8 @@ fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited)
     let mut execution = Execution {
         states: schedules.iter().map(|_| RankState::default()).collect(),
         progress: schedules.into_iter().map(Progress::new).collect(),
-        sends: Queue::new(),
-        receives: Queue::new(),
+        sends: UnmatchedOps::new(),
+        receives: UnmatchedOps::new(),
         active: VecDeque::new(),
         evidence: Evidence::default(),
     };
@@ -174,8 +174,8 @@ fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited)
 struct Execution {
     progress: Vec<Progress>,
     states: Vec<RankState>,
-    sends: Queue,
-    receives: Queue,
+    sends: UnmatchedOps,
+    receives: UnmatchedOps,
     /// Ranks that may have an operation to start.
     active: VecDeque<Rank>,
     evidence: Evidence,
@@ -300,7 +300,7 @@ impl Execution {
         let Some((rank, stuck)) = self.progress.iter().enumerate().find(|(_, p)| !p.is_done()) else {
             return Ok(());
         };
-        let waits = |queue: &Queue, side: fn(&(Rank, Rank, u8)) -> Rank| {
+        let waits = |queue: &UnmatchedOps, side: fn(&(Rank, Rank, u8)) -> Rank| {
             queue.iter().find(|(key, ops)| side(key) == rank && !ops.is_empty()).map(|(key, _)| *key)
         };
         let first = match (waits(&self.sends, |k| k.0), waits(&self.receives, |k| k.1)) {

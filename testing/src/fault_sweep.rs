@@ -34,7 +34,7 @@ pub enum Heard {
 
 /// The result of a run of a small program, which ended within the time limit.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramResult {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
@@ -69,7 +69,7 @@ pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
 ///
 /// # Panics
 /// Panics if the run takes longer than 30 seconds.
-pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> ProgramResult {
     static PRELOADED: OnceLock<String> = OnceLock::new();
     let preloaded = PRELOADED.get_or_init(|| {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
@@ -90,7 +90,7 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
-    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
+    ProgramResult { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
 /// Returns the contents of the file after a successful write.
@@ -104,7 +104,7 @@ pub fn said(stdout: &str) -> Vec<&str> {
     stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
 }
 
-impl Ended {
+impl ProgramResult {
     /// Checks that all ranks have reported the same, or that the job has ended with a reason.
     ///
     /// # Panics
@@ -160,11 +160,11 @@ impl Ended {
 
 /// The small program of one binding, as a function that runs it with hints (first argument) and a fault (second
 /// argument).
-pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
+pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> ProgramResult);
 
 impl Small<'_> {
     /// Runs the program such that call number `call` of the kind `kind` fails on `rank`.
-    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
+    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> ProgramResult {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 

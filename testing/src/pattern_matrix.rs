@@ -9,7 +9,7 @@ use tributary::hints::Switch;
 use tributary::{Endpoint, Extent, Extents, File, Mode, engine};
 use tributary_benchmarks::e3sm::{Content, E3smCase, Generator, History};
 use tributary_benchmarks::list::{Lists, write_binary};
-use tributary_benchmarks::wrf::{Replay, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplaySettings, Trace};
 use tributary_benchmarks::*;
 
 use crate::settings::{DRIVERS, KERNELS, hints};
@@ -51,7 +51,7 @@ pub fn all() -> Vec<Sized> {
     {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 2, seed: 1 };
         let content = Content { case, history, records: 2, ..Content::default() };
-        let generated = Arc::new(Generator::of(case, RANKS, options).unwrap());
+        let generated = Arc::new(Generator::from_case(case, RANKS, options).unwrap());
         all.push((Box::new(E3sm::with_content(generated, content).unwrap()), LARGER));
     }
     all.push((Box::new(lists()), "striping_unit=128;cb_buffer_size=256"));
@@ -59,14 +59,14 @@ pub fn all() -> Vec<Sized> {
 }
 
 /// Returns a pattern of unsorted extents that overlap extents of other ranks and of their own.
-fn lists() -> List {
+fn lists() -> ListPattern {
     let list = |rank: u64| {
         let extent = |k: u64| Extent { offset: (k * 7919 + rank * 104_729) % 9000, len: 1 + (k * 31 + rank) % 200 };
         Extents::from_list((0..30).map(extent))
     };
     let mut bytes = Vec::new();
     write_binary(&mut bytes, RANKS, &mut |rank| Ok(list(rank as u64)?)).unwrap();
-    List::new(Lists::from_bytes("test", bytes).unwrap())
+    ListPattern::new(Lists::from_bytes("test", bytes).unwrap())
 }
 
 /// Returns the bytes of the file that one process writes.
@@ -144,7 +144,7 @@ pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     for (name, kernels) in KERNELS.iter().copied() {
         let hints = hints(&[kernels, "nc_num_aggrs_per_node=2"]);
         let topology = tributary::Topology::blocks(RANKS, 4).unwrap();
-        let report = replay.run(&mut endpoint, &Settings::of(&hints, &topology).unwrap()).unwrap();
+        let report = replay.run(&mut endpoint, &ReplaySettings::from_hints(&hints, &topology).unwrap()).unwrap();
         assert_eq!((report.bytes_sent, report.bytes_received), (bytes, bytes), "{name}");
     }
     endpoint

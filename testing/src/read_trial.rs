@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Endpoint, Error, File};
 
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{RANKS, Recorded, same_error, trial_hints};
+use crate::trial::{RANKS, RecordedRank, same_error, trial_hints};
 use tributary::drivers::hostile::{Fault, PANIC};
 
 /// Returns the pattern that is read, in many rounds.
@@ -53,7 +53,7 @@ fn one(
     fault: &(Fault, &str, IoClass),
     what: &str,
 ) -> Endpoint {
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     pattern().write(&mut file, 1).unwrap();
     read(&mut file, what).unwrap();
     let culprit = file.aggregators()[victim % 3];

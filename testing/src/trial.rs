@@ -50,12 +50,12 @@ pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
 }
 
 /// One rank in a trial, with a storage that records its calls.
-pub struct Recorded {
+pub struct RecordedRank {
     pub storage: Hostile,
     pub file: File,
 }
 
-impl Recorded {
+impl RecordedRank {
     /// Creates the file anew on a storage without a fault. Collective.
     pub fn create(endpoint: Endpoint, path: &Path, hints: &Hints) -> Self {
         let storage = Hostile::new(Fault::None);
@@ -116,7 +116,7 @@ pub fn run(
 ) -> Endpoint {
     let what = &format!("{}, {what}", expected.name);
     let pattern = &expected.pattern;
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     let report = pattern.write(&mut file, 1).unwrap();
     assert!(report.rounds > 2, "{what}: {} rounds", report.rounds);
     let rank = file.endpoint().rank();
@@ -126,7 +126,7 @@ pub fn run(
     let fault = (rank == culprit).then(|| middle(&clean));
     let endpoint = file.close().unwrap();
 
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     if fault.is_some() {
         inject(&storage, fault);
     }
@@ -199,7 +199,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
             let _ = std::fs::remove_file(&path);
             std::fs::write(&ballast, vec![1; 600 << 10]).unwrap();
         }
-        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+        let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
         let outcome = pattern.write(&mut file, 1);
         let error = same_error(file.endpoint(), outcome, name);
         let (written, failed) = storage.take();

@@ -9,7 +9,7 @@ use tributary::{BufferLayout, Error, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial;
-use tributary_testing::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::trial::{Expected, Offset, RANKS, RecordedRank, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
 /// Runs one trial for each kernel setting and driver, each with another failing aggregator.
@@ -108,7 +108,7 @@ fn storage_that_is_only_difficult() {
                 for fault in faults {
                     let pattern = if d == k % 3 { Interleaved::with_holes(RANKS, 12, 150) } else { full() };
                     let hints = trial_hints(kernels, driver, "romio_ds_write=enable");
-                    let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+                    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
                     storage.set(fault);
                     let report = pattern.write(&mut file, 1).unwrap();
                     assert_eq!(report.bytes_written, pattern.bytes());
@@ -132,7 +132,7 @@ fn storage_that_is_only_difficult() {
 fn one_slow_aggregator() {
     on_threads("one_slow_aggregator", RANKS, |endpoint, directory| {
         let path = directory.join("file");
-        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &trial_hints("", "lustre", ""));
+        let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &trial_hints("", "lustre", ""));
         let culprit = file.aggregators()[1];
         let rank = file.endpoint().rank();
         if rank == culprit {
@@ -153,7 +153,7 @@ fn of_several_failures_the_lowest_rank_is_named() {
     on_threads("of_several_failures_the_lowest_rank_is_named", RANKS, |mut endpoint, directory| {
         for (name, kernels) in KERNELS.iter().copied() {
             let hints = trial_hints(kernels, "lustre", "");
-            let Recorded { storage, mut file } = Recorded::create(endpoint, &directory.join("file"), &hints);
+            let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &directory.join("file"), &hints);
             let (rank, aggregators) = (file.endpoint().rank(), file.aggregators().to_vec());
             if rank == aggregators[2] {
                 storage.set(Fault::Write(0, libc::ENOSPC));

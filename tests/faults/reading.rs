@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
 use tributary_testing::read_trial;
 use tributary_testing::read_trial::{pattern, read};
 use tributary_testing::settings::{DRIVERS, KERNELS};
-use tributary_testing::trial::{RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::trial::{RANKS, RecordedRank, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
 #[test]
@@ -26,7 +26,7 @@ fn storage_that_is_only_difficult() {
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
             let sieve = ["automatic", "enable", "disable"][k % 3];
             let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], &format!("romio_ds_read={sieve}"));
-            let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+            let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
             pattern().write(&mut file, 1).unwrap();
             for fault in faults {
                 storage.set(fault);
@@ -74,8 +74,8 @@ fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
 #[test]
 fn a_buffer_that_is_too_small_on_one_rank() {
     on_threads("a_buffer_that_is_too_small_on_one_rank", RANKS, |endpoint, directory| {
-        let Recorded { mut file, .. } =
-            Recorded::create(endpoint, &directory.join("file"), &trial_hints("", "gpfs", ""));
+        let RecordedRank { mut file, .. } =
+            RecordedRank::create(endpoint, &directory.join("file"), &trial_hints("", "gpfs", ""));
         pattern().write(&mut file, 1).unwrap();
         let rank = file.endpoint().rank();
         let extents = Extents::contiguous(0, 100).unwrap();

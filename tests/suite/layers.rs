@@ -67,7 +67,7 @@ const FOLDERS: &[Folder] = &[
         "trib/src",
         "crate::",
         "generated numbers limits rest launcher cli calls buffers rank_program verify report exchange source listing picture hints \
-            variables manual plan_only output text sweep capture explain agreement compare doctor run replay main",
+            variables manual plan_only output text parallel capture explain agreement compare doctor run replay main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];

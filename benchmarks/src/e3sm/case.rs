@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::error::PatternError;
 use crate::pattern::Totals;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::content::{Content, E3smCase, ElementType, History};
 use super::decomposition::{Decompositions, share};
 use super::generator::{Generator, GeneratorOptions};
-use super::layout::{Layout, Owner, Variable};
+use super::layout::{HistoryLayout, LayoutVariable, VariableOwner};
 use super::map::DecompositionMap;
 use super::view::{Counts, RankLists};
 
@@ -45,7 +45,7 @@ pub struct Options<'a> {
 #[derive(Clone)]
 pub struct E3sm {
     pub(super) source: Arc<dyn Decompositions>,
-    pub(super) layout: Arc<Layout>,
+    pub(super) layout: Arc<HistoryLayout>,
     pub(super) ranks: usize,
     pub(super) totals: Totals,
 }
@@ -71,7 +71,7 @@ impl E3sm {
             (None, case, ranks) => {
                 let small = if case == E3smCase::I { SMALL_LAND } else { SMALL };
                 let ranks = ranks.filter(|_| !fold).unwrap_or(SMALL_RANKS);
-                Arc::new(Generator::of(case, ranks, small)?)
+                Arc::new(Generator::from_case(case, ranks, small)?)
             }
         };
         let case = Self::with_content(source, content)?;
@@ -85,7 +85,7 @@ impl E3sm {
     /// # Errors
     /// The benchmark has no such content, or the decompositions have another shape.
     pub fn with_content(source: Arc<dyn Decompositions>, content: Content) -> Result<Self, PatternError> {
-        let layout = Arc::new(Layout::new(content, source.name(), source.dims())?);
+        let layout = Arc::new(HistoryLayout::new(content, source.name(), source.dims())?);
         let ranks = source.ranks();
         let totals = totals(&*source, &layout, ranks);
         Ok(Self { source, layout, ranks, totals })
@@ -156,7 +156,7 @@ impl E3sm {
     }
 
     /// Returns the variables and their positions in the file.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &HistoryLayout {
         &self.layout
     }
 
@@ -170,7 +170,7 @@ impl E3sm {
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
-        Ok(RankLists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
+        Ok(RankLists::from_decompositions(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
     /// Returns the case and the file's name, as text.
@@ -185,18 +185,22 @@ impl E3sm {
 }
 
 fn small_map() -> Result<DecompositionMap, PatternError> {
-    DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
+    DecompositionMap::from_bytes(SMALL_MAP_NAME, SharedBytes::from(SMALL_MAP))
 }
 
 /// Returns the sums over variables with their offsets in the file. `counts` has the counts of one variable of each
 /// decomposition; with `root`, the variables that rank 0 writes are included.
-pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
+pub(super) fn sums<'a>(
+    variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
+    counts: &[Counts],
+    root: bool,
+) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for (variable, begin) in variables {
         let one = match variable.owner {
-            Owner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
-            Owner::Root => Counts::default(),
-            Owner::Decomposed(which) => counts[which],
+            VariableOwner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
+            VariableOwner::Root => Counts::default(),
+            VariableOwner::Decomposed(which) => counts[which],
         };
         sum.requests += one.requests;
         sum.bytes += one.elements * variable.size;
@@ -208,11 +212,11 @@ pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, cou
 }
 
 /// Returns the sums over all ranks and records. O(entries of the lists); holds no list longer than its rank takes.
-fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
+fn totals(source: &dyn Decompositions, layout: &HistoryLayout, ranks: usize) -> Totals {
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {
-        let one = RankLists::of(source, share(source.ranks(), rank, ranks)).counts();
+        let one = RankLists::from_decompositions(source, share(source.ranks(), rank, ranks)).counts();
         all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
     let last = layout.content.records - 1;

@@ -43,7 +43,7 @@ impl Default for GeneratorOptions {
 
 /// The form of a decomposition, made of the runs of columns.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum DecompositionForm {
     /// One run for each rank, as long as the rank's columns.
     Block,
     /// The runs, each column with this number of elements.
@@ -62,7 +62,7 @@ pub struct Generator {
     place: Vec<u32>,
     /// True if bands are rows of a grid, which all have the length of the longest.
     is_grid: bool,
-    forms: Vec<Form>,
+    forms: Vec<DecompositionForm>,
     dims: Vec<Vec<u64>>,
 }
 
@@ -72,14 +72,14 @@ impl Generator {
     /// # Errors
     /// There are no ranks or too many, no columns, no groups, or more groups than a rank has columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
-        Self::of(E3smCase::F, ranks, options)
+        Self::from_case(E3smCase::F, ranks, options)
     }
 
     /// Generates decompositions of a case for `ranks` ranks.
     ///
     /// # Errors
     /// The errors of [`Generator::new`].
-    pub fn of(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
+    pub fn from_case(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
             return Err(PatternError::argument("ranks", ranks, "1 to 2^32 - 1"));
@@ -124,25 +124,25 @@ impl Generator {
 }
 
 /// Returns the decompositions of a case over `columns` columns, and their dimensions.
-fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
+fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<DecompositionForm>, Vec<Vec<u64>>) {
     let all = match case {
         E3smCase::F => vec![
-            (Form::Block, vec![columns]),
-            (Form::Runs(1), vec![columns]),
-            (Form::Levels(LEVELS), vec![LEVELS, columns]),
+            (DecompositionForm::Block, vec![columns]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Levels(LEVELS), vec![LEVELS, columns]),
         ],
         E3smCase::G => vec![
-            (Form::Runs(1), vec![columns]),
-            (Form::Runs(3), vec![3 * columns]),
-            (Form::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
-            (Form::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
-            (Form::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
-            (Form::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Runs(3), vec![3 * columns]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
         ],
         E3smCase::I => {
             let (rows, row) = (groups, columns / groups);
-            let levels = LAND_LEVELS.map(|levels| (Form::Levels(levels), vec![levels, rows, row]));
-            std::iter::once((Form::Runs(1), vec![rows, row])).chain(levels).collect()
+            let levels = LAND_LEVELS.map(|levels| (DecompositionForm::Levels(levels), vec![levels, rows, row]));
+            std::iter::once((DecompositionForm::Runs(1), vec![rows, row])).chain(levels).collect()
         }
     };
     all.into_iter().unzip()
@@ -165,18 +165,18 @@ impl Decompositions for Generator {
         let Some(form) = self.forms.get(which).filter(|_| rank < self.place.len()) else { return };
         let scaled = |by: u64| self.runs(rank).map(move |e| Entry { offset: by * e.offset, length: by * e.length });
         match *form {
-            Form::Block => {
+            DecompositionForm::Block => {
                 let length = self.options.columns_per_rank;
                 visitor(Entry { offset: rank as u64 * length, length });
             }
-            Form::Runs(by) => scaled(by).for_each(visitor),
-            Form::Levels(levels) => {
+            DecompositionForm::Runs(by) => scaled(by).for_each(visitor),
+            DecompositionForm::Levels(levels) => {
                 let plane: u64 = self.dims[which][1..].iter().product();
                 (0..levels)
                     .flat_map(|level| self.runs(rank).map(move |e| Entry { offset: e.offset + level * plane, ..e }))
                     .for_each(visitor);
             }
-            Form::Rows(by, levels) => {
+            DecompositionForm::Rows(by, levels) => {
                 let elements = scaled(by).flat_map(|e| e.offset..e.offset + e.length);
                 elements.map(|element| Entry { offset: element * levels, length: levels }).for_each(visitor);
             }
@@ -184,7 +184,10 @@ impl Decompositions for Generator {
     }
 
     fn is_levels_of(&self, which: usize, base: usize) -> bool {
-        matches!((self.forms.get(which), self.forms.get(base)), (Some(Form::Levels(_)), Some(Form::Runs(1))))
+        matches!(
+            (self.forms.get(which), self.forms.get(base)),
+            (Some(DecompositionForm::Levels(_)), Some(DecompositionForm::Runs(1)))
+        )
     }
 }
 

@@ -4,27 +4,27 @@
 use tributary_netcdf::{Alignment, Schema, Type, VariableId};
 
 use crate::error::PatternError;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 use super::content::Content;
 use super::table;
-pub use super::table::Owner;
+pub use super::table::VariableOwner;
 
 /// A variable of a history file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
+pub struct LayoutVariable {
     /// Number of the variable in the order of definition.
     pub number: usize,
     /// Name of the variable.
     pub name: String,
     /// Owner of the variable: the ranks that write it.
-    pub owner: Owner,
+    pub owner: VariableOwner,
     /// Lengths of the variable's dimensions, without the unlimited one.
     pub shape: Vec<u64>,
     /// Number of elements in one record (or in all, for a fixed-size variable).
     pub elements: u64,
     /// Type of an element.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Size of an element, in bytes.
     pub size: u64,
     /// Offset of the first byte in the file, in record 0.
@@ -35,11 +35,11 @@ pub struct Variable {
 
 /// The layout of a history file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct HistoryLayout {
     /// Content of the file.
     pub content: Content,
     /// Variables of the file, in the order of definition.
-    pub variables: Vec<Variable>,
+    pub variables: Vec<LayoutVariable>,
     /// Number of bytes before the first variable.
     pub header: u64,
     /// Offset of the first byte of record 0.
@@ -51,7 +51,7 @@ pub struct Layout {
     schema: Schema,
 }
 
-impl Layout {
+impl HistoryLayout {
     /// Computes the layout of a file over decompositions whose arrays have the dimensions `dims`. Errors call the
     /// decompositions `name`.
     ///
@@ -73,13 +73,13 @@ impl Layout {
             let lengths = variable.dimensions.iter().map(|id| schema.dimensions()[id.0].length);
             let shape: Vec<u64> = lengths.skip(usize::from(places.is_record(id))).collect();
             let kind = kind(variable.kind);
-            if let Owner::Decomposed(which) = owner
+            if let VariableOwner::Decomposed(which) = owner
                 && dims[which] != shape
             {
                 let problem = format!("is {:?}; variable {} has {shape:?}", dims[which], variable.name);
                 return Err(PatternError::input(name, format!("attribute D{}.dims", which + 1), problem));
             }
-            variables.push(Variable {
+            variables.push(LayoutVariable {
                 number,
                 name: variable.name.clone(),
                 owner,
@@ -111,7 +111,7 @@ impl Layout {
 
     /// Returns the variables that call `step` writes, in the order of the file, with their offsets: the fixed-size
     /// variables in the first call, then the step's record of each record variable.
-    pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&Variable, u64)> {
+    pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&LayoutVariable, u64)> {
         let fixed = self.variables.iter().filter(move |variable| step == 0 && !variable.is_record);
         let record = self.variables.iter().filter(|variable| variable.is_record);
         let far = self.record_size * step as u64;
@@ -136,11 +136,11 @@ fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(
 }
 
 /// Returns the payload's type for a NetCDF type. The tables have no other types.
-fn kind(kind: Type) -> Kind {
+fn kind(kind: Type) -> ValueKind {
     match kind {
-        Type::Char => Kind::Char,
-        Type::Int => Kind::Int,
-        Type::Float => Kind::Float,
-        _ => Kind::Double,
+        Type::Char => ValueKind::Char,
+        Type::Int => ValueKind::Int,
+        Type::Float => ValueKind::Float,
+        _ => ValueKind::Double,
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use tributary_netcdf::reader::{FileReader, Ints, ReadError};
 
 use crate::error::PatternError;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::decomposition::{Decompositions, Entry, compare_levels};
 
@@ -31,8 +31,8 @@ pub struct DecompositionMap {
 /// One decomposition: the position of each rank's entries in the file, and the number of them that are requests.
 struct MapDecomposition {
     ranks: Vec<(usize, usize)>,
-    offsets: Ints<Source>,
-    lengths: Ints<Source>,
+    offsets: Ints<SharedBytes>,
+    lengths: Ints<SharedBytes>,
 }
 
 impl MapDecomposition {
@@ -49,18 +49,18 @@ impl DecompositionMap {
     /// The file is missing, has another format, is damaged, or is no decomposition map. The message is one line that
     /// says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::from_bytes(&path.display().to_string(), Source::map(path, "a NetCDF file")?)
+        Self::from_bytes(&path.display().to_string(), SharedBytes::map(path, "a NetCDF file")?)
     }
 
     /// Checks a map in memory. Errors call it `name`.
     ///
     /// # Errors
     /// The errors of [`DecompositionMap::open`].
-    pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
+    pub fn from_bytes(name: &str, bytes: impl Into<SharedBytes>) -> Result<Self, PatternError> {
         Self::read(&FileReader::new(name, bytes.into())?)
     }
 
-    fn read(file: &FileReader<Source>) -> Result<Self, PatternError> {
+    fn read(file: &FileReader<SharedBytes>) -> Result<Self, PatternError> {
         let count = file.dimension("num_decomp")?;
         if count == 0 || count > MOST_DECOMPOSITIONS {
             let problem = format!("is {count}; allowed: 1 to {MOST_DECOMPOSITIONS}");
@@ -138,7 +138,7 @@ impl Decompositions for DecompositionMap {
 }
 
 /// Returns the dimensions `Dk.dims`, checked against `Dk.ndims` if the file has it.
-fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
+fn shape(file: &FileReader<SharedBytes>, label: u64) -> Result<Vec<u64>, ReadError> {
     let place = format!("D{label}.dims");
     let dims = file.attribute_ints(&place)?;
     let wrong = |problem: String| Err(file.error(&format!("attribute {place}"), problem));
@@ -162,7 +162,7 @@ fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
 }
 
 /// Returns the entries of decomposition `label` after checking each.
-fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
+fn part(file: &FileReader<SharedBytes>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
     let name = |part: &str| format!("D{label}.{part}");
     let total = file.dimension(&name("total_nreqs"))?;
     let nreqs = file.ints(&name("nreqs"), ranks)?;
@@ -183,11 +183,11 @@ fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Res
 
 /// Returns the number of the first entry, and the number of requests, of every rank.
 fn rank_ranges(
-    file: &FileReader<Source>,
+    file: &FileReader<SharedBytes>,
     label: u64,
     total: u64,
-    nreqs: &Ints<Source>,
-    fills: Option<&Ints<Source>>,
+    nreqs: &Ints<SharedBytes>,
+    fills: Option<&Ints<SharedBytes>>,
 ) -> Result<Vec<(usize, usize)>, ReadError> {
     let place = format!("variable D{label}.nreqs");
     let mut start = 0u64;

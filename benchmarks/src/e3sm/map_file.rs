@@ -9,7 +9,7 @@ use crate::error::PatternError;
 use super::decomposition::{Decompositions, Entry};
 
 /// Numbers of one decomposition that the header contains.
-struct Facts {
+struct DecompositionHeader {
     nreqs: Vec<i32>,
     elements: u64,
 }
@@ -50,7 +50,7 @@ pub fn to_map(all: &dyn Decompositions) -> Result<Vec<u8>, PatternError> {
 }
 
 /// Counts entries and elements; checks that every number fits the format.
-fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> {
+fn count(all: &dyn Decompositions, which: usize) -> Result<DecompositionHeader, PatternError> {
     let limit = i32::MAX as u64;
     let (mut nreqs, mut elements) = (Vec::new(), 0u64);
     let mut largest = all.dims()[which].iter().copied().max().unwrap_or(0);
@@ -68,7 +68,7 @@ fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> 
         let what = format!("decomposition D{} of {}", which + 1, all.name());
         return Err(PatternError::argument(what, largest, "numbers up to 2^31 - 1, which is what a map file holds"));
     }
-    Ok(Facts { nreqs, elements })
+    Ok(DecompositionHeader { nreqs, elements })
 }
 
 /// Writes values of a variable, as big-endian 32-bit integers.
@@ -77,7 +77,7 @@ fn put_ints(out: &mut dyn Write, values: impl IntoIterator<Item = i32>) -> std::
 }
 
 /// Returns the header's bytes. The variables follow in the order of their definition, without gaps.
-fn header(all: &dyn Decompositions, facts: &[Facts]) -> Result<Vec<u8>, PatternError> {
+fn header(all: &dyn Decompositions, facts: &[DecompositionHeader]) -> Result<Vec<u8>, PatternError> {
     // A decomposition without entries has a dimension of length 0.
     let mut schema = Schema::without_records(Format::Cdf5);
     schema.define_dimension("num_decomp", facts.len() as u64)?;

@@ -12,7 +12,7 @@ use crate::value::fill_elements;
 
 use super::case::{E3sm, sums};
 use super::content::E3smCase;
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 use super::{serial, view};
 
 impl Pattern for E3sm {
@@ -66,9 +66,9 @@ impl Pattern for E3sm {
         let mut rest = buffer;
         for (variable, _) in self.layout.of_step(step) {
             match variable.owner {
-                Owner::Root if rank == 0 => rest = put(rest, variable, step, 0..variable.elements),
-                Owner::Root => {}
-                Owner::Decomposed(which) => {
+                VariableOwner::Root if rank == 0 => rest = put(rest, variable, step, 0..variable.elements),
+                VariableOwner::Root => {}
+                VariableOwner::Decomposed(which) => {
                     for entry in lists.entries(which) {
                         rest = put(rest, variable, step, entry.offset..entry.offset + entry.length);
                     }
@@ -102,7 +102,7 @@ impl Pattern for E3sm {
 /// Writes the values of elements of record `step` to the front of `buffer`; returns the rest of `buffer`.
 pub(super) fn put<'a>(
     buffer: &'a mut [u8],
-    variable: &Variable,
+    variable: &LayoutVariable,
     step: usize,
     elements: std::ops::Range<u64>,
 ) -> &'a mut [u8] {

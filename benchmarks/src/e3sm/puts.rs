@@ -8,7 +8,7 @@ use crate::netcdf_case::{NetcdfCase, Put};
 
 use super::case::E3sm;
 use super::decomposition::Entry;
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 use super::pattern::put;
 
 impl NetcdfCase for E3sm {
@@ -26,9 +26,9 @@ impl NetcdfCase for E3sm {
         let mut puts = Vec::new();
         for (variable, _) in self.layout.of_step(step) {
             let (requests, bytes) = match variable.owner {
-                Owner::Root if rank == 0 => (whole(variable, step), data(variable, step, [all_of(variable)])),
-                Owner::Root => continue,
-                Owner::Decomposed(which) => {
+                VariableOwner::Root if rank == 0 => (whole(variable, step), data(variable, step, [all_of(variable)])),
+                VariableOwner::Root => continue,
+                VariableOwner::Decomposed(which) => {
                     let mut requests = Requests::default();
                     lists.entries(which).for_each(|entry| push(&mut requests, variable, step, entry));
                     (requests, data(variable, step, lists.entries(which)))
@@ -42,12 +42,12 @@ impl NetcdfCase for E3sm {
     }
 }
 
-fn all_of(variable: &Variable) -> Entry {
+fn all_of(variable: &LayoutVariable) -> Entry {
     Entry { offset: 0, length: variable.elements }
 }
 
 /// Returns the request for the whole variable, or for its part of one record.
-fn whole(variable: &Variable, step: usize) -> Requests {
+fn whole(variable: &LayoutVariable, step: usize) -> Requests {
     let record = variable.is_record.then_some((step as u64, 1)).into_iter();
     let parts = record.chain(variable.shape.iter().map(|&length| (0, length)));
     let (start, count): (Vec<u64>, Vec<u64>) = parts.unzip();
@@ -60,7 +60,7 @@ fn whole(variable: &Variable, step: usize) -> Requests {
 type Index = SmallVec<[u64; 4]>;
 
 /// Adds the request for an entry, which lies inside a row: one element along every dimension but the last.
-fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry) {
+fn push(requests: &mut Requests, variable: &LayoutVariable, step: usize, entry: Entry) {
     let dimensions = variable.shape.len() + usize::from(variable.is_record);
     let (mut start, mut count): (Index, Index) = (smallvec![0; dimensions], smallvec![1; dimensions]);
     let mut rest = entry.offset;
@@ -78,7 +78,7 @@ fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry)
 }
 
 /// Returns the values of entries, one after the other.
-fn data(variable: &Variable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
+fn data(variable: &LayoutVariable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in entries {
         let from = bytes.len();

@@ -24,7 +24,7 @@ const I_CASE: &str = include_str!("tables/i_case.tsv");
 
 /// The owner of a variable: the ranks that write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum VariableOwner {
     /// Rank 0 writes the whole variable.
     Root,
     /// All ranks write their elements, by the decomposition with this number (from 0).
@@ -41,13 +41,13 @@ pub(super) fn schema(
     history: History,
     dims: &[Vec<u64>],
     element: ElementType,
-) -> Result<(Schema, Vec<Owner>), PatternError> {
+) -> Result<(Schema, Vec<VariableOwner>), PatternError> {
     let (name, table) = match case {
         E3smCase::F => ("f_case.tsv", F_CASE),
         E3smCase::G => ("g_case.tsv", G_CASE),
         E3smCase::I => ("i_case.tsv", I_CASE),
     };
-    let mut reader = Reader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
+    let mut reader = TableReader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
     for (line, number) in table.lines().zip(1..) {
         let (only, item) = match line.split_once(':') {
             Some(("h0", item)) => (Some(History::H0), item),
@@ -65,16 +65,16 @@ pub(super) fn schema(
 }
 
 /// The state of reading a table of definitions line by line.
-struct Reader<'a> {
+struct TableReader<'a> {
     schema: Schema,
-    owners: Vec<Owner>,
+    owners: Vec<VariableOwner>,
     dims: &'a [Vec<u64>],
     element: ElementType,
     /// True if the variable that was read last is in this history file.
     kept: bool,
 }
 
-impl Reader<'_> {
+impl TableReader<'_> {
     /// Returns true if this history file has an item. It has the attributes of a variable if it has the variable.
     fn keeps(&mut self, keyword: &str, here: bool) -> bool {
         match keyword {
@@ -139,8 +139,8 @@ impl Reader<'_> {
             _ => return Ok(None),
         };
         let owner = match decomposition.strip_prefix('D').map(str::parse::<usize>) {
-            Some(Ok(which)) if (1..=self.dims.len()).contains(&which) => Owner::Decomposed(which - 1),
-            None if decomposition == "-" => Owner::Root,
+            Some(Ok(which)) if (1..=self.dims.len()).contains(&which) => VariableOwner::Decomposed(which - 1),
+            None if decomposition == "-" => VariableOwner::Root,
             _ => return Ok(None),
         };
         let names = dimensions.split(',').filter(|&name| name != "-");

@@ -9,7 +9,7 @@ use tributary::access::{Extent, Extents};
 use crate::error::PatternError;
 
 use super::decomposition::{Decompositions, Entry, merged};
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 
 /// The elements that a rank owns: a merged list for each decomposition, and its number of repetitions.
 pub(super) struct RankLists {
@@ -28,7 +28,7 @@ pub(super) struct LeveledList {
 
 impl RankLists {
     /// Returns the joined lists of the decomposition ranks `ranks`. O(their entries), without lists that repeat.
-    pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
+    pub fn from_decompositions(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
             let base = (0..which).find(|&base| all.is_levels_of(which, base));
@@ -96,7 +96,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(variable: &Variable, begin: u64, part: LeveledList) -> Self {
+    fn from_variable(variable: &LayoutVariable, begin: u64, part: LeveledList) -> Self {
         let stride = part.row * variable.size;
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
@@ -115,7 +115,7 @@ impl Rows {
 /// Returns the file extents of a rank in variables with their offsets in the file, in this order. With `root`, the
 /// variables that rank 0 writes are included.
 pub(super) fn extents<'a>(
-    variables: impl Iterator<Item = (&'a Variable, u64)>,
+    variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
     lists: &RankLists,
     root: bool,
 ) -> Result<Extents, PatternError> {
@@ -124,17 +124,17 @@ pub(super) fn extents<'a>(
     let mut rows: Option<Rows> = None;
     for (variable, begin) in variables {
         match variable.owner {
-            Owner::Decomposed(which) => {
-                let next = Rows::of(variable, begin, lists.parts[which]);
+            VariableOwner::Decomposed(which) => {
+                let next = Rows::from_variable(variable, begin, lists.parts[which]);
                 if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
                     push(&mut all, rows.replace(next), lists, &mut packed)?;
                 }
             }
-            Owner::Root if root => {
+            VariableOwner::Root if root => {
                 push(&mut all, rows.take(), lists, &mut packed)?;
                 all.push(&Extents::contiguous(begin, variable.elements * variable.size)?)?;
             }
-            Owner::Root => {}
+            VariableOwner::Root => {}
         }
     }
     push(&mut all, rows, lists, &mut packed)?;
@@ -171,25 +171,25 @@ fn push(
 mod tests {
     use super::super::generator::{Generator, GeneratorOptions};
     use super::*;
-    use crate::value::Kind;
+    use crate::value::ValueKind;
 
     #[test]
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
-        let lists = RankLists::of(&source, 0..1);
-        let variable = |begin, owner, elements| Variable {
+        let lists = RankLists::from_decompositions(&source, 0..1);
+        let variable = |begin, owner, elements| LayoutVariable {
             number: 0,
             name: "v".to_string(),
             owner,
             shape: vec![elements],
             elements,
-            kind: Kind::Double,
+            kind: ValueKind::Double,
             size: 8,
             begin,
             is_record: false,
         };
-        let (d2, root) = (Owner::Decomposed(1), Owner::Root);
+        let (d2, root) = (VariableOwner::Decomposed(1), VariableOwner::Root);
         let variables = [variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
         let first = lists.entries(1).next().unwrap().offset * 8;
         let offsets = |root| -> Vec<u64> {

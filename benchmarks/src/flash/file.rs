@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tributary_netcdf::{Format, Schema, Type, VariableId};
 
 use crate::error::PatternError;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// Number of variables that describe the tree of blocks; they come first.
 pub(super) const TREE: usize = 6;
@@ -56,14 +56,14 @@ impl FromStr for FlashFile {
 
 /// A variable of the file. Its first dimension counts blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variable {
+pub(super) struct FlashVariable {
     pub id: VariableId,
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Number of elements of a block along each other dimension, slowest first.
     pub shape: Vec<u64>,
 }
 
-impl Variable {
+impl FlashVariable {
     /// Returns the number of elements of a block.
     pub fn block_elements(&self) -> u64 {
         self.shape.iter().product()
@@ -76,7 +76,11 @@ impl Variable {
 }
 
 /// Defines a file of `blocks` blocks in all; `cells` is the number of cells of a block along x, y, z.
-pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(Schema, Vec<Variable>), PatternError> {
+pub(super) fn define(
+    file: FlashFile,
+    cells: [u64; 3],
+    blocks: i32,
+) -> Result<(Schema, Vec<FlashVariable>), PatternError> {
     let more = u64::from(file == FlashFile::PlotCorner);
     let mut points = [0; 3];
     let mut zones = [0i32; 3];
@@ -96,10 +100,10 @@ pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(S
     let space = dimension("dim_NDIM", 3)?;
     let two = dimension("dim_2", 2)?;
     let (number, unknowns) = match file {
-        FlashFile::Checkpoint => ((Type::Double, Kind::Double), &UNKNOWNS[..]),
-        _ => ((Type::Float, Kind::Float), &PLOTTED[..]),
+        FlashFile::Checkpoint => ((Type::Double, ValueKind::Double), &UNKNOWNS[..]),
+        _ => ((Type::Float, ValueKind::Float), &PLOTTED[..]),
     };
-    let integer = (Type::Int, Kind::Int);
+    let integer = (Type::Int, ValueKind::Int);
     let tree = [
         ("lrefine", integer, vec![]),
         ("nodetype", integer, vec![]),
@@ -113,7 +117,7 @@ pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(S
     for (name, (external, kind), dimensions) in tree.into_iter().chain(unknowns) {
         let ids: Vec<_> = std::iter::once(total).chain(dimensions.iter().map(|dimension| dimension.0)).collect();
         let id = schema.define_variable(name, external, &ids)?;
-        variables.push(Variable { id, kind, shape: dimensions.iter().map(|dimension| dimension.1).collect() });
+        variables.push(FlashVariable { id, kind, shape: dimensions.iter().map(|dimension| dimension.1).collect() });
     }
     attributes(&mut schema, blocks, zones)?;
     Ok((schema, variables))

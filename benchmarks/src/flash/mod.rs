@@ -17,14 +17,14 @@ use tributary_netcdf::{Alignment, Layout, Requests, Schema};
 use crate::blocks::times;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{FanIn, Span, common, fan_in, touched};
+use crate::meeting::{FanInBounds, FileSpan, common, fan_in, touched};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 use crate::value::{element_bytes, fill_elements};
 
 pub use file::FlashFile;
-use file::Variable;
+use file::FlashVariable;
 
 /// Options of the FLASH-IO pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Flash {
     options: FlashOptions,
     schema: Schema,
     layout: Layout,
-    variables: Vec<Variable>,
+    variables: Vec<FlashVariable>,
     totals: Totals,
 }
 
@@ -100,7 +100,7 @@ impl Flash {
             }
             Division::Ranges { .. } => false,
         };
-        let span = Span { bytes: if same { one.bytes } else { bytes }, ..one };
+        let span = FileSpan { bytes: if same { one.bytes } else { bytes }, ..one };
         let met = self.met(division, span, unknowns);
         ClosedForm {
             requests: count * self.ranks as u64,
@@ -122,13 +122,13 @@ impl Flash {
     }
 
     /// Returns the size and the alignment of a variable's part of the file.
-    fn span(&self, variable: &Variable) -> Span {
+    fn span(&self, variable: &FlashVariable) -> FileSpan {
         let bytes = variable.block_bytes() * self.first_block(self.ranks);
-        Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
+        FileSpan { bytes, grain: common(self.layout.begin(variable.id), bytes) }
     }
 
     /// Returns the bounds of the fan-in for adjoining variables that lie in `span`.
-    fn met(&self, division: Division, span: Span, variables: &[Variable]) -> FanIn {
+    fn met(&self, division: Division, span: FileSpan, variables: &[FlashVariable]) -> FanInBounds {
         let blocks = if self.options.uneven { 1 } else { self.options.blocks };
         let piece = variables.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
         let grain = variables.iter().fold(0, |grain, variable| {
@@ -138,7 +138,7 @@ impl Flash {
     }
 
     /// Returns a rank's part of a variable: start and count along each dimension.
-    fn part(&self, rank: usize, variable: &Variable) -> (Vec<u64>, Vec<u64>) {
+    fn part(&self, rank: usize, variable: &FlashVariable) -> (Vec<u64>, Vec<u64>) {
         let first = self.first_block(rank);
         let (mut start, mut count) = (vec![first], vec![self.first_block(rank + 1) - first]);
         start.resize(variable.shape.len() + 1, 0);
@@ -187,7 +187,7 @@ impl Pattern for Flash {
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         serial::check(self, rank, step)?;
         let blocks = self.first_block(rank + 1) - self.first_block(rank);
-        serial::check_size(data, blocks * self.variables.iter().map(Variable::block_bytes).sum::<u64>())?;
+        serial::check_size(data, blocks * self.variables.iter().map(FlashVariable::block_bytes).sum::<u64>())?;
         let mut rest = data;
         for (number, variable) in self.variables.iter().enumerate() {
             let (bytes, behind) = rest.split_at_mut((blocks * variable.block_bytes()) as usize);
@@ -206,7 +206,7 @@ impl Pattern for Flash {
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, file_size } = self.totals;
         let begin = self.layout.begin(self.variables[0].id);
-        let span = Span { bytes: file_size - begin, grain: common(begin, file_size) };
+        let span = FileSpan { bytes: file_size - begin, grain: common(begin, file_size) };
         let whole = self.met(division, span, &self.variables);
         // With round-robin stripes, an aggregator has at most the sum of its senders in all variables.
         let metadata = match division {

@@ -7,7 +7,7 @@ use tributary::{Extent, Extents};
 
 use crate::error::PatternError;
 
-use super::lists::{LARGEST, Section, extent};
+use super::lists::{LARGEST, ListSection, extent};
 
 /// First bytes of a binary list file.
 pub(super) const MAGIC: &[u8] = b"TRIBLIST";
@@ -22,7 +22,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Finds the position of each rank's extents in the file. O(ranks).
-pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, PatternError> {
+pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<ListSection>, PatternError> {
     let wrong = |place: &str, problem: String| PatternError::input(name, place, problem);
     let size = bytes.len();
     if size < HEADER {
@@ -50,7 +50,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
             return Err(wrong(&format!("rank {rank}"), problem));
         }
         let end = at + PAIR * count as usize;
-        sections.push(Section { bytes: at..end, place: rank as u64 });
+        sections.push(ListSection { bytes: at..end, place: rank as u64 });
         at = end;
     }
     if at < size {

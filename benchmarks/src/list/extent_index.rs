@@ -17,7 +17,7 @@ impl ExtentIndex {
     ///
     /// # Errors
     /// The errors of the list.
-    pub fn of(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
+    pub fn from_extents(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
         let mut extents = Vec::new();
         let mut at = 0;
         for extent in list {

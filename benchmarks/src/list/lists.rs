@@ -7,12 +7,12 @@ use std::path::Path;
 use tributary::Extent;
 
 use crate::error::PatternError;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::{binary, text};
 
 /// The position of the entries of one rank in the file.
-pub(super) struct Section {
+pub(super) struct ListSection {
     /// Range of bytes that contains the entries.
     pub bytes: Range<usize>,
     /// For errors: number of the line before the section (text), or the rank (binary).
@@ -33,9 +33,9 @@ pub struct Sums {
 /// The lists of extents in a file. Takes O(ranks) memory, besides the mapping.
 pub struct Lists {
     name: String,
-    source: Source,
+    source: SharedBytes,
     is_binary: bool,
-    sections: Vec<Section>,
+    sections: Vec<ListSection>,
     sums: Vec<Sums>,
 }
 
@@ -46,14 +46,14 @@ impl Lists {
     /// The file is missing or damaged, a rank is missing or out of order, or an extent is no pair of numbers or ends
     /// beyond 2^63 - 1. The message is one line that says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::from_bytes(&path.display().to_string(), Source::map(path, "a list of extents")?)
+        Self::from_bytes(&path.display().to_string(), SharedBytes::map(path, "a list of extents")?)
     }
 
     /// Checks lists in memory. Errors call them `name`.
     ///
     /// # Errors
     /// The errors of [`Lists::open`].
-    pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
+    pub fn from_bytes(name: &str, bytes: impl Into<SharedBytes>) -> Result<Self, PatternError> {
         let source = bytes.into();
         let is_binary = source.starts_with(binary::MAGIC);
         let sections = if is_binary { binary::sections(name, &source)? } else { text::sections(name, &source)? };

@@ -24,7 +24,7 @@
 //! |---|---|
 //! | `lists` | an open file of either form, checked |
 //! | `text`, `binary` | the forms |
-//! | `pattern` | the pattern [`List`] |
+//! | `pattern` | the pattern [`ListPattern`] |
 //! | `extent_index` | a rank's extents by file offset |
 
 mod binary;
@@ -36,4 +36,4 @@ mod text;
 pub use binary::write_binary;
 pub(crate) use extent_index::ExtentIndex;
 pub use lists::Lists;
-pub use pattern::List;
+pub use pattern::ListPattern;

@@ -22,12 +22,12 @@ use super::lists::Lists;
 
 /// A list of extents for each rank, which are written in one collective call.
 #[derive(Clone)]
-pub struct List {
+pub struct ListPattern {
     lists: Arc<Lists>,
     totals: Totals,
 }
 
-impl List {
+impl ListPattern {
     /// Opens a list file as a pattern.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl List {
     }
 }
 
-impl Pattern for List {
+impl Pattern for ListPattern {
     fn name(&self) -> &str {
         "list"
     }
@@ -118,7 +118,7 @@ impl Pattern for List {
     /// Takes O(own extents) memory; looks up every extent of the higher ranks among the rank's own.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = ExtentIndex::of(self.lists.extents(rank))?;
+        let own = ExtentIndex::from_extents(self.lists.extents(rank))?;
         for higher in rank + 1..self.ranks() {
             for extent in self.lists.extents(higher) {
                 let extent = extent?;

@@ -4,7 +4,7 @@ use tributary::Extent;
 
 use crate::error::PatternError;
 
-use super::lists::{LARGEST, Section, extent};
+use super::lists::{LARGEST, ListSection, extent};
 
 /// Maximum number of characters of a word in a message.
 const SHOWN: usize = 40;
@@ -62,7 +62,7 @@ fn keyword(line: &[u8], keyword: &str) -> Option<Result<u64, String>> {
 }
 
 /// Finds the position of each rank's lines in the file. O(bytes).
-pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, PatternError> {
+pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<ListSection>, PatternError> {
     let wrong = |line: u64, problem: String| PatternError::input(name, format!("line {line}"), problem);
     let mut all = lines(bytes, 0);
     let Some(first) = all.next() else {
@@ -78,13 +78,13 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     if ranks == 0 {
         return Err(wrong(first.number, "ranks is 0; allowed: 1 or more".to_string()));
     }
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<ListSection> = Vec::new();
     for line in all {
         match (keyword(line.words, "rank"), sections.last_mut()) {
             (Some(rank), _) => {
                 let rank = rank.map_err(|problem| wrong(line.number, problem))?;
                 follows(rank, sections.len() as u64, ranks).map_err(|problem| wrong(line.number, problem))?;
-                sections.push(Section { bytes: line.end..line.end, place: line.number });
+                sections.push(ListSection { bytes: line.end..line.end, place: line.number });
             }
             (None, Some(section)) => section.bytes.end = line.end,
             (None, None) => {

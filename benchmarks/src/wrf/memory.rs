@@ -14,7 +14,7 @@ use tributary::fabric::{Memory, Message};
 use tributary::schedule::{Buffer, Span};
 
 use super::payload::Payload;
-use super::trace::Transfer;
+use super::trace::PeerBytes;
 
 /// Size of a message's range of addresses: every message has a range of its own in the send and receive buffers.
 const SLOT: u64 = 1 << 40;
@@ -35,16 +35,16 @@ pub(super) struct Tally {
 }
 
 /// The messages of one rank in one round.
-pub(super) struct Round<'a> {
+pub(super) struct RankRound<'a> {
     pub number: usize,
     pub rank: Rank,
     pub payload: &'a Payload,
     pub tally: &'a mut Tally,
     /// Messages that this rank sends, by ascending receiver.
-    pub sends: &'a [Transfer],
+    pub sends: &'a [PeerBytes],
     /// Messages that this rank receives, each with its senders in order: one sender, unless a local aggregator has
     /// merged.
-    pub receives: &'a [Vec<Transfer>],
+    pub receives: &'a [Vec<PeerBytes>],
     /// Bytes that members have sent to this local aggregator, by address.
     pub gathered: BTreeMap<u64, Bytes>,
     /// Bytes that this local aggregator sends on; `sealed` has them when they are complete.
@@ -52,11 +52,11 @@ pub(super) struct Round<'a> {
     pub sealed: Bytes,
 }
 
-impl Round<'_> {
+impl RankRound<'_> {
     /// Returns all messages that this rank sends, one after the other, as a member sends them to its local
     /// aggregator.
     fn all_sends(&self) -> Bytes {
-        let part = |send: &Transfer| self.payload.message(self.number, self.rank, send.peer, send.bytes);
+        let part = |send: &PeerBytes| self.payload.message(self.number, self.rank, send.peer, send.bytes);
         self.sends.iter().map(part).collect::<Vec<_>>().concat().into()
     }
 
@@ -114,7 +114,7 @@ fn no_such(span: Span) -> Error {
 }
 
 /// The memory of a replay in which every sender sends to every receiver itself: the ranges are [`slot`]s.
-pub(super) struct Direct<'a>(pub Round<'a>);
+pub(super) struct Direct<'a>(pub RankRound<'a>);
 
 impl Memory for Direct<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {
@@ -141,7 +141,7 @@ impl Memory for Direct<'_> {
 }
 
 /// The memory of a replay with the two-layer kernel, where local aggregators merge messages.
-pub(super) struct Merging<'a>(pub Round<'a>);
+pub(super) struct Merging<'a>(pub RankRound<'a>);
 
 impl Memory for Merging<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {

@@ -27,6 +27,6 @@ pub mod synthetic;
 pub mod trace;
 mod write;
 
-pub use replay::{Replay, ReplayReport, Settings};
+pub use replay::{Replay, ReplayReport, ReplaySettings};
 pub use synthetic::Synthetic;
-pub use trace::{Trace, Transfer};
+pub use trace::{PeerBytes, Trace};

@@ -20,9 +20,9 @@ use tributary::{Endpoint, Rank, Topology};
 
 use crate::error::PatternError;
 
-use super::memory::{Direct, Merging, Round, Tally, slot};
+use super::memory::{Direct, Merging, RankRound, Tally, slot};
 use super::payload::Payload;
-use super::trace::{Trace, Transfer};
+use super::trace::{PeerBytes, Trace};
 
 /// Number of message tags. Rounds follow each other in the same order on all ranks; with different tags a mix-up
 /// would still be an error.
@@ -30,7 +30,7 @@ const TAGS: usize = 1024;
 
 /// The kernel, throttle and local aggregators of a replay.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ReplaySettings {
     /// Flat kernel; with two layers, the kernel between nodes.
     pub kernel: &'static Kernel,
     /// Throttle of the kernel.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub local: Option<Arc<LocalAggregators>>,
 }
 
-impl Settings {
+impl ReplaySettings {
     /// Returns the settings of a flat kernel with its own throttle.
     pub fn flat(kernel: &'static Kernel) -> Self {
         let throttle = kernel.default_limit.map_or(Throttle::NONE, Throttle::batch);
@@ -52,7 +52,7 @@ impl Settings {
     ///
     /// # Errors
     /// The hints do not fit each other or the number of ranks.
-    pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
+    pub fn from_hints(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
         let kernel = hints.outermost(hints.data_kernel());
         let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));
@@ -111,7 +111,7 @@ impl Replay {
     /// # Errors
     /// The number of ranks is not the trace's; an error of the fabric; or a message had wrong contents, which all
     /// ranks return.
-    pub fn run(&self, endpoint: &mut Endpoint, settings: &Settings) -> Result<ReplayReport, PatternError> {
+    pub fn run(&self, endpoint: &mut Endpoint, settings: &ReplaySettings) -> Result<ReplayReport, PatternError> {
         let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
         if ranks != self.trace.ranks() {
             let allowed = format!("{}, as the trace {} has; or fold it", self.trace.ranks(), self.trace.name());
@@ -154,7 +154,7 @@ impl Replay {
     fn direct(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         number: usize,
         tally: &mut Tally,
     ) -> Result<tributary::fabric::Traffic, PatternError> {
@@ -168,7 +168,7 @@ impl Replay {
             kernel: settings.kernel,
             throttle: settings.throttle,
         };
-        let to = |transfer: &Transfer| receiver(&route.receivers, transfer.peer);
+        let to = |transfer: &PeerBytes| receiver(&route.receivers, transfer.peer);
         let outgoing = messages(sends.iter().map(|send| (to(send), send.bytes)), Buffer::Send);
         let incoming = messages(receives.iter().map(|receive| (receive.peer, receive.bytes)), Buffer::Receive);
         let receives: Vec<_> = receives.iter().map(|&receive| vec![receive]).collect();
@@ -180,7 +180,7 @@ impl Replay {
     fn merging(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         tally: &mut Tally,
@@ -188,7 +188,7 @@ impl Replay {
         let rank = endpoint.rank();
         let (sends, receives) = (self.trace.sends(number, rank), self.trace.receives(number, rank));
         // What each local aggregator will have merged, its members in ascending order.
-        let mut merged: BTreeMap<Rank, Vec<Transfer>> = BTreeMap::new();
+        let mut merged: BTreeMap<Rank, Vec<PeerBytes>> = BTreeMap::new();
         for &receive in receives {
             merged.entry(local.aggregator_of(receive.peer)).or_default().push(receive);
         }
@@ -202,7 +202,7 @@ impl Replay {
 
     fn two_layers(
         &self,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         (rank, ranks): (Rank, usize),
@@ -210,7 +210,7 @@ impl Replay {
     ) -> Schedule {
         let receivers = self.trace.receivers(number);
         let shares = |rank: Rank| -> Vec<Share> {
-            let share = |send: &Transfer| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
+            let share = |send: &PeerBytes| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
             self.trace.sends(number, rank).iter().map(share).collect()
         };
         let local_aggregator = local.aggregator_of(rank);
@@ -237,11 +237,11 @@ impl Replay {
         number: usize,
         rank: Rank,
         tally: &'a mut Tally,
-        sends: &'a [Transfer],
-        receives: &'a [Vec<Transfer>],
-    ) -> Round<'a> {
+        sends: &'a [PeerBytes],
+        receives: &'a [Vec<PeerBytes>],
+    ) -> RankRound<'a> {
         let (gathered, merged, sealed) = (BTreeMap::new(), Vec::new(), Bytes::new());
-        Round { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
+        RankRound { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::e3sm::decomposition::share;
 use crate::error::PatternError;
 
-use super::trace::{Table, Trace, Transfer};
+use super::trace::{PeerBytes, Trace, TransferTable};
 
 /// Size of an element, in bytes.
 const ELEMENT: usize = 4;
@@ -71,9 +71,9 @@ impl Synthetic {
         let table = |own: usize, other: usize| {
             let mut lists = vec![Vec::new(); ranks * rounds];
             for (key, &bytes) in &sends {
-                lists[key[own] * rounds + key[0]].push(Transfer { peer: key[other], bytes });
+                lists[key[own] * rounds + key[0]].push(PeerBytes { peer: key[other], bytes });
             }
-            let mut table = Table::default();
+            let mut table = TransferTable::default();
             lists.into_iter().for_each(|list| table.push(list));
             table
         };

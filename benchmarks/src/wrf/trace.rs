@@ -13,7 +13,7 @@ use super::parse;
 
 /// All bytes of a round between a rank and one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Transfer {
+pub struct PeerBytes {
     /// The other rank.
     pub peer: Rank,
     /// Number of bytes.
@@ -22,20 +22,20 @@ pub struct Transfer {
 
 /// The transfers of one direction (sends or receives), of each rank in each round, by ascending peer.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TransferTable {
     /// Index of the first transfer of each (rank, round), rank by rank; one more entry at the end.
     starts: Vec<usize>,
-    all: Vec<Transfer>,
+    all: Vec<PeerBytes>,
 }
 
-impl Table {
+impl TransferTable {
     /// Appends the transfers of a rank's next round, or of the next rank's first round.
-    pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+    pub fn push(&mut self, transfers: impl IntoIterator<Item = PeerBytes>) {
         self.starts.push(self.all.len());
         self.all.extend(transfers);
     }
 
-    fn of(&self, place: usize) -> &[Transfer] {
+    fn transfers(&self, place: usize) -> &[PeerBytes] {
         let end = self.starts.get(place + 1).copied().unwrap_or(self.all.len());
         self.starts.get(place).map_or(&[], |&start| &self.all[start..end])
     }
@@ -47,8 +47,8 @@ pub struct Trace {
     name: String,
     ranks: usize,
     rounds: usize,
-    sends: Table,
-    receives: Table,
+    sends: TransferTable,
+    receives: TransferTable,
     receivers: Vec<Arc<[Rank]>>,
     bytes: u64,
 }
@@ -76,8 +76,8 @@ impl Trace {
         name: String,
         ranks: usize,
         rounds: usize,
-        sends: Table,
-        receives: Table,
+        sends: TransferTable,
+        receives: TransferTable,
     ) -> Result<Self, PatternError> {
         let bytes = sends.all.iter().try_fold(0u64, |sum, transfer| sum.checked_add(transfer.bytes));
         let Some(bytes) = bytes else {
@@ -154,14 +154,14 @@ impl Trace {
 
     /// Returns the messages that `rank` sends in `round`, by ascending receiver; none if there is no such rank or
     /// round.
-    pub fn sends(&self, round: usize, rank: Rank) -> &[Transfer] {
-        self.place(round, rank).map_or(&[], |place| self.sends.of(place))
+    pub fn sends(&self, round: usize, rank: Rank) -> &[PeerBytes] {
+        self.place(round, rank).map_or(&[], |place| self.sends.transfers(place))
     }
 
     /// Returns the messages that `rank` receives in `round`, by ascending sender; none if there is no such rank or
     /// round.
-    pub fn receives(&self, round: usize, rank: Rank) -> &[Transfer] {
-        self.place(round, rank).map_or(&[], |place| self.receives.of(place))
+    pub fn receives(&self, round: usize, rank: Rank) -> &[PeerBytes] {
+        self.place(round, rank).map_or(&[], |place| self.receives.transfers(place))
     }
 
     /// Returns the ranks that receive in `round`, ascending.
@@ -192,12 +192,12 @@ impl Trace {
             owner[share(self.ranks, rank, ranks)].fill(rank);
         }
         let name = format!("{} folded onto {ranks} ranks", self.name);
-        let fold = |of: fn(&Self, usize, Rank) -> &[Transfer]| {
-            let mut table = Table::default();
+        let fold = |of: fn(&Self, usize, Rank) -> &[PeerBytes]| {
+            let mut table = TransferTable::default();
             for rank in 0..ranks {
                 for round in 0..self.rounds {
                     let members = share(self.ranks, rank, ranks).flat_map(|member| of(self, round, member));
-                    table.push(summed(members.map(|t| Transfer { peer: owner[t.peer], ..*t }).collect()));
+                    table.push(summed(members.map(|t| PeerBytes { peer: owner[t.peer], ..*t }).collect()));
                 }
             }
             table
@@ -212,7 +212,7 @@ impl Trace {
 
 /// Adds up the transfers of each peer; returns one transfer for each, ascending. The sums fit, because the trace's
 /// sum does.
-fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
+fn summed(mut all: Vec<PeerBytes>) -> Vec<PeerBytes> {
     all.sort_unstable();
     all.dedup_by(|next, last| {
         let same = next.peer == last.peer;
@@ -224,6 +224,6 @@ fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
     all
 }
 
-fn unexpected(from: Rank, send: &Transfer) -> String {
+fn unexpected(from: Rank, send: &PeerBytes) -> String {
     format!("rank {from} sends {} bytes to rank {}, which expects none", send.bytes, send.peer)
 }

@@ -2,7 +2,7 @@
 
 use crate::error::PatternError;
 
-use super::trace::{Trace, Transfer};
+use super::trace::{PeerBytes, Trace};
 
 impl Trace {
     /// Returns the bytes of a file that [`Trace::from_bytes`] reads as this trace, not compressed. O(ranks * rounds +
@@ -23,7 +23,7 @@ impl Trace {
     }
 
     /// Appends the sends or the receives of a rank to its block.
-    fn half<'a>(&self, block: &mut Vec<i32>, of: impl Fn(usize) -> &'a [Transfer]) -> Result<(), PatternError> {
+    fn half<'a>(&self, block: &mut Vec<i32>, of: impl Fn(usize) -> &'a [PeerBytes]) -> Result<(), PatternError> {
         for round in 0..self.rounds() {
             block.push(self.number(of(round).len() as u64)?);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{place_all, real_map, serial};
 use tributary_benchmarks::e3sm::decomposition::merged;
-use tributary_benchmarks::e3sm::layout::{Layout, Owner};
+use tributary_benchmarks::e3sm::layout::{HistoryLayout, VariableOwner};
 use tributary_benchmarks::e3sm::{Content, DecompositionMap, Generator, map_file};
 use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern, PatternError};
 
@@ -19,9 +19,9 @@ const ROOT_BYTES: u64 = 3508 + 108;
 const HEADER: u64 = 99_864;
 const HEADER_OF_FLOATS: u64 = HEADER - 50 * 4;
 
-fn layout(columns: u64, element: ElementType) -> Layout {
+fn layout(columns: u64, element: ElementType) -> HistoryLayout {
     let dims = [vec![columns], vec![columns], vec![72, columns]];
-    Layout::new(Content { element, ..Content::default() }, "test", &dims).unwrap()
+    HistoryLayout::new(Content { element, ..Content::default() }, "test", &dims).unwrap()
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn every_variable_lies_where_the_real_file_has_it() {
 fn the_table_counts_what_the_case_is_known_for() {
     let layout = layout(77_777, ElementType::Float);
     let of = |owner| layout.variables.iter().filter(|v| v.owner == owner).count();
-    assert_eq!([0, 1, 2].map(|which| of(Owner::Decomposed(which))), [1, 323, 63]);
-    assert_eq!((of(Owner::Root), layout.variables.len()), (27, 414));
+    assert_eq!([0, 1, 2].map(|which| of(VariableOwner::Decomposed(which))), [1, 323, 63]);
+    assert_eq!((of(VariableOwner::Root), layout.variables.len()), (27, 414));
     assert_eq!(layout.header, HEADER_OF_FLOATS);
     // lat, lon and area stay doubles.
     assert_eq!(layout.end, HEADER_OF_FLOATS + ROOT_BYTES + 4857 * 77_777 * 4 + 3 * 77_777 * 8);

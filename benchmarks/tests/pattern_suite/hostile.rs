@@ -14,13 +14,13 @@ use proptest::prelude::*;
 use tributary_benchmarks::e3sm::{DecompositionMap, Generator, map_file};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::wrf::Trace;
-use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, List, Pattern};
+use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, ListPattern, Pattern};
 use tributary_testing::damage::{damage, damaged, one_line};
 
 /// Does everything that a user does with lists, except writing the file.
 fn use_lists(bytes: Vec<u8>) {
     let Some(lists) = one_line(Lists::from_bytes("lists", bytes)) else { return };
-    let list = List::new(lists);
+    let list = ListPattern::new(lists);
     list.describe();
     list.totals();
     for rank in 0..list.ranks().min(8) {
@@ -48,7 +48,7 @@ fn data(name: &str) -> Vec<u8> {
 }
 
 fn binary_lists() -> Vec<u8> {
-    let lists = List::new(Lists::from_bytes("lists", data("example_lists.txt")).unwrap());
+    let lists = ListPattern::new(Lists::from_bytes("lists", data("example_lists.txt")).unwrap());
     let mut bytes = Vec::new();
     write_binary(&mut bytes, lists.ranks(), &mut |rank| Ok(lists.rank_access(rank, 0)?.file)).unwrap();
     bytes

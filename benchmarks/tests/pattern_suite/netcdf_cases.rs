@@ -94,7 +94,7 @@ fn the_cases_of_e3sm() {
         (2, Content { case: E3smCase::G, records: 2, ..Content::default() }),
         (2, Content { case: E3smCase::I, element: ElementType::Float, ..Content::default() }),
     ] {
-        let source = Arc::new(Generator::of(content.case, ranks, options).unwrap());
+        let source = Arc::new(Generator::from_case(content.case, ranks, options).unwrap());
         check(E3sm::with_content(source, content).unwrap().netcdf().unwrap());
     }
 }

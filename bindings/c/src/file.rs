@@ -15,7 +15,7 @@ use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
 use tributary_bindings::prefix::without_prefix;
 
-use super::hints::Table;
+use super::hints::HintTable;
 use super::running::{Busy, Moved};
 use super::status::{guarded, trib_status};
 
@@ -37,7 +37,7 @@ pub struct trib_file {
     pub(super) busy: Busy,
     pub(super) path: PathBuf,
     pub(super) mode: Mode,
-    pub(super) hints: Table,
+    pub(super) hints: HintTable,
     /// Number of collective writes and reads that succeeded; `last` is the report of the last of them.
     pub(super) calls: u64,
     pub(super) last: Option<CallReport>,
@@ -170,7 +170,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let unused =
         asked.unused().iter().cloned().chain(asked.without_effect(|key| not_of_the_file(&file, key))).collect();
     file.describe_hints(&asked, unused);
-    let hints = Table::of(&file);
+    let hints = HintTable::from_file(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }
 

@@ -43,14 +43,14 @@ enum Started {
 }
 
 /// An operation in flight, and the values that it borrows besides the file. The operation is dropped first.
-struct Running {
+struct RunningOperation {
     operation: Started,
     _access: Option<Fixed<Access>>,
 }
 
 /// A file and its operation in flight, if there is one. The operation borrows the file and is dropped first.
 pub struct Busy {
-    running: Option<Running>,
+    running: Option<RunningOperation>,
     file: Fixed<File>,
 }
 
@@ -99,7 +99,7 @@ impl Busy {
             Err(error) => (Started::Refusal(file.start_refuse(direction, error)), None),
             Ok(access) => {
                 let access = Fixed::new(access);
-                // SAFETY: it stays where it is until `Running` is gone, whose first field is the operation; nobody else
+                // SAFETY: it stays where it is until `RunningOperation` is gone, whose first field is the operation; nobody else
                 // looks at it.
                 let lent: &'static Access = unsafe { &*access.0.as_ptr() };
                 let (extents, layout) = (&lent.file, &lent.layout);
@@ -115,7 +115,7 @@ impl Busy {
                 (started, Some(access))
             }
         };
-        self.running = Some(Running { operation, _access: access });
+        self.running = Some(RunningOperation { operation, _access: access });
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Busy {
     /// The errors of the operation; or no operation is in flight.
     pub fn wait(&mut self) -> Result<Moved> {
         // Drops what the operation borrowed.
-        let Running { operation, _access } = self.running.take().ok_or_else(nothing)?;
+        let RunningOperation { operation, _access } = self.running.take().ok_or_else(nothing)?;
         match operation {
             Started::Write(operation, bytes) => written(operation.wait(), bytes),
             Started::Read(operation) => read(operation.wait()),

@@ -78,7 +78,7 @@ pub struct trib_statistics {
 }
 
 impl trib_statistics {
-    fn of(calls: u64, report: &CallReport) -> Self {
+    fn from_report(calls: u64, report: &CallReport) -> Self {
         let path = match report.path {
             Path::Nothing => trib_path::TRIB_PATH_NOTHING,
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
@@ -123,14 +123,17 @@ pub unsafe extern "C-unwind" fn trib_get_statistics(
             return Err(Error::argument("statistics", "NULL", "a pointer to a trib_statistics"));
         }
         let file = opened(file)?;
-        put(statistics, file.last.as_ref().map(|last| trib_statistics::of(file.calls, last)).unwrap_or_default());
+        put(
+            statistics,
+            file.last.as_ref().map(|last| trib_statistics::from_report(file.calls, last)).unwrap_or_default(),
+        );
         Ok(())
     })
 }
 
 /// The report that `trib_report_json` prints as JSON.
 #[derive(Serialize)]
-struct Report<'a> {
+struct StatisticsReport<'a> {
     file: String,
     driver: String,
     ranks: usize,
@@ -155,7 +158,7 @@ pub unsafe extern "C-unwind" fn trib_report_json(
     guarded(|| unsafe {
         let trib_file { busy, path, calls, last, .. } = opened(file)?;
         let engine = busy.file()?;
-        let report = Report {
+        let report = StatisticsReport {
             file: path.display().to_string(),
             driver: engine.driver().to_string(),
             ranks: engine.topology().ranks(),

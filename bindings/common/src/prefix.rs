@@ -5,18 +5,18 @@ use tributary::{Error, Result};
 
 /// The kind of storage that a prefix stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
+pub enum PrefixKind {
     /// The prefix stands for files of the operating system.
     Files,
     /// Storage that only a library reaches: object storage, a server of its own, a test.
     Other,
 }
 
-use Storage::{Files, Other};
+use PrefixKind::{Files, Other};
 
 /// Each prefix without its colon, with its kind of storage. ROMIO of MPICH 4 knows the first eleven, older versions
 /// the others.
-const PREFIXES: [(&str, Storage); 24] = [
+const PREFIXES: [(&str, PrefixKind); 24] = [
     ("ufs", Files),
     ("nfs", Files),
     ("xfs", Files),
@@ -49,7 +49,7 @@ pub struct Prefixed<'a> {
     /// The prefix, without its colon.
     pub prefix: &'static str,
     /// Kind of storage that the prefix stands for.
-    pub storage: Storage,
+    pub storage: PrefixKind,
     /// The name behind the colon.
     pub rest: &'a [u8],
 }

@@ -7,7 +7,7 @@ use tributary::{Error, Mode, Result};
 
 /// The access for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
+pub struct AccessMode {
     /// Mode in which the engine opens the file.
     pub mode: Mode,
     /// True if the file may be read.
@@ -21,12 +21,12 @@ pub struct Access {
 /// Flags that are accepted and have no effect.
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
-impl Access {
+impl AccessMode {
     /// Returns the access that the flags ask for.
     ///
     /// # Errors
     /// The combination of flags is not supported.
-    pub fn of(amode: c_int) -> Result<Self> {
+    pub fn from_amode(amode: c_int) -> Result<Self> {
         let (write, read) = match amode & libc::O_ACCMODE {
             libc::O_RDONLY => (false, true),
             libc::O_WRONLY => (true, false),
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn flags_are_modes() {
-        assert_eq!(Access::of(libc::O_RDONLY).unwrap().mode, Mode::Read);
-        assert_eq!(Access::of(libc::O_RDWR).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
+        assert_eq!(AccessMode::from_amode(libc::O_RDONLY).unwrap().mode, Mode::Read);
+        assert_eq!(AccessMode::from_amode(libc::O_RDWR).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::from_amode(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::from_amode(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
         for bad in [libc::O_RDWR | libc::O_APPEND, 3, libc::O_RDONLY | libc::O_TRUNC] {
-            assert!(Access::of(bad).is_err(), "{bad:#o}");
+            assert!(AccessMode::from_amode(bad).is_err(), "{bad:#o}");
         }
     }
 
@@ -99,7 +99,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         let prepare = |amode, path: &Path| {
-            Access::of(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
+            AccessMode::from_amode(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
         };
         assert_eq!(prepare(libc::O_RDWR, &path), Err(code::ENOENT));
         assert_eq!(prepare(libc::O_RDWR, directory.path()), Err(code::EBAD_FILE));

@@ -21,7 +21,7 @@ pub struct GioFile {
     /// Path of the file.
     pub path: PathBuf,
     /// Access for which the file was opened.
-    pub access: amode::Access,
+    pub access: amode::AccessMode,
     /// Entries of the MPI_Info that the program passed at open.
     pub info: Vec<(String, String)>,
     /// The same file, which this rank opens alone in its first independent call with many pieces.
@@ -40,7 +40,7 @@ fn processes() -> c_int {
 
 impl GioFile {
     /// Creates the state of a file that was just opened.
-    pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
+    pub fn new(file: File, path: PathBuf, access: amode::AccessMode, info: Vec<(String, String)>) -> Self {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 

@@ -16,7 +16,7 @@ use tributary_bindings::opening::decided_by;
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::unopened::{CallOfUnopened, UnopenedFile, open};
 
 /// The library that runs the collective calls of a file. All ranks of the file have the same variant.
@@ -79,7 +79,7 @@ impl Backend {
     /// # Errors
     /// A hint from the environment is not allowed. All ranks get the same error, and MPI runs the calls of this file
     /// from then on.
-    pub async fn start(&mut self, function: &'static Function) -> Result<(), Error> {
+    pub async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
         let why = "the library did not open the file".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
@@ -99,7 +99,11 @@ impl Backend {
     /// # Errors
     /// Ranks are in different calls (all ranks get the same error, and MPI runs the calls from then on), or an MPI
     /// function failed.
-    pub async fn check_unopened(&mut self, call: CallOfUnopened, function: &'static Function) -> Result<(), Error> {
+    pub async fn check_unopened(
+        &mut self,
+        call: CallOfUnopened,
+        function: &'static InterposedFunction,
+    ) -> Result<(), Error> {
         if !self.is_to_start() {
             return Ok(());
         }
@@ -245,7 +249,7 @@ impl Backend {
     ///
     /// # Errors
     /// The errors of the file system, on all ranks.
-    pub async fn close(self, function: &'static Function) -> Result<Closed, Error> {
+    pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());

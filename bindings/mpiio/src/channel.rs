@@ -34,7 +34,7 @@ const MAX_COMMUNICATORS: usize = 32;
 static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
 
 struct Groups {
-    all: Vec<Group>,
+    all: Vec<FileGroup>,
     /// Number that the next group gets.
     next: u64,
     /// Number of files that have a communicator of their own.
@@ -42,7 +42,7 @@ struct Groups {
 }
 
 /// The open files of the same ranks, which share one communicator.
-struct Group {
+struct FileGroup {
     number: u64,
     comm: SharedComm,
     /// True if the group is kept when it has no open files.
@@ -55,14 +55,14 @@ struct Group {
 struct Place {
     is_taken: bool,
     /// Endpoint that the last file at this place left, with the memory that its ranks share.
-    endpoint: Option<Movable>,
+    endpoint: Option<MovableEndpoint>,
 }
 
-struct Movable(Endpoint);
+struct MovableEndpoint(Endpoint);
 
 // SAFETY: nothing uses an endpoint in the list. All of it is `Send` by its types except the transport, which calls MPI; the
 // thread that takes it out may call MPI, as for files (see `crate::files`).
-unsafe impl Send for Movable {}
+unsafe impl Send for MovableEndpoint {}
 
 /// The place that the endpoint of an open file occupies. Dropping the seat frees the place for other files.
 pub enum Seat {
@@ -85,7 +85,7 @@ fn groups() -> MutexGuard<'static, Groups> {
 
 /// The bits that a rank brings to the agreement at an open. The agreed value has the bits that all ranks have set.
 #[derive(Clone, Copy)]
-struct Offer {
+struct OpenOffer {
     /// Bit mask of the places that are free on this rank.
     free: u64,
     /// Bit mask of the places whose endpoints this rank has kept.
@@ -93,7 +93,7 @@ struct Offer {
     flags: u64,
 }
 
-impl Offer {
+impl OpenOffer {
     /// Flag: one thread at a time may call MPI on this rank.
     const ONE_THREAD: u64 = 1;
     /// Flag: this rank has a group for the ranks of the communicator.
@@ -136,7 +136,7 @@ pub struct Wants {
 }
 
 /// The endpoint and the place that the engine needs to take a file.
-pub struct Taken {
+pub struct TakenFile {
     /// Endpoint of this rank, for messages to the other ranks of the file.
     pub endpoint: Endpoint,
     /// Place in a group that the endpoint goes back to when the file is closed.
@@ -155,22 +155,22 @@ pub struct Taken {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<Taken, String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<TakenFile, String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
     let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
-    let is_reported = !agreed.has(Offer::QUIET);
-    if !agreed.has(Offer::ONE_THREAD) {
-        if !agreed.has(Offer::HAS_ROOM) {
+    let is_reported = !agreed.has(OpenOffer::QUIET);
+    if !agreed.has(OpenOffer::ONE_THREAD) {
+        if !agreed.has(OpenOffer::HAS_ROOM) {
             return Ok(Err(no_room()));
         }
         // SAFETY: likewise.
         let own = unsafe { own(comm, ranks)? };
-        return Ok(own.map(|endpoint| Taken { endpoint, seat: Seat::Own, is_reported }));
+        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Seat::Own, is_reported }));
     }
     let group = match found {
-        Some(number) if agreed.has(Offer::HAS_GROUP) => number,
-        _ if !agreed.has(Offer::HAS_ROOM) => return Ok(Err(no_room())),
+        Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
+        _ if !agreed.has(OpenOffer::HAS_ROOM) => return Ok(Err(no_room())),
         // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
         found => match unsafe { made(SharedComm::duplicate_of(comm), comm, ranks)? } {
             Ok(comm) => groups().add(comm, is_world, found),
@@ -184,11 +184,11 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
     let seat = Seat::Place { group, number, has_the_whole_program: is_world };
     // Done here, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
-    if agreed.has(Offer::SHARES) {
+    if agreed.has(OpenOffer::SHARES) {
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
     }
-    Ok(Ok(Taken { endpoint, seat, is_reported }))
+    Ok(Ok(TakenFile { endpoint, seat, is_reported }))
 }
 
 /// Returns `own` if it is a success on all ranks of `comm`, otherwise the reason why some ranks failed. Collective:
@@ -197,7 +197,7 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
 /// # Safety
 /// The requirements of [`take`].
 unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
-    let offer = Offer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
+    let offer = OpenOffer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
     let is_made = unsafe { offer.agreed(comm, ranks)? }.flags == 1;
     Ok(match own {
@@ -213,22 +213,27 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
 
 /// Returns the bits that this rank brings for a file of the group with number `group`, or of ranks that have no group
 /// yet. Local.
-fn offer(group: Option<u64>, wants: Wants) -> Offer {
+fn offer(group: Option<u64>, wants: Wants) -> OpenOffer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
-    let mut offer = Offer { free: 0, kept: 0, flags: 0 };
+    let mut offer = OpenOffer { free: 0, kept: 0, flags: 0 };
     let others = groups.all.iter().filter(|other| Some(other.number) != group);
     let taken = others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>();
     let group = group.and_then(|number| groups.group(number));
-    offer.flags = if group.is_some() { Offer::HAS_GROUP } else { 0 };
+    offer.flags = if group.is_some() { OpenOffer::HAS_GROUP } else { 0 };
     for number in 0..places().saturating_sub(taken) {
         let place = group.as_ref().and_then(|group| group.places.get(number));
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
     let Wants { shares, report } = wants;
-    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (!report, Offer::QUIET)];
+    let all = [
+        (one, OpenOffer::ONE_THREAD),
+        (room, OpenOffer::HAS_ROOM),
+        (shares, OpenOffer::SHARES),
+        (!report, OpenOffer::QUIET),
+    ];
     all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }
@@ -266,7 +271,7 @@ impl Groups {
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
     }
 
-    fn group(&mut self, number: u64) -> Option<&mut Group> {
+    fn group(&mut self, number: u64) -> Option<&mut FileGroup> {
         self.all.iter_mut().find(|group| group.number == number)
     }
 
@@ -278,7 +283,7 @@ impl Groups {
         }
         let number = self.next;
         self.next += 1;
-        self.all.push(Group { number, comm, is_kept, places: Vec::new() });
+        self.all.push(FileGroup { number, comm, is_kept, places: Vec::new() });
         number
     }
 
@@ -292,7 +297,7 @@ impl Groups {
         }
         let place = &mut group.places[number];
         let endpoint = match place.endpoint.take().filter(|_| is_kept) {
-            Some(Movable(endpoint)) => endpoint,
+            Some(MovableEndpoint(endpoint)) => endpoint,
             None => Endpoint::new(Box::new(group.comm.endpoint(number)?)),
         };
         place.is_taken = true;
@@ -300,7 +305,7 @@ impl Groups {
     }
 
     /// Frees a place. Removes a group that has no more files, unless it is kept.
-    fn leave(&mut self, number: u64, place: usize) -> Option<Group> {
+    fn leave(&mut self, number: u64, place: usize) -> Option<FileGroup> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;
         let is_over = !group.is_kept && group.places.iter().all(|place| !place.is_taken);
@@ -320,7 +325,7 @@ impl Seat {
     pub fn keep(&self, endpoint: Endpoint) {
         let Self::Place { group, number, .. } = *self else { return };
         if let Some(group) = groups().group(group) {
-            group.places[number].endpoint = Some(Movable(endpoint));
+            group.places[number].endpoint = Some(MovableEndpoint(endpoint));
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Ran {
 
 /// Numbers of extents, messages and bytes in the engine's calls, over all ranks.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
-pub struct Traffic {
+pub struct ExchangeTotals {
     /// Number of extents (contiguous pieces of the file) that all ranks asked for.
     pub requests: u64,
     /// Number of messages in which ranks sent their access lists to aggregators.
@@ -146,11 +146,19 @@ impl CallCounts {
     }
 
     /// Returns the extents, messages and bytes of all calls of the engine.
-    pub fn traffic(&self) -> Traffic {
+    pub fn traffic(&self) -> ExchangeTotals {
         let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
             self.sum;
         let data_bytes = self.exchanged_bytes;
-        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory, between_hosts }
+        ExchangeTotals {
+            requests,
+            metadata_messages,
+            metadata_bytes,
+            data_messages,
+            data_bytes,
+            in_memory,
+            between_hosts,
+        }
     }
 
     /// Returns the number of calls that reused the plan of the call before.

@@ -17,7 +17,7 @@ use tributary_abi::constants;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::error_handler::{raise, returning};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
@@ -55,7 +55,7 @@ pub enum Answer {
 /// A call of an MPI function that a handler asks for.
 pub struct MpiCall {
     /// Function to be called.
-    pub function: &'static Function,
+    pub function: &'static InterposedFunction,
     /// Arguments of the function, one word each.
     pub arguments: Vec<Word>,
     /// File whose errors MPI returns during this call, without calling the program's error handler: the ranks agree
@@ -76,7 +76,11 @@ impl Answer {
     }
 
     /// Returns the answer that makes [`enter`] call `function` and go on with `then`.
-    pub fn call(function: &'static Function, arguments: &[Word], then: impl FnOnce(Word) -> Self + 'static) -> Self {
+    pub fn call(
+        function: &'static InterposedFunction,
+        arguments: &[Word],
+        then: impl FnOnce(Word) -> Self + 'static,
+    ) -> Self {
         let arguments = arguments.to_vec();
         Self::Call(Box::new(MpiCall { function, arguments, quiet: None, then: Box::new(then) }))
     }
@@ -84,7 +88,7 @@ impl Answer {
     /// Does what [`Answer::call`] does, but MPI does not call the error handler of `file`.
     pub fn quiet_call(
         file: Word,
-        function: &'static Function,
+        function: &'static InterposedFunction,
         arguments: &[Word],
         then: impl FnOnce(Word) -> Self + 'static,
     ) -> Self {
@@ -94,7 +98,7 @@ impl Answer {
 }
 
 /// Handles an interposed call of `function`. It calls no function of MPI that may call the program's error handler.
-pub type Handler = fn(function: &'static Function, arguments: &[Word]) -> Answer;
+pub type Handler = fn(function: &'static InterposedFunction, arguments: &[Word]) -> Answer;
 
 thread_local! {
     /// True while this thread is inside a handler: its MPI calls go straight to MPI.
@@ -118,7 +122,7 @@ impl Drop for Inside {
 }
 
 /// Runs `handler` and carries out its answers, unless this library is off or the call comes from inside another handler.
-pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -128,7 +132,7 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
 
 /// Runs a handler that calls MPI itself, for example to wait for requests of the program. The handler does this
 /// library's own work in [`own`].
-pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+pub fn enter_uncaught(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -138,7 +142,7 @@ pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: 
 
 /// Carries out an answer to a call of `function`, and the answers that follow it. Returns the return value for the
 /// program.
-fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer) -> Word {
+fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answer: Answer) -> Word {
     loop {
         answer = match answer {
             Answer::Return(word) => return word,
@@ -170,7 +174,7 @@ fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer
 }
 
 /// Runs this library's own work and returns its answer; after a panic the answer is a return code.
-fn caught(function: &'static Function, work: impl FnOnce() -> Answer) -> Answer {
+fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) -> Answer {
     own(function, || inside(work)).unwrap_or_else(Answer::Return)
 }
 
@@ -185,7 +189,7 @@ fn inside<T>(call: impl FnOnce() -> T) -> T {
 /// # Errors
 /// A return code for the program, after a panic. By default a panic ends the job; with a setting in the environment
 /// the program gets the error, and the other ranks may then wait for ever.
-pub fn own<T>(function: &Function, work: impl FnOnce() -> T) -> Result<T, Word> {
+pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = format!("{} panicked; please report it", function.full_name());
         let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));

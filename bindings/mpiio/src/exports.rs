@@ -4,18 +4,18 @@
 //! `PMPI_...` are exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
 
 use crate::abi::word::Word;
-use crate::calls::collective::{Counts::*, Ending::*, Form, Position::*, run};
+use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
 use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, enter};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use tributary::engine::Direction::*;
 
 macro_rules! exports {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         $(#[$attribute])*
         const _: () = {
-            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
 
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn plain($($argument: Word),*) -> Word {
@@ -36,7 +36,7 @@ macro_rules! at {
         None
     };
     ($name:ident) => {{
-        static AT: Function = Function::new(concat!("P", stringify!($name), "\0"));
+        static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
         Some(&AT)
     }};
 }
@@ -65,7 +65,7 @@ macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
-            static AT: Function = Function::new(concat!("P", stringify!($at), "\0"));
+            static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($at), "\0"));
             pointed::independent(FORM, &AT, function, arguments)
         }
     };

@@ -12,13 +12,13 @@ use crate::pointer::Pointer;
 
 /// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
 /// because independent calls must not wait for a collective call of another thread.
-pub struct Shared {
-    file: Mutex<Movable>,
+pub struct SharedFile {
+    file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
 }
 
-impl Shared {
+impl SharedFile {
     /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
     pub fn lock(&self) -> Locked<'_> {
         Locked(lock(&self.file))
@@ -45,7 +45,7 @@ impl Shared {
 }
 
 /// A locked file: nobody else uses the file until this is dropped.
-pub struct Locked<'a>(MutexGuard<'a, Movable>);
+pub struct Locked<'a>(MutexGuard<'a, MovableFile>);
 
 impl Deref for Locked<'_> {
     type Target = OpenFile;
@@ -61,21 +61,21 @@ impl DerefMut for Locked<'_> {
     }
 }
 
-struct Movable(OpenFile);
+struct MovableFile(OpenFile);
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
 // the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
-unsafe impl Send for Movable {}
+unsafe impl Send for MovableFile {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Table = Mutex<HashMap<Word, Arc<Shared>>>;
+type Table = Mutex<HashMap<Word, Arc<SharedFile>>>;
 
-fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
+fn table() -> MutexGuard<'static, HashMap<Word, Arc<SharedFile>>> {
     static TABLE: OnceLock<Table> = OnceLock::new();
     lock(TABLE.get_or_init(Table::default))
 }
@@ -91,13 +91,13 @@ pub fn is_any_seen() -> bool {
 /// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (file, counts, pointer) = (Mutex::new(Movable(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(Shared { file, counts, pointer }));
+    let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
+    table().insert(handle, Arc::new(SharedFile { file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's
 /// MPI_File_open.
-pub fn find(handle: Word) -> Option<Arc<Shared>> {
+pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
 }
 

@@ -14,7 +14,7 @@ use tributary_abi::{constants, function};
 use crate::abi::word::{Word, to_word};
 
 /// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
-pub struct Function {
+pub struct InterposedFunction {
     /// Profiling name, such as `PMPI_File_open`, with a terminating 0.
     profiling: &'static CStr,
     /// Name in the standard, such as `MPI_File_open`.
@@ -24,7 +24,7 @@ pub struct Function {
     is_small: AtomicBool,
 }
 
-impl Function {
+impl InterposedFunction {
     /// Creates the function with this profiling name, which includes its terminating 0. A name without the P finds
     /// the function of a tool that is preloaded behind this library, if there is one.
     pub const fn new(profiling: &'static str) -> Self {

@@ -10,7 +10,7 @@ use tributary_abi::constants;
 use crate::abi::MPI_Offset;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
-use crate::pending::Queue;
+use crate::pending::CallQueue;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
@@ -27,14 +27,14 @@ pub struct OpenFile {
     /// Split collective that the program has begun and not ended.
     pub split: Option<Split>,
     /// Collective calls in flight on this file.
-    pub queue: Queue,
+    pub queue: CallQueue,
 }
 
 impl OpenFile {
     /// Creates the state of a newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
+        Self { backend, view, asked, is_atomic: false, split: None, queue: CallQueue::default() }
     }
 
     /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get

@@ -11,7 +11,7 @@ use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
+use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -43,7 +43,7 @@ pub struct Report {
     #[serde(skip)]
     paths_in_words: BTreeMap<String, u64>,
     pub plans_reused: u64,
-    pub traffic: Traffic,
+    pub traffic: ExchangeTotals,
     pub seconds: Seconds,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
     #[serde(skip)]
@@ -78,7 +78,7 @@ impl Report {
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
-            Runner::Engine(file) => (Some(Engine::of(file)), None),
+            Runner::Engine(file) => (Some(Engine::from_file(file)), None),
             Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
             Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
@@ -171,7 +171,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
 }
 
 impl Engine {
-    fn of(file: &tributary::File) -> Self {
+    fn from_file(file: &tributary::File) -> Self {
         let hints = file.hints();
         Self {
             ranks: file.topology().ranks(),

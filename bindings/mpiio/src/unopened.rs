@@ -19,7 +19,7 @@ use crate::abi::has_all_ranks;
 use crate::backend::Runner;
 use crate::channel::Seat;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
@@ -67,7 +67,7 @@ pub struct UnopenedFile {
 
 /// The arguments with which the engine opens the file on all ranks.
 #[derive(Debug)]
-struct Terms {
+struct UnopenedTerms {
     path: PathBuf,
     hints: Hints,
 }
@@ -78,14 +78,14 @@ struct Terms {
 #[allow(clippy::large_enum_variant, reason = "there is one a file, for a moment")]
 enum Decision {
     /// The engine opens the file with these terms.
-    Take(Terms),
+    Take(UnopenedTerms),
     /// MPI runs the calls of the file, for this reason.
     Leave(String),
     /// The open fails: all ranks get this error.
     Fail(Error),
 }
 
-wire::fields!(struct Terms { path, hints });
+wire::fields!(struct UnopenedTerms { path, hints });
 wire::fields!(enum Decision { 0 Take(terms), 1 Leave(why), 2 Fail(error), });
 
 impl UnopenedFile {
@@ -128,7 +128,7 @@ impl UnopenedFile {
         mut self,
         (path, seat): (&Path, Option<&Seat>),
         amode: c_int,
-        (call, function): (CallOfUnopened, &'static Function),
+        (call, function): (CallOfUnopened, &'static InterposedFunction),
     ) -> Result<Runner, Error> {
         let (before, left, identity) = (self.hints.clone(), self.left.clone(), self.identity);
         let has_all_ranks = self.has_all_ranks;
@@ -173,7 +173,7 @@ impl UnopenedFile {
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
         let left = match decided? {
-            Decision::Take(Terms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
+            Decision::Take(UnopenedTerms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error.told_by(root, ranks)),
         };
@@ -201,7 +201,7 @@ impl UnopenedFile {
             }
             hints => {
                 let hints = hints.unwrap_or_default();
-                Decision::Take(Terms { path: path.to_path_buf(), hints })
+                Decision::Take(UnopenedTerms { path: path.to_path_buf(), hints })
             }
         }
     }
@@ -213,8 +213,9 @@ fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
     };
-    let terms =
-        terms.map_or(0, |Terms { path, hints }| fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()]));
+    let terms = terms.map_or(0, |UnopenedTerms { path, hints }| {
+        fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()])
+    });
     let call = call.word(rank);
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }

@@ -8,7 +8,7 @@ use tributary::collectives::{allreduce, broadcast_error};
 use tributary::schedule::ReduceOp::{self, Max, Min};
 use tributary::{CallReport, Result};
 
-use super::{Dataset, Header};
+use super::{Dataset, HeaderState};
 use crate::fill::{self, Filled};
 use crate::schema::VariableId;
 
@@ -60,7 +60,7 @@ impl Dataset {
             None => (extents, layout),
         };
         let report = self.file.write_all(&extents, &layout, &buffer)?;
-        (self.records, self.records_asked, self.end, self.header) = (records, records, end, Header::Written);
+        (self.records, self.records_asked, self.end, self.header) = (records, records, end, HeaderState::Written);
         Ok(report)
     }
 
@@ -69,9 +69,9 @@ impl Dataset {
     fn news(&self, records: u64) -> Result<Option<(u64, Vec<u8>)>> {
         let layout = self.data_mode()?;
         Ok(match self.header {
-            Header::Missing => Some((0, layout.header(records)?)),
-            Header::Written if records > self.records => Some(layout.records(records)?),
-            Header::Written => None,
+            HeaderState::Missing => Some((0, layout.header(records)?)),
+            HeaderState::Written if records > self.records => Some(layout.records(records)?),
+            HeaderState::Written => None,
         })
     }
 

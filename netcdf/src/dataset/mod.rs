@@ -36,12 +36,12 @@ pub struct Dataset {
     records_asked: u64,
     /// Offset of the first byte behind all bytes that any rank has written.
     end: u64,
-    header: Header,
+    header: HeaderState,
 }
 
 /// State of the header: the part that is not in the file yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Header {
+enum HeaderState {
     Missing,
     Written,
 }
@@ -71,7 +71,7 @@ impl Dataset {
             records: 0,
             records_asked: 0,
             end: 0,
-            header: Header::Missing,
+            header: HeaderState::Missing,
         })
     }
 
@@ -173,7 +173,7 @@ impl Dataset {
         let waiting = self.file.agree(waiting);
         self.records_asked = self.records;
         let full = self.layout.as_ref().and_then(|layout| layout.file_bytes(self.records)).unwrap_or(0);
-        if self.header == Header::Missing || self.end < full {
+        if self.header == HeaderState::Missing || self.end < full {
             // Writing the last byte makes the file as long as its header says.
             let short = self.rank() == 0 && self.end < full;
             let last = if short { Extents::contiguous(full - 1, 1) } else { Ok(Extents::empty()) };

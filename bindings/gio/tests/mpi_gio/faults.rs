@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use tributary_testing::failing_calls;
-use tributary_testing::fault_sweep::{Ended, run_linked};
+use tributary_testing::fault_sweep::{ProgramResult, run_linked};
 
 use crate::linked::{Link, compile};
 
-fn small(way: &str, fault: &str) -> Ended {
+fn small(way: &str, fault: &str) -> ProgramResult {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile("small.c", &Link::Shared));
     run_linked(&PROGRAM, way, fault)
 }

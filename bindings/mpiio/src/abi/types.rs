@@ -20,7 +20,7 @@ pub mod combiner;
 pub mod committed;
 pub mod contents;
 
-pub use attribute::Attribute;
+pub use attribute::DatatypeAttribute;
 pub use combiner::Combiner;
 pub use committed::is_committed;
 pub use contents::{BlockList, Contents};
@@ -94,7 +94,7 @@ impl Kept {
     ///
     /// # Safety
     /// `datatype` is valid.
-    pub unsafe fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+    pub unsafe fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
         let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
         // SAFETY: the caller's promise; four ints are written.
         let code =

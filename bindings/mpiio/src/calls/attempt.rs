@@ -9,8 +9,8 @@ use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
 use crate::backend::Backend;
-use crate::files::Shared;
-use crate::next::Function;
+use crate::files::SharedFile;
+use crate::next::InterposedFunction;
 
 /// Result of a collective read or write that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,8 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Result<Access, Error>,
-        function: &'static Function,
-        counts: &Shared,
+        function: &'static InterposedFunction,
+        counts: &SharedFile,
         mut first: Option<Error>,
         ends: bool,
     ) -> Result<Ended, Error> {

@@ -7,13 +7,13 @@ use crate::abi::word::Word;
 use crate::entry::Answer;
 use crate::files;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::report::{Report, describe_hints};
 use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_close. Collective over the file's ranks.
-pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     // SAFETY: the argument of MPI_File_close points to a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
     let Some(handle) = handle else { return Answer::Pass };

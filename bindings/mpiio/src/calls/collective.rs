@@ -27,13 +27,13 @@ use crate::abi::types::Kept;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
 use crate::backend::note_started_write;
-use crate::datatype::flat::Memory;
+use crate::datatype::flat::FlatMemory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
-use crate::files::{self, Shared};
-use crate::next::Function;
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
-use crate::pending::{self, Job, MpiArguments, Ticket};
+use crate::pending::{self, CallTicket, MpiArguments, QueuedCall};
 use crate::view::View;
 
 /// The file position that a call uses.
@@ -58,7 +58,7 @@ pub enum Ending {
 
 /// The C type of the count arguments of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
+pub enum CountType {
     /// Counts are of type `int`.
     Int,
     /// Counts are of type `MPI_Count` (functions with `_c`).
@@ -75,11 +75,11 @@ pub struct Form {
     /// Way in which the function completes.
     pub ending: Ending,
     /// C type of the function's count arguments.
-    pub counts: Counts,
+    pub counts: CountType,
 }
 
 /// The arguments that this rank passed to a read or write.
-pub struct Call {
+pub struct CallArguments {
     /// The file handle.
     file: Word,
     /// Explicit offset in etypes; None if the call uses the individual file pointer.
@@ -93,10 +93,15 @@ pub struct Call {
 
 /// Handles a collective read or write of the form `form`. Collective over the file's ranks. If the call uses the
 /// individual file pointer, `at` is MPI's function with an explicit offset.
-pub fn run(form: Form, at: Option<&'static Function>, function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn run(
+    form: Form,
+    at: Option<&'static InterposedFunction>,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let starts_write = form.direction == Direction::Write && form.ending != Ending::Now;
-    let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
+    let (Some(shared), Some(call)) = (files::find(handle), CallArguments::parse(form, arguments)) else {
         if starts_write {
             note_started_write();
         }
@@ -125,8 +130,9 @@ pub fn run(form: Form, at: Option<&'static Function>, function: &'static Functio
     let (access, step) = call.access(&file.view, &shared);
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
-        let ticket = Ticket::new(handle, function, speaks);
-        file.queue.push(&shared, Job { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
+        let ticket = CallTicket::new(handle, function, speaks);
+        file.queue
+            .push(&shared, QueuedCall { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
         ticket.outcome().cloned().unwrap_or(Ok(Ended::LeftToMpi))
@@ -167,8 +173,8 @@ unsafe fn wait(
     file: &mut OpenFile,
     direction: Direction,
     access: &Result<Access, Error>,
-    function: &'static Function,
-    counts: &Shared,
+    function: &'static InterposedFunction,
+    counts: &SharedFile,
 ) -> Result<Ended, Error> {
     let (backend, name) = (&mut file.backend, function.name());
     let mut first = None;
@@ -200,11 +206,11 @@ unsafe fn wait(
 /// # Errors
 /// On this rank only: another split collective is active on the file, or MPI cannot make a request.
 fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedFile>,
     file: &mut OpenFile,
     form: Form,
-    function: &'static Function,
-    call: &Call,
+    function: &'static InterposedFunction,
+    call: &CallArguments,
 ) -> Result<Answer, Error> {
     if form.ending == Ending::Begin && file.split.is_some() {
         let what = "another split collective call is active on the file; end it before you begin the next";
@@ -212,7 +218,7 @@ fn start(
     }
     let (access, step) = call.access(&file.view, shared);
     let for_mpi = alone(call.for_mpi(form, step.as_ref()))?;
-    let ticket = Ticket::new(call.file, function, file.backend.is_first);
+    let ticket = CallTicket::new(call.file, function, file.backend.is_first);
     if form.ending == Ending::Request {
         // SAFETY: the request of the program's call.
         alone(unsafe { ticket.make_request(call.result as *mut _) })?;
@@ -225,12 +231,12 @@ fn start(
         pointed::seek(call.file, for_mpi.offset.saturating_add(etypes));
     }
     step.into_iter().for_each(Step::keep);
-    file.queue.push(shared, Job { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
+    file.queue.push(shared, QueuedCall { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
     pending::advance(shared, file);
     Ok(Answer::code(SUCCESS))
 }
 
-impl Call {
+impl CallArguments {
     /// Decodes the program's arguments of the function that `form` describes: file, offset (if the function has one),
     /// buffer, count, datatype, and status or request (if the function has one).
     pub fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
@@ -242,10 +248,10 @@ impl Call {
                 offset: if form.place == Position::Offset { Some(from_word(rest.next()?)) } else { None },
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
-                    Counts::Int => i64::from(from_word::<c_int>(rest.next()?)),
-                    Counts::Large => from_word(rest.next()?),
+                    CountType::Int => i64::from(from_word::<c_int>(rest.next()?)),
+                    CountType::Large => from_word(rest.next()?),
                 },
-                datatype: MPI_Datatype::of(rest.next()?),
+                datatype: MPI_Datatype::from_word(rest.next()?),
                 result: if form.ending == Ending::Begin { 0 } else { rest.next()? },
             })
         }
@@ -258,8 +264,8 @@ impl Call {
 
     /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library
     /// keeps, also returns the step by which the pointer has moved.
-    fn access(&self, view: &View, shared: &Arc<Shared>) -> (Result<Access, Error>, Option<Step>) {
-        let step = if self.offset.is_none() { Step::of(shared, self.asked()) } else { None };
+    fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
+        let step = if self.offset.is_none() { Step::take(shared, self.asked()) } else { None };
         (self.located(view, step.as_ref()), step)
     }
 
@@ -280,7 +286,7 @@ impl Call {
         let offset = self.offset.or(step.map(|step| step.offset));
         let offset = offset.ok_or_else(|| left_to_mpi("MPI_MODE_SEQUENTIAL"))?;
         let file = known.select(offset, bytes)?;
-        let Memory { displacement, span, layout } = flat.memory(count)?;
+        let FlatMemory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
         Ok(Access { file, memory, span: span as usize, layout })
     }
@@ -293,7 +299,7 @@ impl Call {
         };
         let is_null = self.datatype == handles().datatype_null;
         // SAFETY: the program's datatype, which MPI checks.
-        let datatype = if is_null { None } else { unsafe { Kept::of(self.datatype) }.ok() };
+        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(self.datatype) }.ok() };
         let datatype = datatype.unwrap_or_else(Kept::none);
         let Self { file, buffer, count, .. } = *self;
         let is_split = form.ending == Ending::Begin;

@@ -5,13 +5,13 @@ use crate::abi::word::Word;
 use crate::entry::{Answer, enter};
 use crate::files;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::is_first_rank;
 
 /// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
-static PLAIN: Function = Function::new("MPI_Finalize\0");
-static PROFILING: Function = Function::new("PMPI_Finalize\0");
+static PLAIN: InterposedFunction = InterposedFunction::new("MPI_Finalize\0");
+static PROFILING: InterposedFunction = InterposedFunction::new("PMPI_Finalize\0");
 
 #[unsafe(export_name = "MPI_Finalize")]
 extern "C-unwind" fn plain() -> Word {
@@ -23,7 +23,7 @@ extern "C-unwind" fn profiling() -> Word {
     end(&PROFILING)
 }
 
-fn end(function: &'static Function) -> Word {
+fn end(function: &'static InterposedFunction) -> Word {
     if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
 }
 
@@ -33,7 +33,7 @@ fn is_without_files() -> bool {
 }
 
 /// Writes the line about the job, then calls MPI_Finalize. Collective, as MPI_Finalize is.
-fn told(_function: &'static Function, _arguments: &[Word]) -> Answer {
+fn told(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
     let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
     for complaint in complaints {
         if report::is_wanted() {

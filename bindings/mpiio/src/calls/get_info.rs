@@ -11,11 +11,11 @@ use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 
 /// Handles MPI_File_get_info. Local.
-pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS

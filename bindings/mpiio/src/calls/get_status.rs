@@ -11,11 +11,15 @@ use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
 use crate::entry::{Answer, own};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 
 /// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
-pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
+pub fn look(
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+    without: fn(&[Word]) -> Result<(), c_int>,
+) -> Answer {
     if let Err(code) = own(function, pending::progress) {
         return Answer::Return(code);
     }
@@ -29,7 +33,7 @@ pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]
 
 /// Runs MPI_Request_get_status on one request. An error is MPI's code.
 pub fn one(arguments: &[Word]) -> Result<(), c_int> {
-    static GET_STATUS: Function = Function::new("PMPI_Request_get_status\0");
+    static GET_STATUS: InterposedFunction = InterposedFunction::new("PMPI_Request_get_status\0");
     match GET_STATUS.call(arguments) as c_int {
         SUCCESS => Ok(()),
         code => Err(code),
@@ -41,7 +45,7 @@ pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, index, flag, status] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: the program's arguments: as many requests as it says, and two ints.
     let (row, index, flag) =
-        unsafe { (RequestArray::of(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
+        unsafe { (RequestArray::from_raw(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
     for (at, request) in row.active() {
         if ended(request, status)? {
             (*index, *flag) = (at as c_int, 1);
@@ -61,7 +65,7 @@ pub fn any(arguments: &[Word]) -> Result<(), c_int> {
 pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, flag, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
-    let (row, flag) = unsafe { (RequestArray::of(count, requests), &mut *(flag as *mut c_int)) };
+    let (row, flag) = unsafe { (RequestArray::from_raw(count, requests), &mut *(flag as *mut c_int)) };
     *flag = 0;
     for (_, request) in row.active() {
         if !ended(request, ignored())? {
@@ -79,7 +83,7 @@ pub fn all(arguments: &[Word]) -> Result<(), c_int> {
 pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, found, indices, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
-    let (row, found) = unsafe { (RequestArray::of(count, requests), &mut *(found as *mut c_int)) };
+    let (row, found) = unsafe { (RequestArray::from_raw(count, requests), &mut *(found as *mut c_int)) };
     *found = if row.active().next().is_none() { constants().undefined } else { 0 };
     for (at, request) in row.active() {
         if ended(request, place(statuses, *found as usize))? {
@@ -115,7 +119,7 @@ pub struct RequestArray(pub Vec<MPI_Request>);
 impl RequestArray {
     /// # Safety
     /// `count` is an int, and `requests` the address of as many requests.
-    pub unsafe fn of(count: Word, requests: Word) -> Self {
+    pub unsafe fn from_raw(count: Word, requests: Word) -> Self {
         // SAFETY: the caller's promise.
         Self(unsafe {
             let count = usize::try_from(from_word::<c_int>(count)).unwrap_or_default();

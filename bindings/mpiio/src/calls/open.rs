@@ -12,17 +12,17 @@ use tributary::engine::alone;
 use tributary::fabric::mpi::library;
 use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
-use tributary_bindings::prefix::{Prefixed, Storage, prefixed};
+use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
-use crate::channel::{self, Taken, Wants};
+use crate::channel::{self, TakenFile, Wants};
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::report;
 use crate::supported::is_first_rank;
@@ -33,9 +33,9 @@ const ROMIO_DRIVERS: [(u32, &str); 4] =
     [(0x0BD0_0BD0, "lustre:"), (0x6969, "nfs:"), (0x4750_4653, "gpfs:"), (0xAAD7_AAEA, "panfs:")];
 
 /// Handles MPI_File_open. Collective over the communicator.
-pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else { return Answer::Pass };
-    let comm = MPI_Comm::of(comm);
+    let comm = MPI_Comm::from_word(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
@@ -47,7 +47,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     // SAFETY: an int; a valid info.
-    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::from_word(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
@@ -64,7 +64,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let opened = name.to_owned();
     named(name, 1, function, arguments, move |code| {
         if code as c_int != SUCCESS {
-            if let Some(Ok(Ok(Taken { endpoint, seat, .. }))) = taken {
+            if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
             }
             return Answer::Return(code);
@@ -72,11 +72,11 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
         let is_reported = matches!(&taken, Some(Ok(Ok(taken))) if taken.is_reported);
         let (runner, seat) = match (taken, left_always.or(ambiguous)) {
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), None) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), None) => {
                 let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
                 (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
             }
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), Some(why)) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), Some(why)) => {
                 seat.keep(endpoint);
                 (Runner::Mpi(why), None)
             }
@@ -141,7 +141,7 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
 }
 
 /// Handles MPI_File_delete: lets ROMIO accept names that contain a colon. Local.
-pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
         return Answer::Pass;
@@ -158,7 +158,7 @@ pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
 fn named(
     name: &CStr,
     at: usize,
-    function: &'static Function,
+    function: &'static InterposedFunction,
     arguments: &[Word],
     then: impl FnOnce(Word) -> Answer + 'static,
 ) -> Answer {
@@ -200,7 +200,7 @@ fn is_log_of_darshan(name: &CStr) -> bool {
 fn left_by_name(name: &CStr) -> Option<String> {
     match prefixed(name.to_bytes()) {
         _ if is_log_of_darshan(name) => Some("it is a log of Darshan".to_string()),
-        Some(Prefixed { prefix, storage: Storage::Other, .. }) if !is_open_mpi() => {
+        Some(Prefixed { prefix, storage: PrefixKind::Other, .. }) if !is_open_mpi() => {
             Some(format!("the prefix {prefix}: does not name a file of the operating system"))
         }
         _ => None,

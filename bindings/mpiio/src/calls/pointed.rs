@@ -11,7 +11,7 @@ use tributary::engine::Direction;
 use tributary::fabric::mpi::library;
 use tributary_abi::{constants, handles};
 
-use super::collective::{Call, Ending, Form};
+use super::collective::{CallArguments, Ending, Form};
 use super::passing::note;
 use super::step::Step;
 use crate::abi::status::bytes;
@@ -21,19 +21,25 @@ use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;
-use crate::files::{self, Shared};
-use crate::next::Function;
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
 
 /// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
 /// offset.
-pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn independent(
+    form: Form,
+    at: &'static InterposedFunction,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
     let passed = note(function, arguments, ALONE);
-    let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
+    let Some((call, shared)) =
+        CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
         return passed;
     };
     let asked = call.asked();
-    let Some(step) = Step::of(&shared, asked) else { return passed };
+    let Some(step) = Step::take(&shared, asked) else { return passed };
     if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
         return at_step(at, arguments, step);
     }
@@ -58,7 +64,7 @@ pub fn independent(form: Form, at: &'static Function, function: &'static Functio
 }
 
 /// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
-pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer {
+pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
     let given = with_offset(arguments, step.offset);
     Answer::call(at, &given, move |code| {
         if code as c_int == SUCCESS {
@@ -70,15 +76,20 @@ pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer 
 
 /// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,
 /// MPI's function with an explicit offset.
-pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Function>, arguments: &[Word]) -> Answer {
-    match at.zip(Step::of(shared, call.asked())) {
+pub fn collective(
+    shared: &Arc<SharedFile>,
+    call: &CallArguments,
+    at: Option<&'static InterposedFunction>,
+    arguments: &[Word],
+) -> Answer {
+    match at.zip(Step::take(shared, call.asked())) {
         Some((at, step)) => at_step(at, arguments, step),
         None => Answer::Pass,
     }
 }
 
 /// Handles MPI_File_seek. MPI checks the arguments, and moves its own pointer to the same position.
-pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn seek_to(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, by, whence] = *arguments else { return Answer::Pass };
     let Some((shared, (position, view))) =
         files::find(handle).and_then(|shared| shared.pointer().own().map(|own| (shared.clone(), own)))
@@ -108,7 +119,7 @@ pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
 }
 
 /// Handles MPI_File_get_position: returns the pointer that this library keeps, or else MPI's.
-pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn get_position(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     let own = files::find(handle).and_then(|shared| shared.pointer().own());
     match own {
@@ -123,7 +134,7 @@ pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer 
 
 /// Sets MPI's own individual file pointer of a file. `position` is in etypes and must not be negative.
 pub fn seek(handle: Word, position: MPI_Offset) {
-    static SEEK: Function = Function::new("PMPI_File_seek\0");
+    static SEEK: InterposedFunction = InterposedFunction::new("PMPI_File_seek\0");
     returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
 }
 
@@ -132,14 +143,14 @@ pub fn seek(handle: Word, position: MPI_Offset) {
 /// # Errors
 /// Any error of the MPI library.
 pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
-    static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
+    static GET_POSITION: InterposedFunction = InterposedFunction::new("PMPI_File_get_position\0");
     let mut position: MPI_Offset = 0;
     let code = returning(handle, || GET_POSITION.call(&[handle, (&raw mut position) as Word]));
     check("MPI_File_get_position", code as c_int).map(|()| position)
 }
 
 fn file_size(handle: Word) -> Option<u64> {
-    static GET_SIZE: Function = Function::new("PMPI_File_get_size\0");
+    static GET_SIZE: InterposedFunction = InterposedFunction::new("PMPI_File_get_size\0");
     let mut size: MPI_Offset = 0;
     let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;
     u64::try_from(size).ok().filter(|_| code == SUCCESS)

@@ -16,13 +16,13 @@ use super::get_status::{self, RequestArray, look};
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
 use crate::entry::{Answer, Handler, enter_uncaught, own};
-use crate::next::Function;
-use crate::pending::{self, Rest, Ticket};
+use crate::next::InterposedFunction;
+use crate::pending::{self, CallTicket, PollPause};
 
 macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         const _: () = {
-            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
             type Next = extern "C-unwind" fn($($argument: Word),*) -> Word;
 
             #[unsafe(export_name = stringify!($name))]
@@ -72,18 +72,18 @@ exports! {
 }
 
 /// Advances all calls in flight. An error is the return code for the program.
-fn progress(function: &Function) -> Result<(), Word> {
+fn progress(function: &InterposedFunction) -> Result<(), Word> {
     own(function, pending::progress)
 }
 
 /// Handles MPI_Test and MPI_Testany.
-fn test(function: &'static Function, arguments: &[Word]) -> Answer {
+fn test(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let code = progress(function).map(|()| function.call(arguments));
     one(code.unwrap_or_else(|code| code))
 }
 
-fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST: Function = Function::new("PMPI_Test\0");
+fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST: InterposedFunction = InterposedFunction::new("PMPI_Test\0");
     let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
     let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
@@ -96,26 +96,26 @@ fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
     one(until(function, |flag| TEST.call(&[request, flag, status])))
 }
 
-fn wait_any(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_ANY: Function = Function::new("PMPI_Testany\0");
+fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_ANY: InterposedFunction = InterposedFunction::new("PMPI_Testany\0");
     let [count, requests, index, status] = *arguments else { return Answer::Pass };
     one(until(function, |flag| TEST_ANY.call(&[count, requests, index, flag, status])))
 }
 
 /// Handles MPI_Testall.
-fn test_all(function: &'static Function, arguments: &[Word]) -> Answer {
+fn test_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, _flag, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testall.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = progress(function).map(|()| function.call(arguments));
     row.all(code.unwrap_or_else(|code| code))
 }
 
-fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_ALL: Function = Function::new("PMPI_Testall\0");
+fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_ALL: InterposedFunction = InterposedFunction::new("PMPI_Testall\0");
     let [count, requests, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitall.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = match row.tickets() {
         Some(tickets) => match own(function, || tickets.iter().for_each(|ticket| pending::drive(ticket))) {
             Ok(()) => taken(function.call(arguments)),
@@ -127,10 +127,10 @@ fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
 }
 
 /// Handles MPI_Testsome.
-fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
+fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testsome.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     if let Err(code) = progress(function) {
         return Answer::Return(code);
     }
@@ -139,12 +139,12 @@ fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
     unsafe { row.some(code, ended, indices) }
 }
 
-fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_SOME: Function = Function::new("PMPI_Testsome\0");
+fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_SOME: InterposedFunction = InterposedFunction::new("PMPI_Testsome\0");
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
-    let row = unsafe { Taken::of(count, requests, statuses) };
-    let mut rest = Rest::default();
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
+    let mut rest = PollPause::default();
     let code = loop {
         if let Err(code) = progress(function) {
             return Answer::Return(code);
@@ -172,8 +172,8 @@ fn taken(code: Word) -> Word {
 
 /// Advances calls in flight, in a call of `function`, until `test` sets its flag or fails. `test` gets the address of
 /// the flag.
-fn until(function: &Function, test: impl Fn(Word) -> Word) -> Word {
-    let mut rest = Rest::default();
+fn until(function: &InterposedFunction, test: impl Fn(Word) -> Word) -> Word {
+    let mut rest = PollPause::default();
     loop {
         if let Err(code) = progress(function) {
             return code;
@@ -200,21 +200,21 @@ fn one(code: Word) -> Answer {
 
 /// The requests that the program passed to one call, as they were before the call, and the address of the program's
 /// statuses.
-struct Taken {
+struct TakenRequests {
     requests: RequestArray,
     statuses: Word,
 }
 
-impl Taken {
+impl TakenRequests {
     /// # Safety
     /// `count` is an int, and `requests` the address of as many requests.
-    unsafe fn of(count: Word, requests: Word, statuses: Word) -> Self {
+    unsafe fn from_raw(count: Word, requests: Word, statuses: Word) -> Self {
         // SAFETY: the caller's promise.
-        Self { requests: unsafe { RequestArray::of(count, requests) }, statuses }
+        Self { requests: unsafe { RequestArray::from_raw(count, requests) }, statuses }
     }
 
     /// Returns the calls in flight that these requests stand for; None if any request is another one.
-    fn tickets(&self) -> Option<Vec<Arc<Ticket>>> {
+    fn tickets(&self) -> Option<Vec<Arc<CallTicket>>> {
         self.requests.active().map(|(_, request)| pending::live(request)).collect()
     }
 

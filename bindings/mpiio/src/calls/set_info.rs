@@ -9,12 +9,12 @@ use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::pending;
 
 /// Handles MPI_File_set_info. Local.
-pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS
@@ -22,7 +22,7 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
         {
             pending::settle(&shared);
             // SAFETY: the program's info, in a call that takes one.
-            unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
+            unsafe { want(&mut shared.lock(), MPI_Info::from_word(info), "MPI_File_set_info") };
         }
         Answer::Return(code)
     })

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tributary::engine::Direction;
 
-use super::collective::{Call, Form, Position};
+use super::collective::{CallArguments, Form, Position};
 use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
 use crate::entry::Answer;
-use crate::files::{self, Shared};
-use crate::next::Function;
-use crate::pending::{self, Ticket};
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
+use crate::pending::{self, CallTicket};
 
 /// A split collective that the program has begun and not ended.
 pub struct Split {
@@ -25,7 +25,7 @@ pub struct Split {
 /// The library that runs a split collective.
 pub enum SplitBy {
     /// The engine runs the call; this ticket stands for the call in flight.
-    Engine(Arc<Ticket>),
+    Engine(Arc<CallTicket>),
     /// MPI runs the call with an explicit offset, the position of this library's file pointer at the begin.
     MpiAtOffset,
 }
@@ -40,13 +40,13 @@ impl Split {
 /// Passes the begin of a split collective to MPI. If this library keeps the file pointer, calls `at`, MPI's function
 /// with an explicit offset.
 pub fn pass(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedFile>,
     form: Form,
-    call: &Call,
-    at: Option<&'static Function>,
+    call: &CallArguments,
+    at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    let Some((at, step)) = at.zip(Step::of(shared, call.asked())) else { return Answer::Pass };
+    let Some((at, step)) = at.zip(Step::take(shared, call.asked())) else { return Answer::Pass };
     let shared = shared.clone();
     Answer::call(at, &with_offset(arguments, step.offset), move |code| {
         if code as c_int == SUCCESS {
@@ -62,12 +62,13 @@ pub fn pass(
 pub fn end(
     direction: Direction,
     place: Position,
-    at: Option<&'static Function>,
-    function: &'static Function,
+    at: Option<&'static InterposedFunction>,
+    function: &'static InterposedFunction,
     arguments: &[Word],
 ) -> Answer {
-    let begun =
-        |shared: Arc<Shared>| shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place));
+    let begun = |shared: Arc<SharedFile>| {
+        shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
+    };
     let [handle, _buffer, into] = *arguments else { return Answer::Pass };
     let ticket = match files::find(handle).and_then(begun).map(|split| split.by) {
         Some(SplitBy::Engine(ticket)) => ticket,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::abi::MPI_Offset;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::pointer::Advance;
 
 /// The movement of the individual file pointer for one call. The pointer moves at once, so that two threads that call
 /// at the same time get different bytes. Unless the step is [kept](Step::keep), dropping it moves the pointer back,
 /// also after an exception.
 pub struct Step {
-    file: Arc<Shared>,
+    file: Arc<SharedFile>,
     /// Position of the file pointer at which the call begins, in etypes.
     pub offset: MPI_Offset,
     etypes: MPI_Offset,
@@ -19,7 +19,7 @@ pub struct Step {
 
 impl Step {
     /// Advances the pointer of `file` by `bytes` bytes. Returns None if MPI keeps the pointer.
-    pub fn of(file: &Arc<Shared>, bytes: u64) -> Option<Self> {
+    pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
         let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }

@@ -9,14 +9,14 @@ use crate::backend::Runner;
 use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_sync. Collective over the file's ranks. All ranks raise the error of one rank. MPI does not call
 /// this rank's error handler before the ranks have agreed: an exception from the handler would leave the other ranks
 /// waiting.
-pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
+pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);

@@ -5,7 +5,7 @@ use tributary::Error;
 use tributary_abi::constants;
 
 use super::build::{natural, times};
-use super::shape::{Block, Shape};
+use super::shape::{Shape, ShapeCopies};
 use crate::abi::types::Contents;
 
 /// Returns the shape of a subarray (MPI_Type_create_subarray), whose fastest dimension is innermost. `of` holds the
@@ -90,7 +90,7 @@ impl Distribution {
         let (whole, rest) = if rest == self.block { (whole + 1, 0) } else { (whole, rest) };
         let block = if whole > 0 { shape.repeat(pitch, natural(self.block)?)? } else { Shape::default() };
         let part = |shape, stride, count, at| {
-            Ok::<_, Error>(Block { shape, stride, count: natural(count)?, displacement: times(at, pitch)? })
+            Ok::<_, Error>(ShapeCopies { shape, stride, count: natural(count)?, displacement: times(at, pitch)? })
         };
         let blocks = part(&block, times(cycle, pitch)?, whole, first)?;
         let last = part(shape, pitch, rest, first.saturating_add(times(whole, cycle)?))?;

@@ -7,7 +7,7 @@ use tributary::Error;
 
 use super::array;
 use super::flat::FlatType;
-use super::shape::{Block, Shape};
+use super::shape::{Shape, ShapeCopies};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 
@@ -15,7 +15,7 @@ use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name,
 pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     let all = measures(datatype)?;
     let Measures { size, extent, .. } = all;
-    let contents = Contents::of(datatype)?;
+    let contents = Contents::from_datatype(datatype)?;
     let is_predefined = contents.combiner.is_predefined();
     let shape = made(datatype, &all, contents)?;
     if shape.extents().bytes() != size {
@@ -33,7 +33,7 @@ struct TypeArgument {
 
 fn part(datatype: MPI_Datatype) -> Result<TypeArgument, Error> {
     let all = measures(datatype)?;
-    Ok(TypeArgument { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
+    Ok(TypeArgument { shape: made(datatype, &all, Contents::from_datatype(datatype)?)?, extent: all.extent })
 }
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
@@ -76,7 +76,7 @@ fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Resul
 fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
     if let Some([first, second]) = short_int(datatype) {
         let [value, index] = [Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?];
-        let one = |shape| Block { shape, stride: 0, count: 1, displacement: 0 };
+        let one = |shape| ShapeCopies { shape, stride: 0, count: 1, displacement: 0 };
         return Shape::concat([one(&value), one(&index)].into_iter());
     }
     if i64::try_from(of.size) != Ok(of.true_extent) {
@@ -140,7 +140,7 @@ fn structure(of: &mut Contents) -> Result<Shape, Error> {
     }
     let blocks = members.iter().zip(lengths).zip(displacements).map(|((&member, count), displacement)| {
         let TypeArgument { shape, extent } = &parts[member];
-        Block { shape, stride: *extent, count, displacement }
+        ShapeCopies { shape, stride: *extent, count, displacement }
     });
     Shape::concat(blocks)
 }

@@ -14,7 +14,7 @@ pub struct FlatType {
 
 /// Elements of a datatype in the program's memory.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct FlatMemory {
     /// Displacement of the lowest byte, in bytes from the buffer's address.
     pub displacement: i64,
     /// Number of bytes from the lowest byte to the end of the highest byte.
@@ -47,10 +47,10 @@ impl FlatType {
     ///
     /// # Errors
     /// The bytes lie more than 2^63 - 1 apart.
-    pub fn memory(&self, count: u64) -> Result<Memory, Error> {
+    pub fn memory(&self, count: u64) -> Result<FlatMemory, Error> {
         if let Some(tile) = self.shape.tile(self.extent) {
             let span = i64::try_from(count).ok().and_then(|count| count.checked_mul(tile)).ok_or_else(too_far)?;
-            return Ok(Memory { displacement: 0, span: span as u64, layout: BufferLayout::Contiguous });
+            return Ok(FlatMemory { displacement: 0, span: span as u64, layout: BufferLayout::Contiguous });
         }
         let shape = self.shape.repeat(self.extent, count)?;
         let (displacement, extents) = (shape.low(), shape.extents());
@@ -59,7 +59,7 @@ impl FlatType {
             0 | 1 => BufferLayout::Contiguous,
             _ => BufferLayout::Extents(extents.clone()),
         };
-        Ok(Memory { displacement, span, layout })
+        Ok(FlatMemory { displacement, span, layout })
     }
 
     /// Returns the file view of consecutive elements, the first at byte `displacement` of the file; None for a

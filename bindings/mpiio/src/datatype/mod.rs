@@ -14,7 +14,7 @@ use tributary::error::About;
 use tributary_abi::handles;
 
 use crate::abi::MPI_Datatype;
-use crate::abi::types::{Attribute, is_committed};
+use crate::abi::types::{DatatypeAttribute, is_committed};
 
 mod array;
 mod build;
@@ -37,7 +37,7 @@ thread_local! {
 /// An error about [`About::Datatype`] for MPI_DATATYPE_NULL and for a datatype that is not committed; another error
 /// if the constructor is not known, or if the bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
-    static KEPT: Attribute<FlatType> = Attribute::new();
+    static KEPT: DatatypeAttribute<FlatType> = DatatypeAttribute::new();
     if datatype == handles().datatype_null {
         return Err(no_data("MPI_DATATYPE_NULL"));
     }

@@ -118,7 +118,7 @@ impl Shape {
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
-    pub fn concat<'a>(blocks: impl Iterator<Item = Block<'a>> + Clone) -> Result<Self, Error> {
+    pub fn concat<'a>(blocks: impl Iterator<Item = ShapeCopies<'a>> + Clone) -> Result<Self, Error> {
         let filled = blocks.filter(|block| block.count > 0 && block.shape.extents.count() > 0);
         let mut low: Option<i64> = None;
         for block in filled.clone() {
@@ -138,7 +138,7 @@ impl Shape {
 
 /// A block of several copies of a shape, at equal distances.
 #[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
+pub struct ShapeCopies<'a> {
     /// The shape that is copied.
     pub shape: &'a Shape,
     /// Number of bytes from the start of a copy to the start of the next.
@@ -149,7 +149,7 @@ pub struct Block<'a> {
     pub displacement: i64,
 }
 
-impl Block<'_> {
+impl ShapeCopies<'_> {
     /// Returns the displacement of the lowest byte. The shape must have bytes.
     fn low(&self) -> Result<i64, Error> {
         let first = self.shape.low.checked_add(self.displacement);
@@ -213,7 +213,7 @@ mod tests {
     fn blocks_of_several_shapes_follow_one_another() {
         let (two, three) = (Shape::contiguous(1, 2).unwrap(), Shape::contiguous(-3, 3).unwrap());
         let none = Shape::default();
-        let block = |shape, stride, count, displacement| Block { shape, stride, count, displacement };
+        let block = |shape, stride, count, displacement| ShapeCopies { shape, stride, count, displacement };
         let all = [block(&two, -4, 2, 8), block(&none, 1, 5, -90), block(&three, 3, 2, 4), block(&two, 0, 0, -50)];
         let all = Shape::concat(all.into_iter()).unwrap();
         assert_eq!(bytes(&all), [9, 10, 5, 6, 1, 2, 3, 4, 5, 6]);

@@ -29,7 +29,7 @@ use crate::counts::CallCounts;
 const SUMS: usize = 8;
 
 /// Sums of this rank, over the files that it has closed.
-static OWN: Mutex<Sums> = Mutex::new(Sums([0; SUMS]));
+static OWN: Mutex<JobSums> = Mutex::new(JobSums([0; SUMS]));
 /// True if all ranks of the program have agreed to write one line together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
 /// Environment variables that hold the number of the job, for each scheduler.
@@ -37,7 +37,7 @@ const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
 
 /// Sums about files and calls, in the order in which [`JobLine::of`] takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sums([u64; SUMS]);
+struct JobSums([u64; SUMS]);
 
 /// The line about a job, which is written as JSON.
 #[derive(Debug, Serialize)]
@@ -60,17 +60,17 @@ struct JobLine {
     /// Number of different hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<usize>,
-    files: Split,
-    calls: Calls,
+    files: JobFiles,
+    calls: JobCalls,
     /// Bytes of accelerated calls, over all ranks.
-    bytes: Bytes,
+    bytes: JobBytes,
     /// Seconds in accelerated calls: of the slowest rank in each call, added up.
     seconds: f64,
 }
 
 /// Number of files with at least one accelerated call, and number of files without one.
 #[derive(Debug, Serialize)]
-struct Split {
+struct JobFiles {
     accelerated: u64,
     left_to_mpi: u64,
 }
@@ -78,20 +78,20 @@ struct Split {
 /// Numbers of calls: collective calls that the engine ran and that MPI ran, each counted once, and independent calls,
 /// which MPI ran.
 #[derive(Debug, Serialize)]
-struct Calls {
+struct JobCalls {
     accelerated: u64,
     left_to_mpi: u64,
     independent: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Bytes {
+struct JobBytes {
     written: u64,
     read: u64,
 }
 
-impl Sums {
-    fn of(is_first: bool, counts: &CallCounts) -> Self {
+impl JobSums {
+    fn from_counts(is_first: bool, counts: &CallCounts) -> Self {
         let left = counts.all_left_to_mpi();
         let left = |is_collective: bool| -> u64 {
             let of = left
@@ -119,8 +119,8 @@ impl Sums {
 }
 
 impl JobLine {
-    fn of(sums: Sums, ranks: usize, hosts: Option<usize>) -> Self {
-        let Sums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
+    fn from_sums(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
+        let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
@@ -134,9 +134,9 @@ impl JobLine {
             ranks,
             whole: hosts.is_some(),
             hosts,
-            files: Split { accelerated: ours, left_to_mpi: others },
-            calls: Calls { accelerated, left_to_mpi, independent },
-            bytes: Bytes { written, read },
+            files: JobFiles { accelerated: ours, left_to_mpi: others },
+            calls: JobCalls { accelerated, left_to_mpi, independent },
+            bytes: JobBytes { written, read },
             seconds: microseconds as f64 / 1e6,
         }
     }
@@ -160,12 +160,12 @@ pub fn is_told_by_all() {
 
 /// Adds the counts of a file that is being closed to this rank's sums. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
-    let file = Sums::of(is_first, counts);
+    let file = JobSums::from_counts(is_first, counts);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
 
-fn own() -> Sums {
+fn own() -> JobSums {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -185,19 +185,19 @@ pub fn tell() -> Vec<String> {
     // SAFETY: MPI is initialised and not finalised.
     let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
     let line = match is_together {
-        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::of(sums, ranks, Some(hosts))),
-        false => Some(JobLine::of(own(), ranks, None)),
+        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
+        false => Some(JobLine::from_sums(own(), ranks, None)),
     };
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Sums([0; SUMS]);
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }
 
 /// Returns, on rank 0, the sums of all ranks and the number of hosts; None on other ranks. Collective over
 /// MPI_COMM_WORLD.
-fn sum(rank: usize, ranks: usize) -> Option<(Sums, usize)> {
+fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
-    let (own, mut sums) = (own(), Sums([0; SUMS]));
+    let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, world());
     // SAFETY: two arrays of so many numbers; MPI is initialised.

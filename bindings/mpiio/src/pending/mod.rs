@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tributary::fabric::{Quiet, Waiting};
 
-use crate::files::Shared;
+use crate::files::SharedFile;
 
 mod mpi_arguments;
 mod queue;
@@ -28,8 +28,8 @@ mod thread;
 mod ticket;
 
 pub use mpi_arguments::MpiArguments;
-pub use queue::{Job, Queue, advance};
-pub use ticket::{Ticket, failed, live};
+pub use queue::{CallQueue, QueuedCall, advance};
+pub use ticket::{CallTicket, failed, live};
 
 /// Number of calls in flight, plus number of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
@@ -42,7 +42,7 @@ static VISITS: AtomicU64 = AtomicU64::new(0);
 static IDLING: AtomicBool = AtomicBool::new(false);
 
 /// All files that have calls in flight.
-static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+static ACTIVE: Mutex<Vec<Arc<SharedFile>>> = Mutex::new(Vec::new());
 
 /// Returns true if any call is in flight.
 #[inline]
@@ -50,7 +50,7 @@ pub fn is_any() -> bool {
     PENDING.load(Ordering::Relaxed) != 0
 }
 
-fn active() -> std::sync::MutexGuard<'static, Vec<Arc<Shared>>> {
+fn active() -> std::sync::MutexGuard<'static, Vec<Arc<SharedFile>>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -79,8 +79,8 @@ fn progress_without_messages() {
 }
 
 /// Advances all calls in flight until the call of `ticket` has ended.
-pub fn drive(ticket: &Ticket) {
-    let mut rest = Rest::default();
+pub fn drive(ticket: &CallTicket) {
+    let mut rest = PollPause::default();
     loop {
         progress();
         if ticket.outcome().is_some() {
@@ -91,8 +91,8 @@ pub fn drive(ticket: &Ticket) {
 }
 
 /// Advances all calls in flight until the calls on this file have ended.
-pub fn settle(shared: &Shared) {
-    let mut rest = Rest::default();
+pub fn settle(shared: &SharedFile) {
+    let mut rest = PollPause::default();
     while is_any() && !shared.lock().queue.is_empty() {
         progress();
         rest.long();
@@ -108,7 +108,7 @@ pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -
     {
         return waiting.wait(future);
     }
-    let mut rest = Rest::default();
+    let mut rest = PollPause::default();
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return value;
@@ -120,12 +120,12 @@ pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -
 
 /// A rank's pause between two polls of the calls in flight.
 #[derive(Default)]
-pub struct Rest {
+pub struct PollPause {
     quiet: Option<Quiet>,
     rounds: u32,
 }
 
-impl Rest {
+impl PollPause {
     /// Number of polls that are followed only by yielding the core.
     const YIELDS: u32 = 50;
     /// Duration of a rank's sleep after each later poll.

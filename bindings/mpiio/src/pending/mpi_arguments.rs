@@ -16,9 +16,9 @@ use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
 use crate::calls::attempt::Ended;
-use crate::calls::collective::Counts;
+use crate::calls::collective::CountType;
 use crate::error_handler::returning;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// The arguments of this rank's call, for MPI.
 pub struct MpiArguments {
@@ -31,7 +31,7 @@ pub struct MpiArguments {
     /// Number of elements.
     pub count: i64,
     /// C type of the counts of the program's function.
-    pub counts: Counts,
+    pub counts: CountType,
     /// Datatype of the elements, which outlives the program's handle.
     pub datatype: Kept,
     /// True if the program's call is a split collective.
@@ -39,7 +39,7 @@ pub struct MpiArguments {
 }
 
 /// The two variants of one MPI function: with `int` counts, and with large counts.
-type Pair = [Function; 2];
+type FunctionPair = [InterposedFunction; 2];
 
 impl MpiArguments {
     /// Runs the call with MPI. Collective. MPI does not call the file's error handler, because the function that ends
@@ -50,16 +50,26 @@ impl MpiArguments {
     }
 
     fn wait(&self, direction: Direction) -> (c_int, u64) {
-        static WRITE: Pair = [Function::new("PMPI_File_write_at_all\0"), Function::new("PMPI_File_write_at_all_c\0")];
-        static READ: Pair = [Function::new("PMPI_File_read_at_all\0"), Function::new("PMPI_File_read_at_all_c\0")];
+        static WRITE: FunctionPair = [
+            InterposedFunction::new("PMPI_File_write_at_all\0"),
+            InterposedFunction::new("PMPI_File_write_at_all_c\0"),
+        ];
+        static READ: FunctionPair =
+            [InterposedFunction::new("PMPI_File_read_at_all\0"), InterposedFunction::new("PMPI_File_read_at_all_c\0")];
         let mut status = MPI_Status::zeroed();
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut status) as Word);
         (code, if code == SUCCESS { bytes(&status) } else { 0 })
     }
 
     async fn start(&self, direction: Direction) -> (c_int, u64) {
-        static WRITE: Pair = [Function::new("PMPI_File_iwrite_at_all\0"), Function::new("PMPI_File_iwrite_at_all_c\0")];
-        static READ: Pair = [Function::new("PMPI_File_iread_at_all\0"), Function::new("PMPI_File_iread_at_all_c\0")];
+        static WRITE: FunctionPair = [
+            InterposedFunction::new("PMPI_File_iwrite_at_all\0"),
+            InterposedFunction::new("PMPI_File_iwrite_at_all_c\0"),
+        ];
+        static READ: FunctionPair = [
+            InterposedFunction::new("PMPI_File_iread_at_all\0"),
+            InterposedFunction::new("PMPI_File_iread_at_all_c\0"),
+        ];
         let mut request = handles().request_null;
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut request) as Word);
         if code != SUCCESS {
@@ -80,8 +90,8 @@ impl MpiArguments {
 
     /// Calls the variant with the program's type of counts. Passes this rank's arguments, and `last` as the last
     /// argument.
-    fn call(&self, [small, large]: &'static Pair, last: Word) -> c_int {
-        let function = if self.counts == Counts::Int { small } else { large };
+    fn call(&self, [small, large]: &'static FunctionPair, last: Word) -> c_int {
+        let function = if self.counts == CountType::Int { small } else { large };
         let (offset, count) = (to_word(self.offset), to_word(self.count));
         let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
         returning(self.file, || function.call(&[self.file, offset, buffer, count, datatype, last])) as c_int

@@ -12,16 +12,16 @@ use tributary::fabric::{Waiting, on_a_sending_thread};
 use tributary_bindings::access::Access;
 
 use super::mpi_arguments::MpiArguments;
-use super::ticket::Ticket;
+use super::ticket::CallTicket;
 use super::{active, thread};
 use crate::backend::{Backend, Runner};
 use crate::calls::attempt::Ended;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::open_file::OpenFile;
 use tributary::engine::{Direction, may_have_device_memory};
 
 /// A call that was started and waits for its turn.
-pub struct Job {
+pub struct QueuedCall {
     /// Direction of the transfer: write or read.
     pub direction: Direction,
     /// This rank's access; or an error of its arguments, which all ranks get as the result.
@@ -29,7 +29,7 @@ pub struct Job {
     /// Arguments with which MPI can run the call. None if the caller waits and passes the call to MPI itself.
     pub for_mpi: Option<MpiArguments>,
     /// Ticket that receives the result.
-    pub ticket: Arc<Ticket>,
+    pub ticket: Arc<CallTicket>,
 }
 
 /// Result of a running call: the file's backend, and the result for the program.
@@ -39,18 +39,18 @@ type Running = Pin<Box<dyn Future<Output = CallResult>>>;
 
 /// The collective calls in flight on one file.
 #[derive(Default)]
-pub struct Queue {
-    jobs: VecDeque<Job>,
-    running: Option<(Running, Arc<Ticket>)>,
+pub struct CallQueue {
+    jobs: VecDeque<QueuedCall>,
+    running: Option<(Running, Arc<CallTicket>)>,
     /// Result that the running call has returned in the helper thread.
     returned: Option<CallResult>,
     waiting: Option<Waiting>,
     needs_no_messages: bool,
 }
 
-impl Queue {
+impl CallQueue {
     /// Appends a call. The call's memory must stay valid and untouched until the call's ticket has a result.
-    pub fn push(&mut self, shared: &Arc<Shared>, job: Job) {
+    pub fn push(&mut self, shared: &Arc<SharedFile>, job: QueuedCall) {
         job.ticket.begins();
         self.jobs.push_back(job);
         let mut active = active();
@@ -73,7 +73,7 @@ impl Queue {
 }
 
 /// Advances the file's calls as far as possible without waiting. Local.
-pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
+pub fn advance(shared: &Arc<SharedFile>, file: &mut OpenFile) {
     loop {
         if file.queue.running.is_none() {
             let Some(job) = file.queue.jobs.pop_front() else { break };
@@ -115,14 +115,14 @@ fn poll(file: &mut OpenFile) -> Option<CallResult> {
 }
 
 /// Starts a call. The call owns the file's backend until it ends.
-fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
+fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
     file.queue.waiting = file.backend.waiting();
     // A thread may have no access to a device that another one uses.
     file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
     let mut backend = file.backend.take_for_call();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let Job { direction, access, for_mpi, ticket } = job;
+        let QueuedCall { direction, access, for_mpi, ticket } = job;
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tributary::fabric::send_nothing_here;
 
-use super::{Rest, VISITS, is_any, progress, progress_without_messages};
+use super::{PollPause, VISITS, is_any, progress, progress_without_messages};
 use crate::abi::has_one_thread_at_a_time;
 use crate::entry::claim_thread;
 
@@ -45,7 +45,7 @@ fn run() {
     tributary::engine::leave_to_program();
     claim_thread();
     loop {
-        let mut rest = Rest::default();
+        let mut rest = PollPause::default();
         while is_any() {
             progress();
             rest.brief();

@@ -22,14 +22,14 @@ use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
 use crate::error_handler::raise;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// A collective call in flight: its file, its function, its request and its result.
-pub struct Ticket {
+pub struct CallTicket {
     /// The file handle.
     pub file: Word,
     /// Function that started the call.
-    pub function: &'static Function,
+    pub function: &'static InterposedFunction,
     /// True if this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,
@@ -37,29 +37,29 @@ pub struct Ticket {
 }
 
 /// Returns the table of calls whose requests the program has not completed.
-fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<Ticket>>> {
-    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<Ticket>>>> = OnceLock::new();
+fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<CallTicket>>> {
+    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<CallTicket>>>> = OnceLock::new();
     LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
     /// Failed calls whose requests MPI has queried in this thread, and which [`failed`] has not returned yet.
-    static FAILED: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) };
+    static FAILED: RefCell<Vec<Arc<CallTicket>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the failed calls whose requests MPI has queried in this thread since the last call of this function.
-pub fn failed() -> Vec<Arc<Ticket>> {
+pub fn failed() -> Vec<Arc<CallTicket>> {
     FAILED.take()
 }
 
 /// Returns the call that a request stands for; None if the request is not one of this library.
-pub fn live(request: MPI_Request) -> Option<Arc<Ticket>> {
+pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
     requests().get(&request).cloned()
 }
 
-impl Ticket {
+impl CallTicket {
     /// Creates a ticket for a call of `function` on a file. `speaks` is true if this rank prints errors.
-    pub fn new(file: Word, function: &'static Function, speaks: bool) -> Arc<Self> {
+    pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
         Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
@@ -151,8 +151,8 @@ impl Ticket {
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI passes the state that it was given, which `free` has not freed yet.
     let ticket = unsafe {
-        Arc::increment_strong_count(state.cast_const().cast::<Ticket>());
-        Arc::from_raw(state.cast_const().cast::<Ticket>())
+        Arc::increment_strong_count(state.cast_const().cast::<CallTicket>());
+        Arc::from_raw(state.cast_const().cast::<CallTicket>())
     };
     let bytes = match ticket.outcome() {
         Some(Ok(ended)) => ended.bytes(),
@@ -168,7 +168,7 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int
 
 unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     // SAFETY: MPI calls this once for each request.
-    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<Ticket>()) };
+    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<CallTicket>()) };
     if let Some(request) = ticket.request() {
         requests().remove(&request);
     }

@@ -7,7 +7,7 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
-use tributary_abi::{Abi, Constants, Handles};
+use tributary_abi::{Abi, Constants, PredefinedHandles};
 use tributary_testing::fault_sweep;
 use tributary_testing::wheels::Wheel;
 
@@ -131,13 +131,13 @@ fn constants_are_those_of_the_headers() {
     }
     for (abi, mpicc) in headers {
         let told = told_by(&mpicc, abi);
-        let numbers = Constants::of(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
-        let handles = Handles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
+        let numbers = Constants::for_abi(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
+        let handles = PredefinedHandles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
         for (name, number) in numbers.chain(handles) {
             assert_eq!(told[name], number, "{name} in {mpicc}'s header, and in the table of {}", abi.name());
         }
         let status = ["size", "MPI_SOURCE", "MPI_TAG", "MPI_ERROR"].map(|field| told[field]);
-        let ours = Constants::of(abi).status_layout().map(|bytes| bytes as i64);
+        let ours = Constants::for_abi(abi).status_layout().map(|bytes| bytes as i64);
         assert_eq!(status, ours, "the status of {mpicc}");
     }
 }
@@ -146,10 +146,10 @@ fn constants_are_those_of_the_headers() {
 fn told_by(mpicc: &str, abi: Abi) -> BTreeMap<String, i64> {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n".to_string();
-    for (name, _) in Constants::of(abi).by_name() {
+    for (name, _) in Constants::for_abi(abi).by_name() {
         text += &format!("printf(\"{name} %lld\\n\", (long long){name});\n");
     }
-    for (name, _) in Handles::by_name(abi) {
+    for (name, _) in PredefinedHandles::by_name(abi) {
         let value = format!("sizeof({name}) == 4 ? (unsigned)(size_t){name} : (size_t){name}");
         text += &format!("printf(\"{name} %lld\\n\", (long long)({value}));\n");
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::BufferLayout;
 use tributary_abi::handles;
-use tributary_mpiio::datatype::flat::Memory;
+use tributary_mpiio::datatype::flat::FlatMemory;
 use tributary_mpiio::datatype::flattened;
 use tributary_testing::mpiexec;
 
@@ -76,7 +76,7 @@ fn several_arrays_agree_with_pack() {
         for recipe in [Recipe::Hindexed(blocks, named("MPI_BYTE")), Recipe::Struct(members)] {
             let made = recipe.make(0).unwrap();
             let flat = flattened(made.handle).unwrap();
-            let Memory { displacement, layout, .. } = flat.memory(1).unwrap();
+            let FlatMemory { displacement, layout, .. } = flat.memory(1).unwrap();
             let BufferLayout::Extents(extents) = layout else { panic!("{recipe:?} in one piece") };
             let byte = |at: u64| {
                 let place = std::ptr::with_exposed_provenance::<u8>((base + displacement) as usize + at as usize);

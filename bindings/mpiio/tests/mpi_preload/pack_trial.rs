@@ -3,7 +3,7 @@
 
 use tributary::{BufferLayout, Extent, Extents};
 use tributary_mpiio::abi::types::{Measures, measures};
-use tributary_mpiio::datatype::flat::Memory;
+use tributary_mpiio::datatype::flat::FlatMemory;
 use tributary_mpiio::datatype::{FlatType, flattened};
 use tributary_testing::mpiexec::is_mpich;
 
@@ -125,7 +125,7 @@ fn bytes(extents: &Extents) -> Vec<i64> {
 }
 
 fn in_memory(flat: &FlatType, count: u64) -> Result<Vec<i64>, String> {
-    let Memory { displacement, span, layout } = flat.memory(count).map_err(|error| error.to_string())?;
+    let FlatMemory { displacement, span, layout } = flat.memory(count).map_err(|error| error.to_string())?;
     let data = flat.size() * count;
     layout.check(data, span as usize).map_err(|error| error.to_string())?;
     let at = match layout {

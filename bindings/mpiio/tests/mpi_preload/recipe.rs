@@ -125,7 +125,7 @@ impl Named {
         // SAFETY: a look-up by name; the address of a datatype of Open MPI is its handle.
         unsafe {
             let address = libc::dlsym(libc::RTLD_DEFAULT, variable.as_ptr());
-            MPI_Datatype::of(if address.is_null() { self.number as usize } else { address as usize })
+            MPI_Datatype::from_word(if address.is_null() { self.number as usize } else { address as usize })
         }
     }
 }

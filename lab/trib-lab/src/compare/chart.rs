@@ -1,4 +1,5 @@
-//! The chart of the README, from the short table of docs/performance.md: the write of each pattern, on one host and on several.
+//! Makes the chart of the README from the short table of docs/performance.md: the write of each pattern, on one host
+//! and on several.
 
 use svg::Document;
 use svg::node::element::{Circle, Line, Rectangle, Style, Text, Title};
@@ -8,7 +9,7 @@ use trib::picture::ink::at;
 
 const PAGE: &str = "docs/performance.md";
 const NAME: &str = "docs/performance.svg";
-/// Titles of columns, and what they are called here.
+/// Titles of the table's columns, and their names in the chart.
 const COLUMNS: [(&str, &str); 2] = [
     ("MPICH 4.0.2 (ch3:sock), 16 ranks, /dev/shm (tmpfs)", "16 ranks on one host"),
     ("MPICH 4.0.2 (ch3:sock), hosts of 4, 16 ranks, /dev/shm (tmpfs)", "the same on 4 emulated hosts"),
@@ -19,7 +20,7 @@ const TOP: f64 = 72.0;
 const LINE: f64 = 20.0;
 /// Ratios at the ends of the axis, which is logarithmic.
 const ENDS: (f64, f64) = (0.25, 8.0);
-/// On the page of light or dark that the reader has.
+/// Style sheet of the chart, for light and dark pages.
 const STYLE: &str = ".page{fill:#ffffff}text{font:13px Helvetica,Arial,sans-serif;fill:#1f2328}.grid{stroke:#d0d7de}.even{stroke:#57606a}\
     .first{fill:#0072b2}.second{fill:#d55e00}\
     @media(prefers-color-scheme:dark){.page{fill:#0d1117}text{fill:#e6edf3}.grid{stroke:#3d444d}.even{stroke:#9198a1}\
@@ -29,7 +30,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// By pattern, the time of the best hints over ours in its write: of each column that has it.
+/// Returns, by pattern, the time of the best hints divided by ours for the write, for each column that has it.
 fn ratios(page: &str) -> Vec<(&str, [Option<f64>; COLUMNS.len()])> {
     let mut lines = page
         .lines()
@@ -47,7 +48,7 @@ fn ratios(page: &str) -> Vec<(&str, [Option<f64>; COLUMNS.len()])> {
         .collect()
 }
 
-/// Where a ratio is on the axis.
+/// Returns the horizontal position of a ratio on the axis.
 fn place(ratio: f64) -> f64 {
     assert!((ENDS.0..=ENDS.1).contains(&ratio), "a ratio of {ratio}; allowed: {ENDS:?}");
     LEFT + (RIGHT - LEFT) * (ratio / ENDS.0).ln() / (ENDS.1 / ENDS.0).ln()

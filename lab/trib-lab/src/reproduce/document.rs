@@ -1,5 +1,5 @@
-//! The pages in `lab/docs/papers/`, one a paper: the claims and the recorded findings. Only tests use it: they compare the
-//! checked-in files with it, or write them.
+//! Makes the pages in `lab/docs/papers/`, one a paper: the claims and the recorded findings. Only tests use this
+//! module: they compare the checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -7,15 +7,16 @@ use tributary_lab::papers::{Claim, Paper, Verdict, papers};
 
 use crate::generated;
 
-/// The line at the top of a page.
+/// First line of a page.
 const GENERATED: &str = "<!-- Generated from lab/papers/; regenerate with: lab/generate -->";
 
-/// Number of claims of a paper that are reproduced.
+/// Returns the number of claims of a paper that are reproduced.
 fn reproduced(paper: &Paper) -> usize {
     paper.claims.iter().filter(|claim| claim.verdict == Verdict::Reproduced).count()
 }
 
-/// The page of a paper: a table of its claims, the reasons of those that are not reproduced, and how claims are simulated.
+/// Returns the page of a paper: a table of its claims, the reasons of claims that are not reproduced, and how claims
+/// are simulated.
 fn page(paper: &Paper) -> String {
     let Paper { id, title, authors, venue, year, claims, .. } = paper;
     let mut page = format!("{GENERATED}\n\n# {id}: the claims\n\n{authors}: *{title}*. {venue} {year}.\n\n");
@@ -38,7 +39,7 @@ fn page(paper: &Paper) -> String {
     page
 }
 
-/// The row of a paper in the table of `lab/docs/papers.md`.
+/// Returns the row of a paper in the table of `lab/docs/papers.md`.
 fn row(paper: &Paper) -> String {
     let Paper { id, title, venue, year, claims, .. } = paper;
     let reproduced = reproduced(paper);
@@ -46,7 +47,7 @@ fn row(paper: &Paper) -> String {
     format!("| [{id}](papers/{id}.md): {title} ({venue} {year}) | {} | {reproduced} | {not} |\n", claims.len())
 }
 
-/// Texts of claims; claims that share a text share a line.
+/// Adds a list of a text of each claim; claims that share a text share a line.
 fn list<'a>(page: &mut String, head: &str, paper: &'a Paper, text: impl Fn(&'a Claim) -> Option<&'a str>) {
     let mut texts: Vec<(&str, Vec<&str>)> = Vec::new();
     for (claim, text) in paper.claims.iter().filter_map(|claim| Some((claim, text(claim)?))) {
@@ -71,7 +72,7 @@ fn the_pages_are_current() {
     }
 }
 
-/// The page that is written by hand has the numbers of claims.
+/// Checks that the page that is written by hand has the current numbers of claims.
 #[test]
 fn the_papers_have_their_rows() {
     let page = std::fs::read_to_string(generated::at_root("lab/docs/papers.md")).unwrap();

@@ -11,14 +11,14 @@ use tributary_abi as ffi;
 use super::super::{MPI_Datatype, SUCCESS, check};
 
 /// Values of type `T` attached to datatypes. A value is dropped with its datatype; a duplicate of the datatype shares it.
-pub struct Attribute<T> {
+pub struct DatatypeAttribute<T> {
     key: OnceLock<Result<c_int, Error>>,
     /// Lock that is held while a value is looked up and cloned, and while a value is set.
     finding: Mutex<()>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Send + Sync + 'static> Attribute<T> {
+impl<T: Send + Sync + 'static> DatatypeAttribute<T> {
     /// Creates an attribute that no datatype has yet.
     #[allow(clippy::new_without_default)] // for a static
     pub const fn new() -> Self {

@@ -43,7 +43,7 @@ impl Combiner {
     ///
     /// # Errors
     /// The combiner is not known here.
-    pub fn of(number: c_int) -> Result<Self, Error> {
+    pub fn from_number(number: c_int) -> Result<Self, Error> {
         let all = constants();
         Ok(match number {
             n if n == all.combiner_named => Self::Named,

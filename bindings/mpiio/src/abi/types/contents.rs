@@ -11,22 +11,23 @@ use super::Combiner;
 /// A datatype handle from MPI_Type_get_contents. This library must free the handle, unless the datatype is
 /// predefined.
 #[derive(Debug)]
-struct Owned {
+struct OwnedDatatype {
     handle: MPI_Datatype,
     is_ours: bool,
 }
 
-impl Owned {
+impl OwnedDatatype {
     /// Takes over the handle. The handle is never freed if MPI refuses to return its envelope.
     fn new(handle: MPI_Datatype) -> Self {
         // An unknown combiner belongs to a derived type.
-        let is_ours = envelope(handle)
-            .is_ok_and(|envelope| Combiner::of(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined()));
+        let is_ours = envelope(handle).is_ok_and(|envelope| {
+            Combiner::from_number(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined())
+        });
         Self { handle, is_ours }
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedDatatype {
     fn drop(&mut self) {
         if self.is_ours {
             // SAFETY: a reference from MPI_Type_get_contents, freed once.
@@ -45,7 +46,7 @@ pub struct Contents {
     /// Counts and addresses, if the constructor has large counts (MPI_Count).
     large: std::vec::IntoIter<ffi::MPI_Count>,
     is_large: bool,
-    types: Vec<Owned>,
+    types: Vec<OwnedDatatype>,
 }
 
 impl Contents {
@@ -53,9 +54,9 @@ impl Contents {
     ///
     /// # Errors
     /// The handle is not a datatype, or its constructor is not known here.
-    pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+    pub fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
         let envelope = envelope(datatype)?;
-        let combiner = Combiner::of(envelope.combiner)?;
+        let combiner = Combiner::from_number(envelope.combiner)?;
         let lists = if combiner.is_predefined() { ConstructorLists::default() } else { envelope.lists(datatype)? };
         Ok(Self {
             combiner,
@@ -63,7 +64,7 @@ impl Contents {
             addresses: lists.addresses.into_iter(),
             is_large: !lists.large.is_empty(),
             large: lists.large.into_iter(),
-            types: lists.types.iter().map(Owned::new).collect(),
+            types: lists.types.iter().map(OwnedDatatype::new).collect(),
         })
     }
 
@@ -130,7 +131,7 @@ fn missing() -> Error {
 }
 
 /// A datatype's combiner (a number of MPI), and how many arguments of each kind its constructor had.
-struct Envelope {
+struct TypeEnvelope {
     combiner: c_int,
     integers: usize,
     addresses: usize,
@@ -140,7 +141,7 @@ struct Envelope {
 
 /// Returns the envelope of `datatype`. Asks for the form with large counts first, because MPI refuses the other form
 /// for constructors with large counts. Libraries before MPI 4 have neither.
-fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     let code = unsafe {
@@ -151,17 +152,17 @@ fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     }
     check("MPI_Type_get_envelope_c", code)?;
     let [integers, addresses, large, types] = [integers, addresses, large, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large, types })
 }
 
-fn small_envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn small_envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     check("MPI_Type_get_envelope", unsafe {
         ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner)
     })?;
     let [integers, addresses, types] = [integers, addresses, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large: 0, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large: 0, types })
 }
 
 #[derive(Default)]
@@ -172,7 +173,7 @@ struct ConstructorLists {
     types: HandleArray<MPI_Datatype>,
 }
 
-impl Envelope {
+impl TypeEnvelope {
     /// Returns the arguments of the constructor of `datatype`. `self` is its envelope, and the datatype is not
     /// predefined.
     fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
@@ -180,7 +181,7 @@ impl Envelope {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: HandleArray::of(handles().datatype_null, self.types),
+            types: HandleArray::from_elem(handles().datatype_null, self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)

@@ -1,18 +1,18 @@
 //! Tests failures of calls that this library makes on one rank: of MPI, of the allocator, of the file system. Every
 //! rank gets the same error, or the job ends with a message. No rank hangs.
 
-use tributary_testing::fault_sweep::{Ended, Heard, RANKS, Small, WAYS};
+use tributary_testing::fault_sweep::{Heard, ProgramResult, RANKS, Small, WAYS};
 
 use crate::common::launch::Launch;
 use crate::common::programs::{compile, preloadable};
 
 /// Runs `small.c` with a fault and the hints `way`.
-pub fn small(way: &str, fault: &str) -> Ended {
+pub fn small(way: &str, fault: &str) -> ProgramResult {
     let launch =
         Launch::new(RANKS, &compile("small.c")).arg("small").with_library().also_preload(&preloadable("faults"));
     let mut outcome = launch.hints(way).env("TRIB_TEST_FAULT", fault).seconds(30).try_run();
     let file = outcome.files.remove("small").unwrap_or_default();
-    Ended { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }
+    ProgramResult { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }
 }
 
 #[test]
