@@ -14,7 +14,7 @@ use super::layout::{LayoutVariable, VariableOwner};
 /// The elements that a rank owns: a merged list for each decomposition, and its number of repetitions.
 pub(super) struct RankLists {
     lists: Vec<Vec<Entry>>,
-    /// For each decomposition: its list, the number of levels, and the number of elements in a level.
+    /// List, number of levels, and number of elements in a level, of each decomposition.
     parts: Vec<LeveledList>,
 }
 

@@ -8,7 +8,7 @@ use crate::error::PatternError;
 pub(crate) struct ExtentIndex {
     /// Extents with their positions in the buffer (in bytes), in the order of ascending offsets.
     extents: Vec<(Extent, usize)>,
-    /// For each extent, the highest end of it and all extents before it.
+    /// Highest end of each extent and all extents before it, in bytes.
     ends: Vec<u64>,
 }
 

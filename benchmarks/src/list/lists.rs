@@ -15,7 +15,7 @@ use super::{binary, text};
 pub(super) struct ListSection {
     /// Range of bytes that contains the entries.
     pub bytes: Range<usize>,
-    /// For errors: number of the line before the section (text), or the rank (binary).
+    /// Number of the line before the section (text), or of the rank (binary), for errors.
     pub place: u64,
 }
 

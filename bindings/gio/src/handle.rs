@@ -24,7 +24,7 @@ pub struct GioFile {
     pub access: amode::AccessMode,
     /// Entries of the MPI_Info that the program passed at open.
     pub info: Vec<(String, String)>,
-    /// The same file, which this rank opens alone in its first independent call with many pieces.
+    /// This rank's own handle of the file, which its first independent call with many pieces opens.
     alone: Option<File>,
     /// True if this rank's node may hold bytes of the file that are not on stable storage yet.
     pub unsynced: bool,
