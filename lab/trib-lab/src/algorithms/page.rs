@@ -56,12 +56,12 @@ static OPERATIONS: &[(&str, &str)] = &[
     ("gather", "The root gets the blocks of all ranks."),
     ("scatter", "Every rank gets its block, which the root has."),
     ("broadcast", "Every rank gets the root's message."),
-    ("reduce", "The root gets the messages of all ranks, combined lane by lane."),
-    ("allreduce", "Every rank gets the messages of all ranks, combined lane by lane."),
+    ("reduce", "The root gets the messages of all ranks, combined element by element."),
+    ("allreduce", "Every rank gets the messages of all ranks, combined element by element."),
     (
         "intergroup_allgather",
-        "Every rank of two groups gets the blocks of all ranks of the *other* group. Here the last node is a group of its \
-         own, the smaller one: I/O ranks, say, and those that compute.",
+        "Every rank of two groups gets the blocks of all ranks of the *other* group. For example, the groups are I/O \
+         ranks and computing ranks. Here the last node is the smaller group.",
     ),
     (
         "exchange",
