@@ -16,7 +16,7 @@ use crate::generated;
 /// The case of the tables: 16 ranks on nodes of 4.
 const RANKS: usize = 16;
 const PER_NODE: usize = 4;
-/// Bytes of a block or message there. Every algorithm splits it into whole lanes.
+/// Bytes of a block or message there. Every algorithm splits it into whole words.
 const UNIT: u64 = 1024;
 
 const GENERATED: &str =
