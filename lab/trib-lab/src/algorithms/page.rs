@@ -1,5 +1,5 @@
-//! `lab/docs/algorithms.md`, a page for each operation and the pictures, from the registries and the counted schedules. Only tests use it: they compare
-//! the checked-in files with it, or write them.
+//! Makes `lab/docs/algorithms.md`, a page for each operation and the pictures from the registries and the counted
+//! schedules. Only tests use this module: they compare the checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -13,10 +13,10 @@ use super::counts::{Counts, time};
 use super::{notes, show};
 use crate::generated;
 
-/// The case of the tables: 16 ranks on nodes of 4.
+/// Number of ranks of the case in the tables; nodes have 4.
 const RANKS: usize = 16;
 const PER_NODE: usize = 4;
-/// Bytes of a block or message there. Every algorithm splits it into whole words.
+/// Number of bytes of a block or message in the tables. Every algorithm splits it into whole words.
 const UNIT: u64 = 1024;
 
 const GENERATED: &str =
@@ -42,7 +42,7 @@ of a block first.
 in units of t_s, for m t_w = t_s / 100 and for m t_w = 100 t_s. Combining takes no time, and all messages are equally fast.
 ";
 
-/// The text about the exchange.
+/// Text of the page about the exchange.
 const KERNELS: &str = "\
 Every rank sends m bytes to each of 4 aggregators, one on a node, at most one message at a time, so that the order shows.
 two_layer has one local aggregator a node and merges for the balanced kernel. The pictures of the flat kernels have the 8
@@ -50,7 +50,7 @@ ranks and the 4 lowest of them as aggregators of the main paper's figure 1. \"Th
 S. Lee, A. Agrawal, A. Choudhary, W.-k. Liao, *Improving All-to-Many Personalized Communication in Two-Phase I/O*.
 ";
 
-/// The meanings of the operations.
+/// Name and meaning of every operation.
 static OPERATIONS: &[(&str, &str)] = &[
     ("allgather", "Every rank gets the blocks of all ranks."),
     ("gather", "The root gets the blocks of all ranks."),
@@ -70,18 +70,18 @@ static OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The meaning of an operation.
+/// Returns the meaning of an operation.
 fn meaning(operation: &str) -> &'static str {
     let (_, meaning) = OPERATIONS.iter().find(|(name, _)| *name == operation).expect("an operation of OPERATIONS");
     meaning
 }
 
-/// The entries of an operation.
+/// Returns the entries of an operation.
 fn entries(operation: &str) -> Vec<Entry> {
     catalogue::all().into_iter().filter(|entry| entry.operation == operation).collect()
 }
 
-/// The page that leads to the pages of the operations.
+/// Returns the page that leads to the pages of the operations.
 fn index() -> String {
     let mut page = format!("{GENERATED}{HEAD}\n| operation | result | algorithms |\n|---|---|---|\n");
     for operation in catalogue::operations() {
@@ -98,7 +98,7 @@ fn index() -> String {
     page
 }
 
-/// The page of an operation.
+/// Returns the page of an operation.
 fn page(operation: &str) -> String {
     let mut page = format!("{GENERATED}# {operation}\n\n{}\n", meaning(operation));
     if operation == EXCHANGE {
@@ -113,12 +113,12 @@ fn page(operation: &str) -> String {
     page
 }
 
-/// The anchor of a section's heading.
+/// Returns the anchor of a section's heading.
 fn anchor(entry: &Entry) -> String {
     format!("{}-{}", entry.operation, entry.name)
 }
 
-/// One row of a table of an operation.
+/// Adds one row to the table of an operation.
 fn comparison(page: &mut String, entry: &Entry) {
     let case = AlgorithmCase::even(entry, RANKS, PER_NODE, UNIT).unwrap();
     let Counts { rounds, all, between } = Counts::of(entry, &case).unwrap();
@@ -137,7 +137,7 @@ fn comparison(page: &mut String, entry: &Entry) {
     );
 }
 
-/// One algorithm.
+/// Adds the section of one algorithm.
 fn section(page: &mut String, entry: &Entry) {
     let Entry { operation, name, about, source, cost, .. } = entry;
     let file = anchor(entry);

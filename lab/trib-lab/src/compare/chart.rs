@@ -1,4 +1,4 @@
-//! The chart of the README: the ratios of real programs in `benchmarks/results/`, on one host and on several.
+//! Makes the chart of the README from the ratios of real programs in `benchmarks/results/`, on one host and on several.
 
 use svg::Document;
 use svg::node::element::{Circle, Line, Rectangle, Style, Text, Title};
@@ -18,7 +18,7 @@ const TOP: f64 = 72.0;
 const LINE: f64 = 20.0;
 /// Ratios at the ends of the axis, which is logarithmic.
 const ENDS: (f64, f64) = (0.5, 8.0);
-/// On the page of light or dark that the reader has.
+/// Style sheet of the chart, for light and dark pages.
 const STYLE: &str = ".page{fill:#ffffff}text{font:13px Helvetica,Arial,sans-serif;fill:#1f2328}.grid{stroke:#d0d7de}.even{stroke:#57606a}\
     .first{fill:#0072b2}.second{fill:#d55e00}\
     @media(prefers-color-scheme:dark){.page{fill:#0d1117}text{fill:#e6edf3}.grid{stroke:#3d444d}.even{stroke:#9198a1}\
@@ -33,7 +33,7 @@ fn ratios(table: &str) -> Vec<(&str, f64)> {
     lines.map(|cells| (cells[0], cells[place].parse().expect("a ratio"))).collect()
 }
 
-/// Where a ratio is on the axis.
+/// Returns the horizontal position of a ratio on the axis.
 fn place(ratio: f64) -> f64 {
     assert!((ENDS.0..=ENDS.1).contains(&ratio), "a ratio of {ratio}; allowed: {ENDS:?}");
     LEFT + (RIGHT - LEFT) * (ratio / ENDS.0).ln() / (ENDS.1 / ENDS.0).ln()

@@ -1,5 +1,5 @@
-//! `lab/docs/patterns.md` and its pictures, from the registry. Only tests use it: they compare the checked-in files with it, or
-//! write them.
+//! Makes `lab/docs/patterns.md` and its pictures from the registry. Only tests use this module: they compare the
+//! checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::parameters;
 use crate::cli::{Cli, Command};
 use crate::generated::{self, at_root};
 use crate::picture;
-use trib::source::{SOURCES, Source};
+use trib::source::{PatternSource, SOURCES};
 
 const HEAD: &str = "\
 <!-- Generated from trib/src/source/; regenerate with: lab/generate -->
@@ -52,8 +52,8 @@ fn page() -> String {
     page
 }
 
-fn section(page: &mut String, source: &Source) {
-    let Source { name, code, origin, formulas, example, .. } = source;
+fn section(page: &mut String, source: &PatternSource) {
+    let PatternSource { name, code, origin, formulas, example, .. } = source;
     let _ = writeln!(page, "\n## {name}\n\n{code}\n\nSource: {origin}");
     let _ = writeln!(page, "\n![{name}: who owns what](patterns/{name}.svg)");
     let cell = |text: &str| text.replace('|', "\\|");
@@ -96,7 +96,7 @@ fn the_pictures_in_docs_are_current() {
     }
 }
 
-/// Every row of the registry has a description and the other texts of the page.
+/// Checks that every row of the registry has a description and the other texts of the page.
 #[test]
 fn every_pattern_says_what_it_is() {
     for source in SOURCES {

@@ -1,5 +1,5 @@
-//! The tables in `lab/docs/papers/`, one a paper: the claims and the recorded findings. Only tests use it: they compare the
-//! checked-in files with it, or write them.
+//! Makes the tables in `lab/docs/papers/`, one a paper: the claims and the recorded findings. Only tests use this
+//! module: they compare the checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use tributary_lab::papers::{Claim, Paper, Verdict, papers};
 
 use crate::generated;
 
-/// The line at the top of a table.
+/// First line of a table.
 const GENERATED: &str = "# Generated from lab/papers/; regenerate with: lab/generate";
 
-/// Number of claims of a paper that are reproduced.
+/// Returns the number of claims of a paper that are reproduced.
 fn reproduced(paper: &Paper) -> usize {
     paper.claims.iter().filter(|claim| claim.verdict == Verdict::Reproduced).count()
 }
@@ -33,7 +33,7 @@ fn table(paper: &Paper) -> String {
     table
 }
 
-/// The row of a paper in the table of `lab/docs/papers.md`.
+/// Returns the row of a paper in the table of `lab/docs/papers.md`.
 fn row(paper: &Paper) -> String {
     let Paper { id, title, venue, year, claims, .. } = paper;
     let reproduced = reproduced(paper);
@@ -48,7 +48,7 @@ fn the_tables_are_current() {
     }
 }
 
-/// The page that is written by hand has the numbers of claims.
+/// Checks that the page that is written by hand has the current numbers of claims.
 #[test]
 fn the_papers_have_their_rows() {
     let page = std::fs::read_to_string(generated::at_root("lab/docs/papers.md")).unwrap();
