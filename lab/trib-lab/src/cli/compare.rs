@@ -137,7 +137,7 @@ the preload library. A ratio is another library's time divided by ours, pair by 
 Examples:
   trib-lab compare --mpi mpich --pattern btio --ranks 4
       measures one pattern
-  trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown docs/performance.md
+  trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown page.md
       measures all patterns and writes the table; the same command continues after an interruption
   trib-lab compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
       measures all patterns on four emulated hosts with links of 1 Gbit/s";

@@ -16,17 +16,16 @@ const HEAD: &str = "\
 
 # Patterns
 
-Access patterns of real codes, as `trib replay NAME` runs them. Every rank's extents and buffer are a pure function of
-rank, ranks and parameters (`benchmarks/src/`, one module each). So the same pattern runs on threads and on MPI, is planned
-for any number of ranks, and is compared with a file that one process writes element by element.
+Access patterns of real codes, as `trib replay NAME` runs them. The extents and the buffer of a rank depend only on rank, number of ranks and
+parameters (`benchmarks/src/`, one module for each pattern). So the same pattern runs on threads and on MPI, is planned for any number of
+ranks, and is compared with a file that one process writes element by element.
 
-`trib-lab patterns` lists them. `trib-lab patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers.
-`trib-lab picture NAME --output F.svg` draws one. A picture shows the file as cells in the colour of the rank that writes them; a
-hatched cell has bytes of several ranks. Where most cells of the whole file would be hatched, and neither `--from` nor `--bytes`
-is given, a part is drawn in which most are of one rank; the heading says which. Below are the stripes and their aggregators A0,
-A1, ..., then the memory of the first ranks and where it goes. An exchange has no file: its picture shows one round, as bytes
-from sender to receiver. The pictures here are of tiny parameters. Paths in the examples are from the root of the repository.
-`p` is the number of ranks.
+`trib-lab patterns` lists the patterns. `trib-lab patterns NAME --ranks P` computes the counts of a pattern for any number of ranks.
+`trib-lab picture NAME --output F.svg` draws a pattern. A picture shows the file as cells in the colour of the rank that writes them; a
+hatched cell has bytes of several ranks. If most cells of the whole file would be hatched, the picture shows a part of the file, which the
+heading names. Below the file are the stripes and their aggregators A0, A1, ..., then the memory of the first ranks and its place in the
+file. An exchange has no file: its picture shows one round, as bytes from sender to receiver. The pictures here have very small parameters.
+Paths in the examples are from the root of the repository. `p` is the number of ranks.
 
 Every replay has these options:
 

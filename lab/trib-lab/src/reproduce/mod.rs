@@ -6,7 +6,7 @@
 //! | `table`, `json` | findings as tables and as JSON |
 //! | `page` | findings and figures as HTML |
 //! | `plot` | a figure as SVG |
-//! | `document` | the pages in `lab/docs/papers/` |
+//! | `document` | the tables in `lab/docs/papers/` |
 
 #[cfg(test)]
 mod document;
