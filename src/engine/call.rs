@@ -1,13 +1,13 @@
-//! A collective call, described once, for writes and reads alike: facts, agreement, choice, plan, rounds, outcome.
+//! A collective write or read from begin to end: facts, agreement, choice, plan, rounds, outcome.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | what a rank brings: which call it is in, its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
+//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/itself.rs` |
 //! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
-//! | choice | the way of the bytes, the same on all ranks, and why | `policy/paths.rs` |
-//! | plan | who sends what to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
-//! | rounds | the bytes move, window by window | a module of `ways` for each way; below it `data`, `shared`, `storage` |
-//! | outcome | errors, counts and times, agreed | `agreement/finish.rs` |
+//! | choice | the path of the bytes, the same on all ranks, and the reason | `policy/paths.rs` |
+//! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
+//! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
+//! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in `api`.
 
@@ -21,32 +21,43 @@ use crate::engine::file::File;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
-use crate::engine::staging::Target;
+use crate::engine::staging::ReadTarget;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
-/// What a rank brings to a call: bytes of the file, and where they are in its memory.
-pub struct Call<'a> {
-    /// The extents, as the program passed them.
+/// The arguments of one rank in a collective call: bytes of the file, and their memory.
+pub struct CallAccess<'a> {
+    /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
-    /// The same bytes, ascending where windows in shared memory are filled.
+    /// The extents of `asked`, sorted in ascending order if windows in shared memory are filled.
     pub extents: &'a Extents,
-    /// The memory.
+    /// The memory to write from or to read into.
     pub memory: CallMemory<'a>,
-    /// The bytes of this rank that a read has moved, once it is over.
+    /// Number of this rank's bytes that the call moved; set when the call is over.
     pub moved: u64,
 }
 
-/// The memory of a call, which also says its direction.
-pub enum CallMemory<'a> {
-    /// Of a write: the layout of the bytes, and the memory.
-    Source(&'a BufferLayout, Source<'a>),
-    /// Of a read.
-    Target(Target<'a>),
+/// What a rank writes.
+#[derive(Clone, Copy)]
+pub struct WriteAccess<'a> {
+    /// The extents of the file.
+    pub file: &'a Extents,
+    /// Where their bytes are in the memory.
+    pub layout: &'a BufferLayout,
+    /// The memory.
+    pub source: Source<'a>,
 }
 
-impl Call<'_> {
+/// The memory of a call. The variant is the direction of the call.
+pub enum CallMemory<'a> {
+    /// A write: the layout of the bytes, and the memory that holds them.
+    Source(&'a BufferLayout, Source<'a>),
+    /// A read: the memory that receives the bytes.
+    Target(ReadTarget<'a>),
+}
+
+impl CallAccess<'_> {
     fn direction(&self) -> Direction {
         match self.memory {
             CallMemory::Source(..) => Direction::Write,
@@ -56,11 +67,17 @@ impl Call<'_> {
 }
 
 impl File {
-    /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Collective.
+    /// Runs a collective call. If `checked` is an error of this rank's arguments, this rank takes part without data.
+    /// Collective.
     ///
     /// # Errors
-    /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
-    pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
+    /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
+    /// the message transport.
+    pub(in crate::engine) async fn call(
+        &mut self,
+        call: &mut CallAccess<'_>,
+        checked: Result<()>,
+    ) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start());
 
         let name = self.name(direction.into());
@@ -69,7 +86,7 @@ impl File {
             false => checked,
         };
 
-        // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
+        // Facts. A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early =
             (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
@@ -79,20 +96,22 @@ impl File {
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
 
-        // Agreement: a combine of ranks that all share memory, or a combine over hosts.
+        // Agreement: in shared memory if all ranks share it, otherwise over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
         self.watchdog.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
-                self.agree_on_host_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_on_host_to_write(access, call.asked, checked, early.as_ref(), None).await
             }
             CallMemory::Source(layout, source) => {
-                self.agree_over_hosts_to_write((extents, layout, *source), checked, early.as_ref()).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_over_hosts_to_write(access, checked, early.as_ref()).await
             }
             CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
                 let checked = checked.and_then(|()| self.file_end());
-                self.agree_over_hosts_to_read(extents, target.memory().0, checked, early.as_ref()).await
+                self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
             }
         };
         self.watchdog.end();
@@ -121,13 +140,15 @@ impl File {
         let mut done = CallTotals::new(direction, chosen);
         match (chosen.0, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
-                return self.write_windows((left, layout, *source), &agreed, chosen, &clock).await;
+                let access = WriteAccess { file: left, layout, source: *source };
+                return self.write_windows(access, &agreed, chosen, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
             }
             (Way::Hosts, CallMemory::Source(layout, source)) => {
-                done.outcome = self.write_on_host((left, layout, *source), agreed.is_sole, &clock).await?;
+                let access = WriteAccess { file: left, layout, source: *source };
+                done.outcome = self.write_on_host(access, agreed.is_sole, &clock).await?;
             }
             (Way::Hosts, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
@@ -135,7 +156,8 @@ impl File {
             (Way::Exchange, memory) => {
                 let exchanged = match memory {
                     CallMemory::Source(layout, source) => {
-                        self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await
+                        let access = WriteAccess { file: left, layout, source: *source };
+                        self.exchange_write(access, &agreed, &mut clock, &mut done).await
                     }
                     CallMemory::Target(target) => {
                         self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
@@ -164,8 +186,9 @@ impl File {
         Ok(report)
     }
 
-    /// Whether this rank moves its bytes before the ranks agree. If ranks overlap, bytes are written again.
-    fn goes_early(&self, call: &Call<'_>) -> bool {
+    /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again
+    /// after the agreement.
+    fn goes_early(&self, call: &CallAccess<'_>) -> bool {
         let rules = self.setup.rules(call.direction());
         match call.memory {
             CallMemory::Source(..) => {
@@ -176,7 +199,7 @@ impl File {
         }
     }
 
-    /// Remembers what a call shows of the next. (A read in which nobody wanted anything shows nothing.)
+    /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
     fn learn(&mut self, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.may_overlap |= agreed.redone,
@@ -187,7 +210,7 @@ impl File {
         }
     }
 
-    /// Adds what the way of the bytes tells of aggregators and rounds.
+    /// Sets the numbers of aggregators and rounds in the report, which depend on the path of the bytes.
     fn count(&self, report: &mut CallReport, way: Way, agreed: &Agreed) {
         report.aggregators = match way {
             Way::Windows => 1,
@@ -200,16 +223,18 @@ impl File {
         }
     }
 
-    /// Moves the bytes of extents that need no other rank. Local.
+    /// Writes or reads extents directly, without other ranks. Local.
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
-            CallMemory::Source(layout, source) => self.write_directly(extents, layout, *source),
+            CallMemory::Source(layout, source) => {
+                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+            }
             CallMemory::Target(target) => self.read_directly(extents, target.memory()),
         }
     }
 
-    /// Copies what was read to a device, if the program's memory is there. Local.
-    fn deliver(&self, call: &mut Call<'_>, outcome: &mut Outcome) {
+    /// Copies the bytes that were read to device memory, if the program's buffer is there. Local.
+    fn deliver(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
             self.copy_to_device(target, call.asked, outcome);
         }

@@ -1,7 +1,8 @@
-//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page faults.
+//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page
+//! faults.
 //!
-//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed, the
-//! system may reclaim the pages of unused blocks ([`advise_unused`]).
+//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed,
+//! the system may reclaim the pages of unused blocks ([`advise_unused`]).
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -11,40 +12,41 @@ use memmap2::MmapMut;
 
 use super::Message;
 
-/// Smaller blocks come from the allocator, which reuses them itself.
+/// Minimum number of bytes of a pooled block. Smaller blocks come from the allocator, which reuses them itself.
 const MIN_BLOCK: usize = 64 << 10;
 /// An unused block may be reused if it is at most this many times as large as needed. (Untouched pages take no memory.)
 const MAX_EXCESS: usize = 4;
-/// The size of a huge page on most processors.
+/// Size of a huge page on most processors, in bytes.
 #[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
-/// Most bytes of unused blocks that are kept.
+/// Maximum number of bytes of unused blocks that are kept.
 const MAX_UNUSED: usize = 96 << 20;
 
 static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
-/// A block of memory. Its bytes are initialised, but have no defined value. A drop returns it to the pool.
+/// A block of memory. Its bytes are initialised, but have no defined value. Dropping a block returns it to the pool.
 #[derive(Debug, Default)]
 pub struct Block {
-    memory: Memory,
+    memory: BlockMemory,
     /// Number of used bytes.
     len: usize,
 }
 
 #[derive(Debug)]
-enum Memory {
+enum BlockMemory {
     Small(Vec<u8>),
     Mapped(MmapMut),
 }
 
-impl Default for Memory {
+impl Default for BlockMemory {
     fn default() -> Self {
         Self::Small(Vec::new())
     }
 }
 
 impl Block {
-    /// A block of at least `capacity` bytes, none of them used. O(unused blocks); new pages are allocated on first access.
+    /// Returns a block of at least `capacity` bytes, none of them used. O(unused blocks); new pages are allocated on
+    /// first access.
     ///
     /// # Errors
     /// The system has no memory left.
@@ -53,7 +55,7 @@ impl Block {
             let mut small = Vec::new();
             small.try_reserve_exact(capacity).map_err(io::Error::other)?;
             small.resize(capacity, 0);
-            return Ok(Self { memory: Memory::Small(small), len: 0 });
+            return Ok(Self { memory: BlockMemory::Small(small), len: 0 });
         }
         let size = capacity.checked_next_power_of_two().ok_or_else(|| io::Error::other("no such memory"))?;
         let kept = {
@@ -63,28 +65,28 @@ impl Block {
                 unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.len());
             smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at))
         };
-        let memory = Memory::Mapped(kept.map_or_else(|| map(size), Ok)?);
+        let memory = BlockMemory::Mapped(kept.map_or_else(|| map(size), Ok)?);
         Ok(Self { memory, len: 0 })
     }
 
-    /// Number of bytes that can be used.
+    /// Returns the number of bytes that can be used.
     pub fn capacity(&self) -> usize {
         self.whole().len()
     }
 
-    /// All of the memory, used or not.
+    /// Returns all of the memory, used or not.
     fn whole(&self) -> &[u8] {
         match &self.memory {
-            Memory::Small(small) => small,
-            Memory::Mapped(map) => map,
+            BlockMemory::Small(small) => small,
+            BlockMemory::Mapped(map) => map,
         }
     }
 
-    /// All of the memory, used or not.
+    /// Returns all of the memory, used or not.
     pub fn whole_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
-            Memory::Small(small) => small,
-            Memory::Mapped(map) => map,
+            BlockMemory::Small(small) => small,
+            BlockMemory::Mapped(map) => map,
         }
     }
 
@@ -93,11 +95,11 @@ impl Block {
         self.len = len.min(self.capacity());
     }
 
-    /// Uses so many bytes more and gives them, to be written; what they hold is of no meaning. Where they do not fit, all
-    /// moves to a block that is twice as large, or more.
+    /// Adds `len` bytes to the used bytes and returns them, to be written; their contents are undefined. If they do not
+    /// fit, moves all bytes to a block at least twice as large.
     ///
     /// # Panics
-    /// If there is no memory left, as a vector does.
+    /// If there is no memory left, like a vector.
     #[inline]
     pub fn extend(&mut self, len: usize) -> &mut [u8] {
         let (from, end) = (self.len, self.len + len);
@@ -117,19 +119,20 @@ impl Block {
         self.len = std::mem::take(&mut smaller.len);
     }
 
-    /// The used bytes as a message, without a copy. The memory returns to the pool when the last part of it is dropped.
+    /// Returns the used bytes as a message, without a copy. The memory returns to the pool when the last part of the
+    /// message is dropped.
     pub fn into_message(mut self) -> Message {
         match &mut self.memory {
-            Memory::Small(small) => {
+            BlockMemory::Small(small) => {
                 small.truncate(self.len);
                 std::mem::take(small).into()
             }
-            Memory::Mapped(_) => Message::from_owner(self),
+            BlockMemory::Mapped(_) => Message::from_owner(self),
         }
     }
 }
 
-/// New memory, in huge pages if it is large enough, so that the first use causes few page faults.
+/// Returns new memory, in huge pages if it is large enough, so that the first use causes few page faults.
 fn map(size: usize) -> io::Result<MmapMut> {
     let map = MmapMut::map_anon(size)?;
     #[cfg(target_os = "linux")]
@@ -165,7 +168,7 @@ impl AsRef<[u8]> for Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let Memory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
+        let BlockMemory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
         let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
         let kept: usize = unused.iter().map(|block| block.len()).sum();
         if kept + map.len() <= MAX_UNUSED {

@@ -1,27 +1,28 @@
-//! Whether the ranges of ranks overlap. Messages carry the ranges while there are few of them.
+//! The file ranges of ranks, and whether they overlap. Messages carry the ranges while there are few of them.
 
 use smallvec::SmallVec;
 
 use crate::engine::policy::MAX_RANGES;
 
-/// Ascending ranges, as (start, end); few of them need no memory of their own.
-type Ranges = SmallVec<[(u64, u64); 4]>;
+/// Ascending ranges, as (start, end) in bytes. A few of them need no heap memory.
+type RangeList = SmallVec<[(u64, u64); 4]>;
 
-/// The ranges of ranks, ascending; adjacent ranges are one.
+/// The file ranges of ranks, ascending; adjacent ranges are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankRanges {
     /// No two of the ranges overlap.
-    Disjoint(Ranges),
+    Disjoint(RangeList),
     /// Two of the ranges overlap.
     Overlap,
-    /// There are too many ranges to know.
+    /// Unknown: there are too many ranges.
     TooMany,
 }
 
 impl RankRanges {
-    /// The ranges of ranks, from the lowest offset of each to its highest end, in any order. O(n log n) for n ranges.
-    pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
-        let mut all = Ranges::new();
+    /// Collects the ranges of ranks, each from the rank's lowest offset to its highest end, in any order. O(n log n)
+    /// for n ranges.
+    pub fn from_ranges(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut all = RangeList::new();
         ranges.for_each(|next| match all.last_mut() {
             Some(last) if last.1 == next.0 => last.1 = next.1,
             _ => all.push(next),
@@ -41,7 +42,7 @@ impl RankRanges {
         };
     }
 
-    /// Whether no two ranges overlap, if that is known.
+    /// Returns true if no two ranges overlap; `None` if this is unknown.
     pub fn are_disjoint(&self) -> Option<bool> {
         match self {
             Self::Disjoint(_) => Some(true),
@@ -50,7 +51,7 @@ impl RankRanges {
         }
     }
 
-    /// Tells the ranges to other hosts, if they are few.
+    /// Encodes the ranges; too many ranges are encoded as unknown.
     pub fn encode(&self, next: &mut impl FnMut(u64)) {
         match self {
             Self::Disjoint(all) if all.len() <= MAX_RANGES => {
@@ -62,17 +63,17 @@ impl RankRanges {
         }
     }
 
-    /// Hears of ranges.
+    /// Decodes ranges.
     pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
-            count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
+            count if count <= MAX_RANGES as u64 => Self::from_ranges((0..count).map(|_| (next(), next()))),
             u64::MAX => Self::Overlap,
             _ => Self::TooMany,
         }
     }
 }
 
-fn joined(mut all: Ranges) -> RankRanges {
+fn joined(mut all: RangeList) -> RankRanges {
     if all.len() < 2 {
         return RankRanges::Disjoint(all);
     }
@@ -95,12 +96,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The ranges, one after the other, as others hear of them.
+    /// Merges the ranges one by one, with an encoding and decoding after each.
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
-        let mut all = RankRanges::of([].into_iter());
+        let mut all = RankRanges::from_ranges([].into_iter());
         for &span in spans {
             let mut words = Vec::new();
-            all.merge(RankRanges::of([span].into_iter()));
+            all.merge(RankRanges::from_ranges([span].into_iter()));
             all.encode(&mut |value| words.push(value));
             let mut words = words.into_iter();
             all = RankRanges::decode(&mut || words.next().unwrap());
@@ -114,7 +115,7 @@ mod tests {
             let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
             let apart = (0..spans.len()).all(|a| (0..a).all(|b| spans[a].1 <= spans[b].0 || spans[b].1 <= spans[a].0));
             prop_assert_eq!(merged(&spans).are_disjoint(), Some(apart));
-            prop_assert_eq!(RankRanges::of(spans.into_iter()).are_disjoint(), Some(apart));
+            prop_assert_eq!(RankRanges::from_ranges(spans.into_iter()).are_disjoint(), Some(apart));
         }
     }
 
@@ -124,6 +125,10 @@ mod tests {
         assert_eq!(merged(&dense), RankRanges::Disjoint([(0, 100_000)].into_iter().collect()));
         let sparse: Vec<_> = (0..300).map(|at| (at * 10, at * 10 + 9)).collect();
         assert_eq!(merged(&sparse).are_disjoint(), None);
-        assert_eq!(RankRanges::of(sparse.into_iter()).are_disjoint(), Some(true), "as long as they are not sent");
+        assert_eq!(
+            RankRanges::from_ranges(sparse.into_iter()).are_disjoint(),
+            Some(true),
+            "as long as they are not sent"
+        );
     }
 }

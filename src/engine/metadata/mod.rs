@@ -19,7 +19,7 @@ use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
@@ -29,13 +29,13 @@ const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
 /// The result of the metadata phase on one rank.
 #[derive(Debug, Clone, Default)]
 pub struct Announced {
-    /// On an aggregator: every source of data, ascending, with its list.
+    /// On an aggregator: each rank that it exchanges data with, ascending, and the list of extents of this rank.
     pub incoming: Vec<(Rank, Packed)>,
     /// With a two-layer data kernel: this rank's part in the memory of its node.
     pub in_memory: Option<InMemory>,
-    /// Messages and bytes that this rank sent.
+    /// Messages and bytes that this rank sent in the phase.
     pub traffic: Traffic,
-    /// Bytes of lists that it passed through shared memory of its node in place of a message.
+    /// Number of bytes of lists that this rank passed through shared memory instead of sending messages.
     pub shared_bytes: u64,
 }
 
@@ -110,7 +110,11 @@ pub async fn announce(
 
 /// Passes this rank's lists through shared memory to its local aggregator. Returns, on the local aggregator, the encoded lists of
 /// each member, its own included; and the bytes that this rank has passed.
-async fn gather(endpoint: &mut Endpoint, group: &Group, outgoing: &[ListsToSend]) -> Result<(Vec<(Rank, Bytes)>, u64)> {
+async fn gather(
+    endpoint: &mut Endpoint,
+    group: &GroupMemory,
+    outgoing: &[ListsToSend],
+) -> Result<(Vec<(Rank, Bytes)>, u64)> {
     let mut body = Vec::new();
     for out in outgoing {
         varint::put(&mut body, out.aggregator as u64);
@@ -127,7 +131,7 @@ async fn gather(endpoint: &mut Endpoint, group: &Group, outgoing: &[ListsToSend]
     Ok((bodies, 0))
 }
 
-/// The lists of the members that have some.
+/// Decodes the lists of members; leaves out members without lists.
 fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, ListsByAggregator)>> {
     let mut lists = Vec::with_capacity(bodies.len());
     for (member, body) in bodies {
@@ -150,7 +154,7 @@ fn make_local_plan(members: Vec<(Rank, ListsByAggregator)>, domains: &Domains) -
     LocalPlan { merged: merged.collect(), members }
 }
 
-/// The merged lists of the local aggregators, made by an aggregator from the lists of all ranks.
+/// Returns the merged list of each local aggregator, made from the lists of all ranks for this aggregator.
 fn merge_by_local(
     aggregator: usize,
     incoming: Vec<(Rank, Packed)>,
@@ -164,14 +168,14 @@ fn merge_by_local(
     groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
 }
 
-/// One message body for each aggregator: its list, or nothing.
+/// Returns one message body for each aggregator: the list for it, or nothing.
 fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a Packed)>) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     lists.for_each(|(aggregator, packed)| packed.write(&mut bodies[aggregator]));
     bodies
 }
 
-/// One message body for each aggregator: (member, list) for every member that has data for it.
+/// Returns one message body for each aggregator: (member, list) for every member that has data for it.
 fn by_member(aggregators: usize, members: &[(Rank, ListsByAggregator)]) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     for (member, lists) in members {

@@ -1,23 +1,24 @@
-//! The configuration of a phase: the route between senders and aggregators, and the local aggregators.
+//! The configuration of the metadata phase or the data phase: the route between senders and aggregators, and the local
+//! aggregators.
 
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
 use crate::exchange::{Route, Transfer};
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
 
-/// The configuration of the metadata phase or of the data phase.
+/// How messages go from ranks to aggregators in the metadata phase or in the data phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
     /// The route between the senders and the aggregators.
     pub route: Route,
-    /// With two layers: the local aggregators.
+    /// With two layers: the local aggregators; `None` with one layer.
     pub local: Option<Arc<LocalAggregators>>,
     /// With two layers: the members of this rank's local aggregator, which share memory.
-    pub group: Option<Arc<Group>>,
+    pub group: Option<Arc<GroupMemory>>,
 }
 
 impl Phase {

@@ -19,8 +19,8 @@ pub type ListsByAggregator = Vec<(usize, Packed)>;
 /// The lists that a local aggregator has merged.
 #[derive(Debug, Clone, Default)]
 pub struct LocalPlan {
-    /// Its members with data, ascending, with their lists.
+    /// The local aggregator's members with data, ascending, and the lists of each.
     pub members: Vec<(Rank, ListsByAggregator)>,
-    /// The merged lists by ascending aggregator; members are indices into `members`.
+    /// The merged list for each aggregator, ascending by aggregator. Members are indices into `members`.
     pub merged: Vec<Merged>,
 }

@@ -1,14 +1,14 @@
-//! A collective write of ranks that share memory: what follows the first combine, if it goes through windows.
+//! A collective write through windows in shared memory, after the first agreement.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
-use crate::engine::agreement::Access;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
 use crate::engine::agreement::on_host::windows;
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{get, put, words};
@@ -18,7 +18,7 @@ use crate::engine::policy::FOOTPRINT_GAP;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
-use crate::engine::shared::arena::{TURN, Windows};
+use crate::engine::shared::arena::{CallWindows, TURN};
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{ordered, placing};
 use crate::engine::storage::sieve::Sieve;
@@ -29,32 +29,32 @@ use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
 words! {
-    /// How a write through windows ends, on all ranks that share them.
+    /// The outcome of a write through windows, the same on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
-    struct CallOutcome {
-        /// The rank whose error all ranks return.
+    struct WindowsOutcome {
+        /// Rank whose error all ranks return; `None` without an error.
         failed: Option<Rank>,
-        /// Bytes written by all ranks.
+        /// Number of bytes written by all ranks.
         transferred: u64,
-        /// Microseconds of writing.
+        /// Time of writing the file, of all ranks, in microseconds.
         busy: u64,
-        /// The most microseconds of placing, of agreeing and in total.
+        /// Maximum times over ranks in microseconds: copying, agreements, the whole call.
         most: [u64; 3],
-        /// Whether the call must be repeated, rank after rank.
+        /// True if the call must be repeated with one rank after the other.
         again: bool,
-        /// The current value of the signal of turns.
+        /// Value of the signal that counts turns of ranks.
         turn: u32,
     }
 }
 
 impl File {
-    /// Writes what is left of an access that goes through windows. Collective.
+    /// Writes the rest of an access through windows. Collective.
     ///
     /// # Errors
-    /// The error of the lowest rank, on every rank; those of the fabric.
+    /// The error of the lowest rank, on every rank; errors of the message transport.
     pub(in crate::engine) async fn write_windows(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         agreed: &Agreed,
         chosen: (Way, Reason),
         clock: &Clock,
@@ -63,7 +63,7 @@ impl File {
         let sieve = self.setup.write_sieve(agreed.is_sole);
         let whole = [Extent { offset: left.start, len: left.span() }];
         let runs = (left.bytes == left.span()).then_some(&whole[..]);
-        let (closing, error) = self.fill_windows(access, windows, (sieve, runs), clock).await?;
+        let (closing, error) = self.fill_windows(access, windows, sieve, runs, clock).await?;
         if let Some(failed) = closing.failed {
             return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }
@@ -73,19 +73,21 @@ impl File {
             aggregators: 1,
             rounds: windows.count(),
             seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
-            ..CallReport::of(Direction::Write, chosen, &agreed.all, closing.transferred)
+            ..CallReport::from_amounts(Direction::Write, chosen, &agreed.all, closing.transferred)
         })
     }
 
-    /// Places this rank's bytes in the windows, and writes windows that are complete. `runs` is where there is data, if ranks may
-    /// tile it. Returns the outcome on all ranks that share the windows, and the error of this rank. Collective over these ranks.
+    /// Copies this rank's bytes into the windows, and writes complete windows. `runs` is the extents of the file with
+    /// data, if ranks may tile them. Returns the outcome on all ranks that share the windows, and this rank's error.
+    /// Collective over these ranks.
     async fn fill_windows(
         &mut self,
-        (file, layout, source): Access<'_>,
-        windows: Windows,
-        (sieve, runs): (Sieve, Option<&[Extent]>),
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
+        windows: CallWindows,
+        sieve: Sieve,
+        runs: Option<&[Extent]>,
         clock: &Clock,
-    ) -> Result<(CallOutcome, Option<Error>)> {
+    ) -> Result<(WindowsOutcome, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let mut writer = WindowWriter {
             arena: &arena,
@@ -98,7 +100,7 @@ impl File {
             path: &self.setup.path,
             error: None.into(),
         };
-        // Of a rank that has nothing left to write, no memory is looked at.
+        // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let mut placed = Instant::now();
         placing::place(&mut self.endpoint, &writer, Walk::new(file, layout), source).await?;
@@ -116,61 +118,62 @@ impl File {
         Ok((closing, error))
     }
 
-    /// Writes what the ranks of this host hold, where no other host holds any of it. Nobody else can be writing the file if the call
-    /// `is_sole`. Collective over the ranks of the host; the outcome is this rank's, which all ranks still have to agree on.
+    /// Writes the bytes of this host's ranks, if no other host has bytes in the same ranges. `is_sole` is true if
+    /// nobody else can be writing the file. Returns this rank's outcome, on which all ranks still have to agree.
+    /// Collective over the ranks of the host.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn write_on_host(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         is_sole: bool,
         clock: &Clock,
     ) -> Result<Outcome> {
-        let (asked, layout, source) = access;
+        let WriteAccess { file: asked, layout, source } = access;
         if !self.has_arena() {
-            return Ok(self.write_directly(asked, layout, source));
+            return Ok(self.write_directly(access));
         }
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
-        let access = (file, layout, source);
-        let footprint = Footprint::of(0, file, 1);
+        let access = WriteAccess { file, layout, source };
+        let footprint = Footprint::from_extents(0, file, 1);
         let (agreed, error) = self.agree_on_host_to_write(access, asked, checked, None, Some(&footprint)).await?;
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
         let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
-            Way::Direct => return Ok(self.write_directly(file, layout, source)),
+            Way::Direct => return Ok(self.write_directly(access)),
             Way::Windows => {
                 let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
                 let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
                 let windows = windows(&self.setup, &agreed.left);
-                let (closing, error) = self.fill_windows(access, windows, (sieve, runs.as_deref()), clock).await?;
+                let (closing, error) = self.fill_windows(access, windows, sieve, runs.as_deref(), clock).await?;
                 (closing.transferred, closing.busy, error)
             }
             _ => (agreed.transferred, agreed.micros, None),
         };
-        // What is counted for all ranks of the host, its first rank reports.
+        // The first rank of the host reports the counts of all its ranks.
         let (bytes, micros) = if self.arena()?.team().place() == 0 { (bytes, micros) } else { (0, 0) };
         Ok(Outcome { bytes, error, busy: Duration::from_micros(micros), ..Outcome::default() })
     }
 }
 
-/// Ends the placing: the last rank to arrive writes the remaining windows. If the call must be repeated, it resets the state.
-/// Collective.
+/// Ends the copying into windows: the last rank to arrive writes the remaining windows. If the call must be repeated,
+/// it resets the state. Collective.
 async fn close_windows(
     endpoint: &mut Endpoint,
     writer: &WindowWriter<'_>,
     placed: Duration,
     clock: &Clock,
-) -> Result<CallOutcome> {
+) -> Result<WindowsOutcome> {
     let arena = writer.arena;
     let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
     let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
-        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
-        let closing = CallOutcome {
+        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.slot(place)));
+        let closing = WindowsOutcome {
             failed: (failed != 0).then(|| failed as usize - 1),
             transferred: arena.written().load(Ordering::Acquire),
             busy: arena.busy().load(Ordering::Acquire),
@@ -188,7 +191,7 @@ async fn close_windows(
     Ok(get(arena.team().combined().decision()))
 }
 
-/// The access in ascending order, if it is not; an error, if it cannot be.
+/// Returns the access in ascending order, if it does not ascend already; an error if it cannot be sorted.
 pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<(Extents, BufferLayout)>, Result<()>) {
     match file.is_ascending() {
         true => (None, Ok(())),
@@ -196,7 +199,7 @@ pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<(Extents, Buffer
     }
 }
 
-/// The access in ascending order, without bytes that an earlier extent has. 64 bytes a piece.
+/// Returns the access in ascending order, without bytes that an earlier extent has. 64 bytes of memory a piece.
 fn ascending(file: &Extents, layout: &BufferLayout) -> Result<(Extents, BufferLayout)> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {
