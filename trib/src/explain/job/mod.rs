@@ -13,7 +13,7 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
-use super::sentences::{meaning, phases, reason};
+use super::sentences::{Copying, meaning, phases, reason, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
@@ -82,6 +82,9 @@ pub struct OfFile {
     pub waited: f64,
     /// The longest phase of its calls, and its seconds.
     pub longest: (&'static str, f64),
+    /// How its ranks copied.
+    #[serde(skip)]
+    pub copying: Copying,
     /// What would have to be otherwise for its calls to be faster.
     pub advice: Vec<String>,
 }
@@ -196,6 +199,7 @@ impl Job {
             in_calls: account.by_rank.iter().map(|rank| rank.in_calls).sum(),
             waited: account.by_rank.iter().map(|rank| rank.waited).sum(),
             longest,
+            copying: Copying::of(account),
             advice: account.advice.iter().map(|advice| advice.says.clone()).collect(),
         });
     }
@@ -241,10 +245,12 @@ impl Job {
                 percent(slowest.in_calls, self.in_calls)
             ));
         }
-        if let Some(OfFile { name, longest: (phase, seconds), .. }) = self.files.first().filter(|file| file.calls > 0) {
+        if let Some(file) = self.files.first().filter(|file| file.calls > 0) {
+            let OfFile { name, longest: (phase, seconds), copying, .. } = file;
             said.push(format!(
-                "The longest phase of {name} is {} ({phase}), {}.",
-                meaning(phase, true),
+                "The longest phase of {name} is {} ({}), {}.",
+                meaning(phase, *copying),
+                title(phase, *copying),
                 time(*seconds)
             ));
         }

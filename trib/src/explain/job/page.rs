@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Job, OfCall, OfFile};
 use crate::explain::chart::{self, Bar};
 use crate::explain::page::STYLE;
+use crate::explain::sentences::title;
 use crate::explain::tables::table;
 use crate::numbers::{brief as time, counted, grouped, percent};
 
@@ -67,7 +68,7 @@ fn files(job: &Job) -> Markup {
             grouped(file.read),
             time(file.in_calls),
             time(file.waited),
-            format!("{phase}, {}", time(seconds)),
+            format!("{}, {}", title(phase, file.copying), time(seconds)),
             file.advice.first().cloned().unwrap_or_default(),
         ]
     };

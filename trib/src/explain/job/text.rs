@@ -1,6 +1,7 @@
 //! A job for a terminal.
 
 use super::{Job, OfCall, OfFile};
+use crate::explain::sentences::title;
 use crate::listing::table;
 use crate::numbers::{brief as time, grouped, percent};
 
@@ -24,7 +25,8 @@ pub fn of(job: &Job) -> String {
         "longest phase",
     ]);
     for file in job.files.iter().take(ROWS) {
-        let OfFile { name, ranks, calls, written, read, in_calls, waited, longest: (phase, seconds), .. } = file;
+        let OfFile { name, ranks, calls, written, read, in_calls, waited, longest: (phase, seconds), copying, .. } =
+            file;
         files.add_row([
             name.clone(),
             ranks.to_string(),
@@ -34,7 +36,7 @@ pub fn of(job: &Job) -> String {
             time(*in_calls),
             percent(*in_calls, job.in_calls),
             time(*waited),
-            format!("{phase} {}", time(*seconds)),
+            format!("{} {}", title(phase, *copying), time(*seconds)),
         ]);
     }
     text += &format!("\nFiles, the slowest first: seconds of a rank, on average\n{files}\n{}", more(job.files.len()));
