@@ -2,14 +2,14 @@
 //!
 //! Every rank of the endpoint must call each of them. Allreduce and broadcast are binomial and gather is linear. If
 //! all ranks share memory, they use it instead of messages ([`super::on_host`]). If the ranks of each of several hosts do,
-//! allreduce and broadcast are sweeps over the hosts ([`super::sweep`]).
+//! allreduce and broadcast are combines over the hosts ([`super::combine`]).
 
 use std::sync::Arc;
 
+use super::combine::{Allreduce, Combine, combine_over_hosts};
 use super::gather::{Slots, linear};
 use super::on_host;
-use super::part::{Lanes, Part};
-use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
+use super::part::{Part, WordOps};
 use super::{BROADCAST, GATHER, REDUCE, binomial};
 use tributary_base::wire;
 
@@ -19,34 +19,34 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
 use crate::topology::Rank;
 
-/// Combines each lane over all ranks; every rank gets the results in `lanes`. Collective, with the same `ops` on all ranks. A
-/// binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 lanes t_w).
+/// Combines each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all ranks. A
+/// binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w).
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
-    if on_host::applies_to(endpoint) && on_host::fits(lanes.len()) {
-        return on_host::allreduce(endpoint, ops, lanes).await;
+pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
+    if on_host::applies_to(endpoint) && on_host::fits(words.len()) {
+        return on_host::allreduce(endpoint, ops, words).await;
     }
-    if let Some(hosts) = sweeps(endpoint).filter(|_| lanes.len() * 8 <= MAX_CONTRIBUTION) {
-        let mut own = SweptLanes { ops, lanes };
-        let answer = sweep(endpoint, &hosts, &mut own).await?;
+    if let Some(hosts) = combining_hosts(endpoint).filter(|_| words.len() * 8 <= MAX_CONTRIBUTION) {
+        let mut own = Allreduce { ops, words };
+        let answer = combine_over_hosts(endpoint, &hosts, &mut own).await?;
         own.set(&answer);
         return Ok(());
     }
     let mut buffers = Buffers::exact();
-    buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
-    let len = lanes.len() as u64 * 8;
+    buffers.set(Buffer::Receive, words.iter().flat_map(|value| value.to_le_bytes()).collect());
+    let len = words.len() as u64 * 8;
     endpoint.run(among_all(endpoint, binomial::reduce, 0, len, ops), &mut buffers, REDUCE).await?;
     endpoint.run(broadcast_schedule(endpoint, 0, len), &mut buffers, BROADCAST).await?;
-    for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
-        *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    for (value, bytes) in words.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
+        *value = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     }
     Ok(())
 }
 
-/// The hosts, if agreements are sweeps over them: the ranks of a host share memory.
-fn sweeps(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
+/// The hosts, if agreements are combines over them: the ranks of a host share memory.
+fn combining_hosts(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
     endpoint.hosts().filter(|hosts| hosts.shares()).cloned()
 }
 
@@ -55,7 +55,7 @@ type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
 /// The schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
 fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
-    let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, Lanes::Each(ops));
+    let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, WordOps::Each(ops));
     let mut builder = Builder::default();
     append(&part, &mut builder, &[]);
     builder.finish()
@@ -75,8 +75,8 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     if on_host::applies_to(endpoint) {
         return on_host::broadcast(endpoint, root, bytes).await;
     }
-    if let Some(hosts) = sweeps(endpoint) {
-        return broadcast_by_sweeps(endpoint, &hosts, root, bytes).await;
+    if let Some(hosts) = combining_hosts(endpoint) {
+        return broadcast_over_hosts(endpoint, &hosts, root, bytes).await;
     }
     let mut length = Buffers::exact();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
@@ -90,8 +90,8 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     Ok(body.get(Buffer::Receive).to_vec())
 }
 
-/// A broadcast by sweeps, one for each [`MAX_CONTRIBUTION`] bytes.
-async fn broadcast_by_sweeps(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+/// A broadcast by combines, one for each [`MAX_CONTRIBUTION`] bytes.
+async fn broadcast_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     let (is_root, mut all) = (endpoint.rank() == root, Vec::new());
     loop {
         let mut own = RootBytes(Vec::new());
@@ -100,7 +100,7 @@ async fn broadcast_by_sweeps(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank,
             own.0 = (rest.len() as u64).to_le_bytes().to_vec();
             own.0.extend_from_slice(&rest[..rest.len().min(MAX_CONTRIBUTION - 8)]);
         }
-        let answer = sweep(endpoint, hosts, &mut own).await?;
+        let answer = combine_over_hosts(endpoint, hosts, &mut own).await?;
         let Some((left, part)) = answer.split_first_chunk() else {
             return Err(Error::Internal { rank: root, what: "a broadcast arrived without its length".to_string() });
         };
@@ -114,7 +114,7 @@ async fn broadcast_by_sweeps(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank,
 /// The bytes of the root of a broadcast; empty on ranks that have not received them.
 struct RootBytes(Vec<u8>);
 
-impl Sweep for RootBytes {
+impl Combine for RootBytes {
     fn body(&self) -> Vec<u8> {
         self.0.clone()
     }
@@ -195,14 +195,14 @@ mod tests {
         for all in on_all(|endpoint| {
             let waiting = endpoint.waiting().clone();
             let me = endpoint.rank() as u64;
-            let mut lanes = [me + 1, 100 - me, me * 7 % 5, me];
+            let mut words = [me + 1, 100 - me, me * 7 % 5, me];
             let ops = [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::Sum];
-            waiting.wait(pin!(allreduce(endpoint, &ops, &mut lanes))).unwrap();
-            lanes
+            waiting.wait(pin!(allreduce(endpoint, &ops, &mut words))).unwrap();
+            words
         }) {
             let p = all.len() as u64;
             let largest = (0..p).map(|r| r * 7 % 5).max().unwrap();
-            assert!(all.iter().all(|&lanes| lanes == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
+            assert!(all.iter().all(|&words| words == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
         }
     }
 

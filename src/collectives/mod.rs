@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `agreement` | the engine's calls: allreduce, broadcast, gather, agreement on errors |
-//! | [`mod@sweep`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
+//! | [`mod@combine`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
 //! | `on_host` | the calls where all ranks share memory |
 //! | `gather` | a linear gather of blocks whose length only the sender knows |
 //! | `allgather` | Bruck's allgather |
@@ -16,11 +16,11 @@
 mod agreement;
 mod allgather;
 pub mod binomial;
+pub mod combine;
 mod gather;
 mod group;
 mod on_host;
 pub mod part;
-pub mod sweep;
 
 pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
 pub use allgather::allgather;
@@ -31,7 +31,7 @@ const REDUCE: u16 = 0;
 const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
 const ALLGATHER: u16 = 3;
-/// The sweep over hosts.
-const SWEEP: u16 = 4;
+/// The combine over hosts.
+const COMBINE: u16 = 4;
 /// The first tag that the collectives do not use.
 pub const FIRST_FREE_TAG: u16 = 5;

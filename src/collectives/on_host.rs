@@ -1,8 +1,8 @@
-//! Allreduce, broadcast and allgather of ranks that share memory: by meetings there instead of messages.
+//! Allreduce, broadcast and allgather of ranks that share memory: by combines there instead of messages.
 
 use crate::error::Result;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{SLOT, Slots, VERDICT};
+use crate::fabric::shared::{DECISION, SLOT, Slots};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
@@ -11,38 +11,38 @@ const LENGTH: usize = 8;
 
 /// Whether the ranks of an endpoint meet in shared memory: they have it.
 pub fn applies_to(endpoint: &Endpoint) -> bool {
-    endpoint.met().is_some()
+    endpoint.combined().is_some()
 }
 
-/// Whether the lanes of an allreduce fit in a slot and in a verdict.
-pub fn fits(lanes: usize) -> bool {
-    lanes * 8 <= SLOT.min(VERDICT)
+/// Whether the words of an allreduce fit in a slot and in a decision.
+pub fn fits(words: usize) -> bool {
+    words * 8 <= SLOT.min(DECISION)
 }
 
-/// An allreduce as one meeting, in which the last rank to arrive combines the lanes. Collective; O(p lanes).
+/// An allreduce as one combine, in which the last rank to arrive combines the words. Collective; O(p words).
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
-    let own = &*lanes;
+pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
+    let own = &*words;
     let leave = |slot: &mut [u8]| {
-        slot.chunks_exact_mut(8).zip(own).for_each(|(place, lane)| place.copy_from_slice(&lane.to_le_bytes()));
+        slot.chunks_exact_mut(8).zip(own).for_each(|(place, value)| place.copy_from_slice(&value.to_le_bytes()));
     };
-    let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
-        for (lane, (op, place)) in ops.iter().zip(verdict.chunks_exact_mut(8)).enumerate() {
-            let of = |rank| word(slots.of(rank), lane * 8);
+    let decide = |slots: Slots<'_>, decision: &mut [u8]| {
+        for (index, (op, place)) in ops.iter().zip(decision.chunks_exact_mut(8)).enumerate() {
+            let of = |rank| word(slots.of(rank), index * 8);
             let all = (1..slots.ranks()).fold(of(0), |all, rank| op.apply(all, of(rank)));
             place.copy_from_slice(&all.to_le_bytes());
         }
     };
-    endpoint.meet(leave, decide).await?;
-    if let Some(met) = endpoint.met() {
-        lanes.iter_mut().enumerate().for_each(|(lane, value)| *value = word(met.verdict(), lane * 8));
+    endpoint.combine(leave, decide).await?;
+    if let Some(combined) = endpoint.combined() {
+        words.iter_mut().enumerate().for_each(|(index, value)| *value = word(combined.decision(), index * 8));
     }
     Ok(())
 }
 
-/// A broadcast with one meeting for each slot of bytes. Collective.
+/// A broadcast with one combine for each slot of bytes. Collective.
 ///
 /// # Errors
 /// Those of the fabric.
@@ -59,9 +59,9 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
                 slot[LENGTH..][..part.len()].copy_from_slice(part);
             }
         };
-        endpoint.meet(leave, |_, _| {}).await?;
-        let Some(met) = endpoint.met() else { return Ok(all) };
-        let slot = met.slots.of(root);
+        endpoint.combine(leave, |_, _| {}).await?;
+        let Some(combined) = endpoint.combined() else { return Ok(all) };
+        let slot = combined.slots.of(root);
         let left = word(slot, 0) as usize;
         let here = left.min(SLOT - LENGTH);
         all.extend_from_slice(&slot[LENGTH..][..here]);
@@ -72,17 +72,17 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
 }
 
-/// An allgather of blocks of the same length, in rank order, with one meeting for each slot of bytes. Collective.
+/// An allgather of blocks of the same length, in rank order, with one combine for each slot of bytes. Collective.
 ///
 /// # Errors
 /// Those of the fabric.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     let mut all = vec![0; own.len() * endpoint.ranks()];
     for (number, part) in own.chunks(SLOT).enumerate() {
-        endpoint.meet(|slot| slot[..part.len()].copy_from_slice(part), |_, _| {}).await?;
-        if let Some(met) = endpoint.met() {
+        endpoint.combine(|slot| slot[..part.len()].copy_from_slice(part), |_, _| {}).await?;
+        if let Some(combined) = endpoint.combined() {
             for (rank, place) in all.chunks_exact_mut(own.len()).enumerate() {
-                place[number * SLOT..][..part.len()].copy_from_slice(&met.slots.of(rank)[..part.len()]);
+                place[number * SLOT..][..part.len()].copy_from_slice(&combined.slots.of(rank)[..part.len()]);
             }
         }
     }
@@ -102,7 +102,7 @@ mod tests {
     use std::pin::pin;
 
     #[test]
-    fn meetings_give_what_messages_give() {
+    fn slots_give_what_messages_give() {
         for ranks in [1, 2, 3, 8, 17] {
             threads::run(ranks, |transport| {
                 let mut endpoint = Endpoint::new(transport);
@@ -112,10 +112,10 @@ mod tests {
                     assert!(applies_to(&endpoint));
                     for round in 0..20u64 {
                         let rank = endpoint.rank() as u64;
-                        let mut lanes = [rank + round, 100 - rank];
-                        allreduce(&mut endpoint, &[ReduceOp::Sum, ReduceOp::Min], &mut lanes).await.unwrap();
+                        let mut words = [rank + round, 100 - rank];
+                        allreduce(&mut endpoint, &[ReduceOp::Sum, ReduceOp::Min], &mut words).await.unwrap();
                         let n = ranks as u64;
-                        assert_eq!(lanes, [n * (n - 1) / 2 + n * round, 101 - n]);
+                        assert_eq!(words, [n * (n - 1) / 2 + n * round, 101 - n]);
                         let long: Vec<u8> = (0..round * 1000).map(|at| (at % 251) as u8).collect();
                         let root = round as usize % ranks;
                         let mine = if endpoint.rank() == root { &long[..] } else { &[] };

@@ -11,15 +11,15 @@ use super::group::Group;
 use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// The space for lanes received from partners.
+/// The space for words received from partners.
 const SCRATCH: Buffer = Buffer::Stage(1);
 
-/// How the 8-byte lanes of a message are combined.
+/// How the 8-byte words of a message are combined.
 #[derive(Debug, Clone, Copy)]
-pub enum Lanes<'a> {
-    /// One operation for all lanes.
+pub enum WordOps<'a> {
+    /// One operation for all words.
     All(ReduceOp),
-    /// One operation for each lane.
+    /// One operation for each word.
     Each(&'a [ReduceOp]),
 }
 
@@ -31,17 +31,17 @@ pub struct Part<'a> {
     pub root: usize,
     /// The place of the message on this rank.
     pub message: Span,
-    /// How a reduction combines lanes.
-    pub lanes: Lanes<'a>,
+    /// How a reduction combines words.
+    pub words: WordOps<'a>,
     /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8.
     pub segment: u64,
 }
 
 impl<'a> Part<'a> {
     /// The part among all ranks, on the first `len` bytes of [`Buffer::Receive`], in one segment.
-    pub fn of_all(rank: Rank, ranks: usize, root: Rank, len: u64, lanes: Lanes<'a>) -> Self {
+    pub fn of_all(rank: Rank, ranks: usize, root: Rank, len: u64, words: WordOps<'a>) -> Self {
         let message = Span::new(Buffer::Receive, 0, len);
-        Self { group: Group::world(rank, ranks), root, message, lanes, segment: u64::MAX }
+        Self { group: Group::world(rank, ranks), root, message, words, segment: u64::MAX }
     }
 }
 
@@ -53,7 +53,7 @@ impl Part<'_> {
 
     /// The same message among the members of another group.
     pub fn among(&self, group: Group, root: usize) -> Part<'_> {
-        Part { group, root, message: self.message, lanes: self.lanes, segment: self.segment }
+        Part { group, root, message: self.message, words: self.words, segment: self.segment }
     }
 
     /// `len` bytes of the message.
@@ -77,10 +77,10 @@ impl Part<'_> {
             let cut = |span: Span| Span::new(span.buffer, span.offset + offset, len);
             builder.op(Action::Reduce { from: cut(from), with }, cut(into), after)
         };
-        match self.lanes {
+        match self.words {
             _ if into.len == 0 => None,
-            Lanes::All(with) => Some(add(0, into.len, with)),
-            Lanes::Each(ops) => {
+            WordOps::All(with) => Some(add(0, into.len, with)),
+            WordOps::Each(ops) => {
                 let ops = &ops[at as usize / 8..(at + into.len) as usize / 8];
                 let mut offset = 0;
                 let mut ids = Vec::new();

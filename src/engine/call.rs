@@ -3,7 +3,7 @@
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | what a rank brings: which call it is in, its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
-//! | agreement | the facts of all ranks, merged | `agreement/meeting.rs` in shared memory, `agreement/sweep.rs` over hosts |
+//! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
 //! | choice | the way of the bytes, the same on all ranks, and why | `policy/paths.rs` |
 //! | plan | who sends what to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
 //! | rounds | the bytes move, window by window | a module of `ways` for each way; below it `data`, `shared`, `storage` |
@@ -13,17 +13,17 @@
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::engine::agreement::finish::finish_call;
-use crate::engine::agreement::meeting::windows;
+use crate::engine::agreement::on_host::windows;
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
-use crate::engine::patience::CallStage;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::staging::Target;
 use crate::engine::storage::window_queue::Outcome;
+use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
 /// What a rank brings to a call: bytes of the file, and where they are in its memory.
@@ -79,23 +79,23 @@ impl File {
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
 
-        // Agreement: a meeting of ranks that all share memory, or a sweep over hosts.
+        // Agreement: a combine of ranks that all share memory, or a combine over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        self.patience.begin_in(self.endpoint.waiting(), name);
+        self.watchdog.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
-                self.meet_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
+                self.agree_on_host_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
             }
             CallMemory::Source(layout, source) => {
-                self.sweep_write((extents, layout, *source), checked, early.as_ref()).await
+                self.agree_over_hosts_to_write((extents, layout, *source), checked, early.as_ref()).await
             }
-            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early.as_ref()).await,
+            CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
                 let checked = checked.and_then(|()| self.file_end());
-                self.sweep_read(extents, target.memory().0, checked, early.as_ref()).await
+                self.agree_over_hosts_to_read(extents, target.memory().0, checked, early.as_ref()).await
             }
         };
-        self.patience.end();
+        self.watchdog.end();
         let (mut agreed, error) = came?;
         if let Some(fault) = agreed.failed {
             return Err(Box::pin(self.agreed_error(fault, error, name)).await?);
@@ -141,7 +141,7 @@ impl File {
                         self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
                     }
                 };
-                exchanged.inspect_err(|_| self.patience.end())?;
+                exchanged.inspect_err(|_| self.watchdog.end())?;
             }
             (Way::Direct, memory) => done.outcome = self.move_directly(left, memory),
             (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
@@ -155,10 +155,10 @@ impl File {
             early => done.outcome.add(early),
         }
         call.moved = done.outcome.bytes;
-        self.patience.go_on(CallStage::End);
-        let diary = self.diary.as_deref_mut();
-        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, diary).await;
-        self.patience.end();
+        self.watchdog.go_on(CallStage::End);
+        let timeline = self.timeline.as_deref_mut();
+        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, timeline).await;
+        self.watchdog.end();
         let mut report = report?;
         self.count(&mut report, chosen.0, &agreed);
         Ok(report)

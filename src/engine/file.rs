@@ -6,16 +6,16 @@ use std::sync::Arc;
 use crate::drivers::{DirectWrites, Layout};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
-use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::cached::Plans;
-use crate::engine::record::diary::{Diary, DiaryWriter};
 use crate::engine::record::report::Seconds;
+use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{Failure, OpenStorage, Storage, guarded};
+use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{DriverName, Hints, Switch};
@@ -43,9 +43,9 @@ pub struct File {
     /// The calls so far, if they are captured.
     pub(in crate::engine) recording: Option<Recording>,
     /// The timeline of this rank, if it is recorded.
-    pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
+    pub(in crate::engine) timeline: Option<Box<TimelineWriter>>,
     /// The stall watchdog.
-    pub(in crate::engine) patience: Arc<Patience>,
+    pub(in crate::engine) watchdog: Arc<StallWatchdog>,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller has its own (for example the MPI function).
@@ -94,9 +94,9 @@ impl File {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
         };
-        let seconds = patience_of(&endpoint, &setup.hints);
+        let seconds = stall_timeout_of(&endpoint, &setup.hints);
         let known = (shared.clone(), Some(endpoint.waiting().clone()));
-        let patience = Patience::new(&setup.path, endpoint.rank(), seconds, known);
+        let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
@@ -113,8 +113,8 @@ impl File {
             may_overlap,
             reads_disjoint,
             recording,
-            diary: None,
-            patience,
+            timeline: None,
+            watchdog,
             sole_writer: None,
             called: None,
             state,
@@ -122,7 +122,7 @@ impl File {
         }
     }
 
-    /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`Patience`), and the error of ranks in
+    /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and the error of ranks in
     /// different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);
@@ -173,7 +173,7 @@ impl File {
     /// Ends an exchange: waits for the worker and sums up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
-            self.patience.go_on(CallStage::Settling);
+            self.watchdog.go_on(CallStage::Settling);
             done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {
@@ -187,15 +187,15 @@ impl File {
 
     /// Adds this rank's time in phases of a call to the timeline, if it is recorded.
     pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
-        if let Some(diary) = &mut self.diary {
-            diary.own(seconds);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.own(seconds);
         }
     }
 
     /// Takes this rank's timeline, for the capture of a file that is closed.
-    pub(in crate::engine) fn take_diary(&mut self) -> Option<Diary> {
-        let diary = self.diary.take()?;
-        Some(diary.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
+    pub(in crate::engine) fn take_timeline(&mut self) -> Option<RankTimeline> {
+        let timeline = self.timeline.take()?;
+        Some(timeline.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
     }
 
     /// Returns the number of hosts, if it is known.
@@ -308,9 +308,9 @@ impl File {
     }
 }
 
-/// Returns the seconds of the hint `trib_patience`, or none if there is no other rank.
-pub(in crate::engine) fn patience_of(endpoint: &Endpoint, hints: &Hints) -> usize {
-    if endpoint.ranks() > 1 { hints.patience } else { 0 }
+/// Returns the seconds of the hint `trib_stall_timeout`, or none if there is no other rank.
+pub(in crate::engine) fn stall_timeout_of(endpoint: &Endpoint, hints: &Hints) -> usize {
+    if endpoint.ranks() > 1 { hints.stall_timeout } else { 0 }
 }
 
 #[cfg(test)]

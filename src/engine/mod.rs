@@ -12,7 +12,7 @@
 //! | `call` | a collective call on one page: facts, agreement, choice, plan, rounds, outcome |
 //! | `api`, `file` | [`File`]: open, write, read, close; what it holds. `setup`: what is fixed at open |
 //! | `facts` | what a rank brings to a call, what all ranks know then, and how both are encoded |
-//! | `agreement` | on the facts: a meeting in shared memory, or a sweep over hosts; on the outcome |
+//! | `agreement` | on the facts: a combine in shared memory, or a combine over hosts; on the outcome |
 //! | `policy` | what decides how a call goes: every threshold, the table of paths, the reason |
 //! | `roles` | the aggregators and the phases to them: one layer of messages or two |
 //! | `plan` | who sends what to which aggregator; plans that are used again; [`planning`] at any scale |
@@ -22,8 +22,8 @@
 //! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: what members and local aggregators hand each other |
 //! | `shared` | the windows of ranks that share memory |
 //! | [`storage`] | the file: the thread that writes behind and reads ahead, holes, what goes without windows |
-//! | `staging`, `visible`, `patience` | memory of a device; hosts that cache by themselves; a line where a rank waits long |
-//! | `record`, [`capture`] | the report and the diary of calls; every call recorded: the format, and [`Capture`] that reads it |
+//! | `staging`, `visible`, `watchdog` | memory of a device; hosts that cache by themselves; a line where a rank waits long |
+//! | `record`, [`capture`] | the report and the timeline of calls; every call recorded: the format, and [`Capture`] that reads it |
 //!
 //! A module knows only those that stand before it in the list of `tests/suite/layers.rs`.
 //!
@@ -40,7 +40,6 @@ mod facts;
 mod file;
 mod lists;
 pub(crate) mod metadata;
-mod patience;
 mod plan;
 mod policy;
 mod record;
@@ -51,13 +50,14 @@ mod staging;
 pub mod storage;
 mod two_layer;
 mod visible;
+mod watchdog;
 mod ways;
 
 pub use crate::device::may_be as may_have_device_memory;
-pub use agreement::foreseen::Foreseen;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use agreement::internals as opening_messages;
+pub use agreement::predicted::PredictedPath;
 pub use agreement::without_data::calls_differ;
 pub use api::alone::alone;
 pub use api::operation::Operation;
@@ -66,16 +66,16 @@ pub use capture::Capture;
 pub use direction::Direction;
 pub use facts::Amount;
 pub use file::File;
-pub use patience::Patience;
 pub use plan::planning;
 pub use policy::paths::Path;
 pub use policy::reason::Reason;
-pub use record::diary::{self, Diary};
 pub use record::report::{CallReport, FanIn, Seconds, Why};
+pub use record::timeline::{self, RankTimeline};
 pub use roles::auto_choice::{AutoChoice, AutoKernel};
 pub use roles::{choice, touched};
 pub use setup::meet_hosts;
-pub use setup::terms::Prelude;
+pub use setup::terms::FirstAgreement;
 pub use storage::worker::leave_to_program;
+pub use watchdog::StallWatchdog;
 
 pub use crate::drivers::Mode;

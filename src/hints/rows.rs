@@ -220,7 +220,7 @@ hints! {
     /// Time that a rank waits for other ranks in a collective call before the stall watchdog prints a line on standard error:
     /// one line per host, with the ranks that have not arrived, as far as the host knows. The call continues. 0: prints no
     /// line.
-    "trib_patience" patience: usize = 30, COUNT_OR_ZERO, "seconds",
+    "trib_stall_timeout" stall_timeout: usize = 30, COUNT_OR_ZERO, "seconds",
         "Ranks usually arrive late (higher, or 0), or a program hangs and you want to know it sooner (lower).";
     /// What a rank does if a collective call fails and it cannot inform the other ranks: a panic, an error of MPI, a damaged
     /// message. `abort`: prints the reason on standard error and ends the job. `return`: returns the error; the other ranks may

@@ -43,7 +43,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_direct_min", &["1048576"], &["0"]),
     ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
     ("trib_host_domains", &["enable", "disable"], &["yes", ""]),
-    ("trib_patience", &["0", "1"], &["-1", "long"]),
+    ("trib_stall_timeout", &["0", "1"], &["-1", "long"]),
     ("trib_on_failure", &["return"], &["exit", ""]),
 ];
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use crate::fault_sweep::sources;
 use crate::mpiexec;
-use crate::sweep::sources;
 
 /// Which library a program is linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

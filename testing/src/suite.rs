@@ -168,8 +168,8 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
 /// A barrier. Collective.
 fn meet(endpoint: &mut Endpoint) {
     let waiting = endpoint.waiting().clone();
-    let mut lanes = [0];
-    let all = tributary::collectives::allreduce(endpoint, &[tributary::schedule::ReduceOp::Sum], &mut lanes);
+    let mut words = [0];
+    let all = tributary::collectives::allreduce(endpoint, &[tributary::schedule::ReduceOp::Sum], &mut words);
     waiting.wait(std::pin::pin!(all)).unwrap();
 }
 

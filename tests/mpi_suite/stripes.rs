@@ -5,9 +5,9 @@ use std::path::Path;
 use tributary::drivers::Layout;
 use tributary::error::IoClass;
 use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::installed::mpicc;
 use tributary_testing::mpiexec::{directory, under_mpiexec_with, world};
-use tributary_testing::sweep::preloadable;
 
 /// Where what passes for Lustre is compiled; empty on ranks.
 fn passes_for_lustre() -> String {

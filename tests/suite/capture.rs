@@ -115,11 +115,11 @@ fn a_full_disk_leaves_no_part_of_a_capture() {
     assert!(!names.iter().any(|name| name == "out.tribcap" || name.ends_with("unfinished")), "{names:?}");
 }
 
-/// Each rank has a diary; where bytes went by messages, windows of aggregators hold every call that ended well.
+/// Each rank has a timeline; where bytes went by messages, windows of aggregators hold every call that ended well.
 fn check_diaries(capture: &Capture, way: &str) {
-    let diaries: Vec<_> = (0..RANKS).map(|rank| capture.rank_and_diary(rank).unwrap().1.unwrap()).collect();
-    assert!(diaries.iter().all(|diary| diary.seconds.total > 0.0), "{way}");
-    let rounds = || diaries.iter().flat_map(|diary| &diary.rounds);
+    let timelines: Vec<_> = (0..RANKS).map(|rank| capture.rank_and_timeline(rank).unwrap().1.unwrap()).collect();
+    assert!(timelines.iter().all(|timeline| timeline.seconds.total > 0.0), "{way}");
+    let rounds = || timelines.iter().flat_map(|timeline| &timeline.rounds);
     let calls: std::collections::BTreeSet<u64> = rounds().map(|round| round.call).collect();
     let expected: Vec<u64> = if way == "messages" { (0..=STEPS).collect() } else { Vec::new() };
     assert_eq!(calls.into_iter().collect::<Vec<_>>(), expected, "{way}");
@@ -130,10 +130,10 @@ fn check_diaries(capture: &Capture, way: &str) {
         let (first, second) = if round.call < STEPS { (round.exchange, round.io) } else { (round.io, round.exchange) };
         assert!(first.0 < second.0 && first.1 <= second.1, "{way}: {round:?}");
     }
-    for diary in &diaries {
-        assert_eq!(diary.windows, diary.rounds.len() as u64, "{way}");
-        assert_eq!(diary.covered, diary.rounds.iter().map(|round| round.bytes).sum::<u64>(), "{way}");
-        assert_eq!(diary.fan_in.iter().map(|(_, windows)| windows).sum::<u64>(), diary.windows, "{way}");
+    for timeline in &timelines {
+        assert_eq!(timeline.windows, timeline.rounds.len() as u64, "{way}");
+        assert_eq!(timeline.covered, timeline.rounds.iter().map(|round| round.bytes).sum::<u64>(), "{way}");
+        assert_eq!(timeline.fan_in.iter().map(|(_, windows)| windows).sum::<u64>(), timeline.windows, "{way}");
     }
 }
 

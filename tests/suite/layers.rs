@@ -29,7 +29,7 @@ const FOLDERS: &[Folder] = &[
         &[(
             "fabric",
             "collectives",
-            "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
+            "before ranks share memory they agree on it by messages (shared/combine, shared/group, shared/hosts)",
         )],
     ),
     ("base/src", "crate::", "fingerprint rank wire error extent topology say variables", &[]),
@@ -43,7 +43,7 @@ const FOLDERS: &[Folder] = &[
     (
         "src/engine",
         "crate::engine::",
-        "direction policy storage patience facts lists two_layer metadata roles record capture shared setup plan data file \
+        "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data file \
             visible staging agreement ways call api",
         &[(
             "policy",
@@ -67,7 +67,7 @@ const FOLDERS: &[Folder] = &[
         "trib/src",
         "crate::",
         "generated numbers limits rest launcher cli calls buffers rank_program verify report exchange source listing picture hints \
-            variables manual plan_only output text sweep capture explain agreement compare doctor run replay main",
+            variables manual plan_only output text parallel capture explain agreement compare doctor run replay main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];

@@ -10,7 +10,7 @@
 //! | [`listing`], [`report`], [`progress()`], [`rest`] | tables, progress, how long it will go on |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
-//! | [`limits`], [`text`], `variables`, [`verify`], [`sweep`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
+//! | [`limits`], [`text`], `variables`, [`verify`], [`parallel`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
 
 pub mod agreement;
 mod buffers;
@@ -31,6 +31,7 @@ pub mod listing;
 mod manual;
 pub mod numbers;
 mod output;
+pub mod parallel;
 pub mod picture;
 mod plan_only;
 pub mod rank_program;
@@ -39,7 +40,6 @@ pub mod report;
 pub mod rest;
 mod run;
 pub mod source;
-pub mod sweep;
 pub mod text;
 mod variables;
 pub mod verify;

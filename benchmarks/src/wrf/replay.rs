@@ -127,14 +127,14 @@ impl Replay {
         }
         let seconds = start.elapsed().as_nanos() as u64;
         let ops = [[ReduceOp::Sum; 5].as_slice(), &[ReduceOp::Max]].concat();
-        let mut lanes = [tally.messages, tally.sent, tally.received, traffic.messages, traffic.bytes, seconds];
+        let mut words = [tally.messages, tally.sent, tally.received, traffic.messages, traffic.bytes, seconds];
         let outcome = match tally.problem {
             Some(problem) => Err(Error::Internal { rank, what: problem }),
             None => Ok(()),
         };
         waiting.wait(pin!(agree(endpoint, outcome)))?;
-        waiting.wait(pin!(allreduce(endpoint, &ops, &mut lanes)))?;
-        let [messages, bytes_sent, bytes_received, fabric_messages, fabric_bytes, nanoseconds] = lanes;
+        waiting.wait(pin!(allreduce(endpoint, &ops, &mut words)))?;
+        let [messages, bytes_sent, bytes_received, fabric_messages, fabric_bytes, nanoseconds] = words;
         Ok(ReplayReport {
             ranks,
             rounds: self.trace.rounds(),

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::foreign_hints::ForeignHints;
 use tributary_testing::installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
-use tributary_testing::sweep::preloadable;
 
 const WORLDS: [usize; 3] = [1, 2, 4];
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use tributary_testing::failing_calls;
+use tributary_testing::fault_sweep::{Ended, run_linked};
 use tributary_testing::installed::{Link, compile, crate_directory};
-use tributary_testing::sweep::{Ended, run_linked};
 
 fn small(way: &str, fault: &str) -> Ended {
     static PROGRAM: LazyLock<PathBuf> =

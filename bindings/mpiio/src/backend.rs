@@ -60,7 +60,7 @@ impl Backend {
     }
 
     /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
-    pub fn lend(&mut self) -> Self {
+    pub fn message_in_place(&mut self) -> Self {
         let hints = self.effective_hints();
         let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints), None);
         std::mem::replace(self, stand_in)

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
-use tributary::engine::{Prelude, calls_differ};
+use tributary::engine::{FirstAgreement, calls_differ};
 use tributary::fabric::Waiting;
 use tributary::fingerprint;
 use tributary::schedule::ReduceOp;
@@ -20,10 +20,10 @@ use crate::channel::Seat;
 use crate::job;
 use crate::next::Function;
 
-/// How an allreduce combines the numbers of [`lanes`]: the lowest rank that does not take the file; the fingerprint of
+/// How an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file; the fingerprint of
 /// the terms, lowest and highest; whether the first rank wants the job told; which call ranks are in ([`CallOfUnopened::word`]), lowest
 /// and highest.
-const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
+const WORDS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -136,17 +136,18 @@ impl UnopenedFile {
             Decision::Take(terms) => terms.hints.clone(),
             Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),
         };
-        let mut lanes = lanes(&decision, call, rank);
+        let mut words = words(&decision, call, rank);
         let opens = call == CallOfUnopened::Transfer;
         // Usually all ranks have the same terms, and the engine opens the file at once.
-        let mut prelude = Prelude { ops: &LANES, lanes: &mut lanes, goes_on: are_alike, opens };
-        let opened = File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut prelude).await;
+        let mut first_agreement = FirstAgreement { ops: &WORDS, words: &mut words, goes_on: are_alike, opens };
+        let opened =
+            File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
         if let Err(error) = &opened
             && waiting.failure().is_unagreed(error)
         {
             return Err(error.clone());
         }
-        let [decides, .., is_told, lowest, highest] = lanes;
+        let [decides, .., is_told, lowest, highest] = words;
         if is_told == 1 && has_all_ranks {
             job::is_told_by_all();
         }
@@ -201,8 +202,8 @@ impl UnopenedFile {
     }
 }
 
-/// A rank's numbers in a call, for an allreduce by [`LANES`].
-fn lanes(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; LANES.len()] {
+/// A rank's numbers in a call, for an allreduce by [`WORDS`].
+fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.len()] {
     let (decides, terms) = match decision {
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
@@ -218,9 +219,9 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Whether all ranks take the same file on the same terms, by the agreed [`lanes`].
-fn are_alike(lanes: &[u64]) -> bool {
-    match *lanes {
+/// Whether all ranks take the same file on the same terms, by the agreed [`words`].
+fn are_alike(words: &[u64]) -> bool {
+    match *words {
         [NOBODY, lowest, highest, _, first, last] => {
             lowest == highest && last >> 32 == CallOfUnopened::Transfer as u64 && first >> 32 == last >> 32
         }

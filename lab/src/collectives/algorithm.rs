@@ -9,8 +9,8 @@
 //! | gather | the rank's own block | at the root: all blocks, in rank order |
 //! | scatter | at the root: all blocks, in rank order | the rank's own block |
 //! | broadcast | at the root: the message | the message, on every rank |
-//! | reduce | the rank's own lanes | at the root: the combined lanes |
-//! | allreduce | the rank's own lanes | the combined lanes, on every rank |
+//! | reduce | the rank's own words | at the root: the combined words |
+//! | allreduce | the rank's own words | the combined words, on every rank |
 //! | intergroup allgather | the rank's own block | the blocks of the other group, in that group's order |
 //!
 //! A rank copies its own bytes and never sends them to itself. Empty messages are not sent. **A new algorithm** is one file
@@ -36,9 +36,9 @@ pub enum Operation {
     Scatter,
     /// Every rank gets the root's message.
     Broadcast,
-    /// The root gets all ranks' lanes, combined.
+    /// The root gets all ranks' words, combined.
     Reduce,
-    /// Every rank gets all ranks' lanes, combined.
+    /// Every rank gets all ranks' words, combined.
     Allreduce,
     /// Every rank of two groups gets the blocks of all ranks of the other group.
     IntergroupAllgather,
@@ -77,7 +77,7 @@ pub struct Problem<'a> {
     /// Bytes of every rank's block, by rank. For a broadcast or a reduction, the root's entry is the size of the message, and
     /// the others are ignored.
     pub sizes: &'a [u64],
-    /// How a reduction combines lanes of 8 bytes.
+    /// How a reduction combines words of 8 bytes.
     pub with: ReduceOp,
     /// Bytes of a segment, for algorithms that cut messages: a multiple of 8 above 0. For the ordered tree with a threshold: a
     /// subtree of more bytes goes to the root directly.

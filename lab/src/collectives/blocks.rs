@@ -9,8 +9,8 @@ use tributary::schedule::{Builder, OpId, Span};
 
 pub use tributary::collectives::binomial::{children, lowest_bit};
 
-/// A message cut into blocks of whole 8-byte lanes whose sizes differ by at most one lane. The last block also has the bytes
-/// behind the last whole lane.
+/// A message cut into blocks of whole 8-byte words whose sizes differ by at most one word. The last block also has the bytes
+/// behind the last whole word.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     message: Span,
@@ -30,9 +30,9 @@ impl Cut {
     }
 
     fn begin(&self, block: u64) -> u64 {
-        let lanes = u128::from(self.message.len / 8);
-        let lane = (lanes * u128::from(block) / u128::from(self.blocks)) as u64;
-        if block == self.blocks { self.message.len } else { lane * 8 }
+        let words = u128::from(self.message.len / 8);
+        let value = (words * u128::from(block) / u128::from(self.blocks)) as u64;
+        if block == self.blocks { self.message.len } else { value * 8 }
     }
 }
 

@@ -127,7 +127,7 @@ impl Scheme {
     /// One rank's schedule among all ranks.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), a reduction of bytes that are not whole lanes, more groups than ranks, a topology of
+    /// A bad problem ([`Problem::check`]), a reduction of bytes that are not whole words, more groups than ranks, a topology of
     /// another number of ranks: the same error on all ranks.
     pub fn schedule(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;

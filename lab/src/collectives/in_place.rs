@@ -5,7 +5,7 @@
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use tributary::collectives::Group;
-pub use tributary::collectives::part::{Lanes, Part, joined, or_before, segments};
+pub use tributary::collectives::part::{Part, WordOps, joined, or_before, segments};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule};
 
 /// The partial result of a reduction on ranks that do not keep it.
@@ -72,7 +72,7 @@ pub fn schedule(
         group: Group::world(problem.rank, problem.ranks()),
         root: problem.root,
         message: problem.message(if keeps { Buffer::Receive } else { FORWARDED }),
-        lanes: Lanes::All(problem.with),
+        words: WordOps::All(problem.with),
         segment: problem.segment,
     };
     let mut builder = Builder::default();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::collectives::in_place::{InPlace, Lanes, Part};
+use crate::collectives::in_place::{InPlace, Part, WordOps};
 use tributary::collectives::{FIRST_FREE_TAG, Group, allreduce};
 use tributary::fabric::{Buffers, Traffic};
 use tributary::schedule::{Buffer, Builder, ReduceOp, Span};
@@ -66,10 +66,10 @@ pub async fn multiply(
     let right = Matrix::of(product, row..row + rows, column..column + columns);
     let wrong = c.elements.iter().zip(&right.elements).filter(|(got, right)| got != right).count() as u64;
     let nanos = |time: Duration| time.as_nanos() as u64;
-    let mut lanes = [nanos(communication), nanos(computation), nanos(total), traffic.messages, traffic.bytes, wrong];
+    let mut words = [nanos(communication), nanos(computation), nanos(total), traffic.messages, traffic.bytes, wrong];
     use ReduceOp::{Max, Sum};
-    allreduce(endpoint, &[Max, Max, Max, Sum, Sum, Sum], &mut lanes).await?;
-    let [communication, computation, total, messages, bytes, wrong] = lanes;
+    allreduce(endpoint, &[Max, Max, Max, Sum, Sum, Sum], &mut words).await?;
+    let [communication, computation, total, messages, bytes, wrong] = words;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let (communication, computation, total) = (seconds(communication), seconds(computation), seconds(total));
     Ok(ProductOutcome { communication, computation, total, messages, bytes, wrong })
@@ -137,7 +137,7 @@ impl Pivots<'_> {
             buffers.set(Buffer::Receive, pivot.elements.iter().flat_map(|element| element.to_le_bytes()).collect());
         }
         let message = Span::new(Buffer::Receive, 0, (extent[0] * extent[1] * 8) as u64);
-        let part = Part { group, root, message, lanes: Lanes::All(ReduceOp::Max), segment: self.segment };
+        let part = Part { group, root, message, words: WordOps::All(ReduceOp::Max), segment: self.segment };
         let mut builder = Builder::default();
         (self.broadcast.append)(&part, &mut builder, &[]);
         self.traffic += self.endpoint.run(builder.finish(), &mut buffers, FIRST_FREE_TAG).await?;

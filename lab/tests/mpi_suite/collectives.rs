@@ -76,19 +76,19 @@ fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Opt
             Some(message)
         }
         Operation::Reduce => {
-            let combined = native.reduce(root, &lanes(&own), ReduceOp::Sum).unwrap();
+            let combined = native.reduce(root, &words(&own), ReduceOp::Sum).unwrap();
             is_root.then(|| bytes(&combined))
         }
         // MPI has it on inter-communicators only: intergroup.rs.
         Operation::IntergroupAllgather => None,
-        Operation::Allreduce => Some(bytes(&native.allreduce(&lanes(&own), ReduceOp::Sum).unwrap())),
+        Operation::Allreduce => Some(bytes(&native.allreduce(&words(&own), ReduceOp::Sum).unwrap())),
     }
 }
 
-fn lanes(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|lane| u64::from_le_bytes(lane.try_into().unwrap())).collect()
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|value| u64::from_le_bytes(value.try_into().unwrap())).collect()
 }
 
-fn bytes(lanes: &[u64]) -> Vec<u8> {
-    lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -42,7 +42,7 @@ fn every_formula_is_the_time_of_its_schedule() {
         }
         let scheme = Scheme::from(algorithm);
         for ranks in 1..=64usize {
-            // Blocks of whole lanes for every rank count.
+            // Blocks of whole words for every rank count.
             let bytes = 8 * 64 * ranks as u64;
             let root = if algorithm.algorithm.name == "in_order_binary" { ranks / 2 } else { ranks / 3 };
             for (segment, rates) in [(bytes, RATES), (bytes / 8, RATES), (bytes, Rates { combine: 0.0, ..RATES })] {

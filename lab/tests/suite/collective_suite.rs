@@ -38,7 +38,7 @@ impl Case {
     }
 }
 
-/// Whether all ranks bring lanes of the same length, or one message is all there is.
+/// Whether all ranks bring words of the same length, or one message is all there is.
 pub fn one_message(operation: Operation) -> bool {
     matches!(operation, Operation::Broadcast | Operation::Reduce | Operation::Allreduce)
 }
@@ -112,7 +112,7 @@ pub fn two_groups(ranks: usize, turn: usize) -> TwoGroups {
     TwoGroups::new(a, b).unwrap()
 }
 
-/// The block of one rank; lanes of 8 bytes for reductions.
+/// The block of one rank; words of 8 bytes for reductions.
 pub fn block(rank: Rank, len: u64) -> Vec<u8> {
     (0..len).map(|i| (rank as u64 * 131 + i * 7 + (i >> 8)) as u8).collect()
 }
@@ -160,12 +160,12 @@ pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
 pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let blocks = || (0..case.ranks()).flat_map(|from| block(from, case.sizes[from])).collect();
     let folded = || {
-        let lanes = |rank| -> Vec<u64> {
+        let words = |rank| -> Vec<u64> {
             block(rank, case.sizes[case.root]).chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())).collect()
         };
         let mut sum = vec![0u64; case.sizes[case.root] as usize / 8];
-        (0..case.ranks()).for_each(|rank| sum.iter_mut().zip(lanes(rank)).for_each(|(s, l)| *s = s.wrapping_add(l)));
-        sum.iter().flat_map(|lane| lane.to_le_bytes()).collect::<Vec<u8>>()
+        (0..case.ranks()).for_each(|rank| sum.iter_mut().zip(words(rank)).for_each(|(s, l)| *s = s.wrapping_add(l)));
+        sum.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>()
     };
     match operation {
         Operation::Allgather => Some(blocks()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use tributary::engine::{Foreseen, Path};
+use tributary::engine::{Path, PredictedPath};
 use tributary::hints::{DriverName, Switch};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
@@ -106,7 +106,7 @@ impl Prepared {
     fn not_exchanged(&self) -> Result<Option<String>, Failure> {
         let Self { machine, topology, hints, write, .. } = self;
         let (layout, driver) = SharedFile::placed(hints)?;
-        let mut write_to_come = Foreseen::new(topology.clone(), layout, driver, hints.clone())?;
+        let mut write_to_come = PredictedPath::new(topology.clone(), layout, driver, hints.clone())?;
         let ranks = topology.ranks();
         if write_to_come.shares_memory() {
             let all = counted(ranks as u64, "rank");

@@ -46,12 +46,12 @@ impl Dataset {
             Ok(access)
         });
         let end = access.as_ref().ok().and_then(|(extents, ..)| extents.span()).map_or(0, |(_, end)| end);
-        let mut lanes = [self.records_asked.max(self.records), end.max(self.end)];
-        let agreed = self.agree_with(access, &[Max, Max], &mut lanes);
+        let mut words = [self.records_asked.max(self.records), end.max(self.end)];
+        let agreed = self.agree_with(access, &[Max, Max], &mut words);
         // The requests are dropped even if the write fails.
         self.records_asked = self.records;
         let (extents, layout, mut buffer) = agreed?;
-        let [records, end] = lanes;
+        let [records, end] = words;
         let news = if self.rank() == 0 { self.news(records)? } else { None };
         let (extents, layout) = match news {
             Some((at, bytes)) => in_front(at, &bytes, &extents, layout, &mut buffer)?,
@@ -77,16 +77,16 @@ impl Dataset {
         &mut self,
         outcome: Result<T>,
         ops: &[ReduceOp; N],
-        lanes: &mut [u64; N],
+        words: &mut [u64; N],
     ) -> Result<T> {
         let endpoint = self.file.endpoint();
         let waiting = endpoint.waiting().clone();
         let failed = if outcome.is_err() { endpoint.rank() as u64 } else { u64::MAX };
-        let mut all: Vec<u64> = std::iter::once(failed).chain(lanes.iter().copied()).collect();
+        let mut all: Vec<u64> = std::iter::once(failed).chain(words.iter().copied()).collect();
         let ops: Vec<_> = std::iter::once(Min).chain(ops.iter().copied()).collect();
         waiting.wait(pin!(async {
             allreduce(endpoint, &ops, &mut all).await?;
-            lanes.copy_from_slice(&all[1..]);
+            words.copy_from_slice(&all[1..]);
             match (all[0], outcome) {
                 (u64::MAX, Ok(value)) => Ok(value),
                 (rank, outcome) => Err(broadcast_error(endpoint, rank as usize, outcome.err().as_ref()).await?),

@@ -138,9 +138,9 @@ impl Dataset {
         let laid = laid.and_then(|layout| Ok((fill::digest(&layout.header(0)?), layout)));
         // The header's offsets contain the alignment, so it is enough to compare the header's bytes.
         let hash = laid.as_ref().map_or(0, |(hash, _)| hash ^ u64::from(self.filled));
-        let mut lanes = [hash, hash];
-        let (_, layout) = self.agree_with(laid, &[Min, Max], &mut lanes)?;
-        if lanes[0] != lanes[1] {
+        let mut words = [hash, hash];
+        let (_, layout) = self.agree_with(laid, &[Min, Max], &mut words)?;
+        if words[0] != words[1] {
             return Err(Error::argument("definitions", "differ between ranks", "the same on every rank"));
         }
         self.end = layout.header_bytes();

@@ -1,14 +1,14 @@
 //! What a rank, or several merged ranks, send at the first agreement of a call: their facts, and what has no fixed length.
 
-use super::cover::Cover;
+use super::footprint::Footprint;
 use super::small::{OF_ONE_RANK, SmallData};
-use crate::collectives::sweep::{MAX_BODY, words};
+use crate::collectives::combine::{MAX_BODY, words};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::lanes::Lanes;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::words::Words;
 use crate::engine::policy::SMALL_OF_ALL;
 use crate::fabric::shared::MAX_CONTRIBUTION;
 
@@ -19,15 +19,15 @@ pub struct Contribution {
     pub facts: Facts,
     ranges: RankRanges,
     /// What hosts hold.
-    cover: Cover,
+    footprint: Footprint,
     /// The data, if it comes along.
     pub data: SmallData,
 }
 
 impl Contribution {
-    /// The contribution of a rank; `cover` is what it holds.
-    pub fn new(facts: Facts, cover: Cover) -> Self {
-        Self { facts, ranges: RankRanges::of(facts.range().into_iter()), cover, data: SmallData::default() }
+    /// The contribution of a rank; `footprint` is what it holds.
+    pub fn new(facts: Facts, footprint: Footprint) -> Self {
+        Self { facts, ranges: RankRanges::of(facts.range().into_iter()), footprint, data: SmallData::default() }
     }
 
     /// This rank's data comes along.
@@ -44,25 +44,25 @@ impl Contribution {
             false => self.data = SmallData::default(),
         }
         self.ranges.merge(other.ranges);
-        self.cover.merge(other.cover);
+        self.footprint.merge(other.footprint);
     }
 
     /// What all ranks agree on, if this is the contribution of all.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
-        Agreed::of(&self.facts, &self.ranges, tiling, self.cover.hosts_are_apart(), direction)
+        Agreed::of(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
 
     /// The contribution as bytes.
     pub fn body(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(8 * (Facts::COUNT + 3));
-        let mut next = |lane: u64| body.extend_from_slice(&lane.to_le_bytes());
-        self.facts.tell(&mut next);
-        self.ranges.tell(&mut next);
+        let mut next = |value: u64| body.extend_from_slice(&value.to_le_bytes());
+        self.facts.encode(&mut next);
+        self.ranges.encode(&mut next);
         let (fixed, data) = (body.len(), self.data.bytes());
-        self.cover.put(&mut body);
+        self.footprint.put(&mut body);
         if body.len() + data.len() > if data.len() <= OF_ONE_RANK { MAX_CONTRIBUTION } else { MAX_BODY } {
             body.truncate(fixed);
-            Cover::unknown(0).put(&mut body);
+            Footprint::unknown(0).put(&mut body);
         }
         body.extend_from_slice(data);
         body
@@ -71,17 +71,17 @@ impl Contribution {
     /// The contribution from bytes. Bytes that are not all the data, in whole blocks, count as data that did not come: its owners
     /// have it still.
     pub fn from(body: &[u8]) -> Self {
-        let (mut lanes, mut at) = (words(body), 0);
+        let (mut words, mut at) = (words(body), 0);
         let mut next = || {
             at += 8;
-            lanes.next().unwrap_or_default()
+            words.next().unwrap_or_default()
         };
-        let (mut facts, ranges) = (Facts::hear(&mut next), RankRanges::hear(&mut next));
-        let cover = Cover::get(body, &mut at);
+        let (mut facts, ranges) = (Facts::decode(&mut next), RankRanges::decode(&mut next));
+        let footprint = Footprint::get(body, &mut at);
         let blocks =
             body.get(at..).filter(|_| facts.comes_along).and_then(|bytes| SmallData::from(bytes, facts.left.bytes));
         facts.comes_along = blocks.is_some();
-        Self { facts, ranges, cover, data: blocks.unwrap_or_default() }
+        Self { facts, ranges, footprint, data: blocks.unwrap_or_default() }
     }
 }
 
@@ -95,16 +95,16 @@ mod tests {
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let of = |file: &Extents| Facts::of((file, file), (AccessShift::No, 0), None, Some(Tiling::of(5)));
-        let mut one = Contribution::new(of(&file), Cover::of(3, &file, 1));
+        let mut one = Contribution::new(of(&file), Footprint::of(3, &file, 1));
         assert_eq!(Contribution::from(&one.body()), one);
         let source = [7u8; 90];
         one.bring(SmallData::of(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
         assert_eq!(Contribution::from(&one.body()), one);
-        let mut none = Contribution::new(of(&Extents::empty()), Cover::unknown(3));
+        let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(3));
         assert_eq!(Contribution::from(&none.body()), none);
         none.merge(one.clone());
         assert_eq!((none.facts, &none.data), (Facts { tiles: none.facts.tiles, ..one.facts }, &one.data));
-        none.merge(Contribution::new(of(&file), Cover::unknown(3)));
+        none.merge(Contribution::new(of(&file), Footprint::unknown(3)));
         assert!(!none.facts.comes_along && none.data.bytes().is_empty(), "as one rank keeps its data");
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::facts::Amount;
-use crate::engine::record::diary::DiaryWriter;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
+use crate::engine::record::timeline::TimelineWriter;
 use crate::engine::record::totals::CallTotals;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -19,17 +19,17 @@ pub async fn finish_call(
     all: &Amount,
     done: CallTotals,
     mut clock: Clock,
-    diary: Option<&mut DiaryWriter>,
+    timeline: Option<&mut TimelineWriter>,
 ) -> Result<CallReport> {
     const OPS: [ReduceOp; 15] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
     clock.lap(Lap::Agreement);
-    if let Some(diary) = diary {
-        diary.phases(&clock, &done);
+    if let Some(timeline) = timeline {
+        timeline.phases(&clock, &done);
     }
     let CallTotals { direction, chosen, auto, reused, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
-    let mut lanes = [
+    let mut words = [
         outcome.bytes,
         metadata.bytes,
         metadata.messages,
@@ -46,9 +46,9 @@ pub async fn finish_call(
         micros(clock.total()),
         failed,
     ];
-    allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [transferred, metadata_bytes, metadata_messages, data_messages, lanes @ ..] = lanes;
-    let [in_memory, between_hosts, rounds, times @ .., failed] = lanes;
+    allreduce(endpoint, &OPS, &mut words).await?;
+    let [transferred, metadata_bytes, metadata_messages, data_messages, words @ ..] = words;
+    let [in_memory, between_hosts, rounds, times @ .., failed] = words;
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);

@@ -1,16 +1,16 @@
 //! The messages of a first agreement, for the fuzz targets (`fuzz/`): all are bytes to others.
 
 use super::contribution::Contribution;
-use super::cover::Cover;
+use super::footprint::Footprint;
 use super::small::SmallData;
 use crate::access::{BufferLayout, Extent, Extents, Source};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::CallKinds;
-use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::words::{get, message};
 use crate::topology::Rank;
 
 /// What `rank` contributes to a write of `file`: with its `data`, if it is little enough, or without.
@@ -26,7 +26,7 @@ pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
 fn encoded_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Contribution {
     let mut facts = Facts::of((file, file), (AccessShift::No, 2), None, Some(Tiling::of(7)));
     facts.calls = CallKinds::of(Direction::Write.into(), rank);
-    let mut contribution = Contribution::new(facts, Cover::unknown(0));
+    let mut contribution = Contribution::new(facts, Footprint::unknown(0));
     let data = data.and_then(|data| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(data)));
     if let Some(data) = data {
         contribution.bring(data);

@@ -2,30 +2,30 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`meeting`] | the first agreement of ranks that share memory; [`slots`]: small data in their slots |
-//! | [`sweep`] | that of ranks that exchange messages: [`contribution`], with [`small`] data |
+//! | [`on_host`] | the first agreement of ranks that share memory; [`slots`]: small data in their slots |
+//! | [`over_hosts`] | that of ranks that exchange messages: [`contribution`], with [`small`] data |
 //! | [`without_data`] | that of calls without data: sync, close and the like; what a failed one returns |
-//! | [`cover`], [`held`] | what a rank, and what a host holds of the file, if hosts may be apart |
-//! | [`foreseen`] | what ranks of a write that is not made would agree on |
+//! | [`footprint`], [`held`] | what a rank, and what a host holds of the file, if hosts may be apart |
+//! | [`predicted`] | what ranks of a write that is not made would agree on |
 //! | [`finish`] | the last agreement: errors, counts and times |
 
 mod contribution;
-pub(in crate::engine) mod cover;
 pub(in crate::engine) mod finish;
-pub mod foreseen;
+pub(in crate::engine) mod footprint;
 pub(in crate::engine) mod held;
 #[cfg(feature = "internals")]
 pub mod internals;
-pub(in crate::engine) mod meeting;
+pub(in crate::engine) mod on_host;
+mod over_hosts;
+pub mod predicted;
 mod slots;
 mod small;
-mod sweep;
 pub mod without_data;
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::allgather;
-use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::ranges::RankRanges;
+use crate::engine::facts::words::{get, message};
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

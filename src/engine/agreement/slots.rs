@@ -1,11 +1,11 @@
-//! Calls whose data fits in the slots of a meeting: the last rank to arrive writes the data of all.
+//! Calls whose data fits in the slots of a combine: the last rank to arrive writes the data of all.
 
 use std::cell::RefCell;
 
-use super::meeting::BEHIND_FACTS;
+use super::on_host::BEHIND_FACTS;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::facts::Facts;
-use crate::engine::facts::lanes::get;
+use crate::engine::facts::words::get;
 use crate::engine::storage::{Failure, Storage, write_all};
 use crate::fabric::shared::{SLOT, Slots};
 

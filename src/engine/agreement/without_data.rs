@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use super::meeting::agreed;
+use super::on_host::agreed;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallKind, CallKinds, CallsDiffer, Fault};
-use crate::engine::facts::lanes::{get, put};
+use crate::engine::facts::words::{get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
 use crate::error::{About, Error, Result};
@@ -23,7 +23,7 @@ impl File {
     }
 
     /// The first agreement of a call without data, with what this rank has found so far, and an amount that merges as those of
-    /// data do. Collective: one meeting or sweep.
+    /// data do. Collective: one combine.
     ///
     /// # Errors
     /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
@@ -34,13 +34,13 @@ impl File {
         all: Amount,
     ) -> Result<Agreed> {
         let (name, rank) = (self.name(kind), self.endpoint.rank());
-        self.patience.begin_in(self.endpoint.waiting(), name);
+        self.watchdog.begin_in(self.endpoint.waiting(), name);
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let came = match self.setup.shares_memory {
             true => self.meet_without_data(facts, checked).await,
-            false => self.sweep_without_data(facts, checked).await,
+            false => self.agree_over_hosts_without_data(facts, checked).await,
         };
-        self.patience.end();
+        self.watchdog.end();
         let (agreed, error) = came?;
         match agreed.failed {
             Some(fault) => Err(self.agreed_error(fault, error, name).await?),
@@ -54,11 +54,11 @@ impl File {
         if checked.is_err() {
             facts.fail(self.endpoint.rank());
         }
-        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
-            put(&agreed(slots, tiling, Direction::Write, |_| {}), verdict);
+        let decide = |slots: Slots<'_>, decision: &mut [u8]| {
+            put(&agreed(slots, tiling, Direction::Write, |_| {}), decision);
         };
-        self.endpoint.meet_in(team, |slot| put(&facts, slot), decide).await?;
-        Ok((get(team.met().verdict()), checked.err()))
+        self.endpoint.combine_in(team, |slot| put(&facts, slot), decide).await?;
+        Ok((get(team.combined().decision()), checked.err()))
     }
 
     /// The error that all ranks return after a first agreement that has failed; `own` is that of this rank, which is in the call

@@ -13,10 +13,10 @@ use crate::engine::capture::layout::{Asked, Entry, Header, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
-use crate::engine::record::diary::Diary;
 use crate::engine::record::report::CallReport;
+use crate::engine::record::timeline::RankTimeline;
 use crate::engine::setup::Setup;
-use crate::engine::setup::terms::Prelude;
+use crate::engine::setup::terms::FirstAgreement;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
@@ -25,7 +25,7 @@ use crate::topology::{Rank, Topology};
 /// The capture of a file that is being closed; it does not need the file any more.
 pub struct CaptureWriter {
     recording: Recording,
-    diary: Option<Diary>,
+    timeline: Option<RankTimeline>,
     header: Header,
 }
 
@@ -39,7 +39,7 @@ fn complain(rank: Rank, file: &str, why: &str) {
 impl File {
     /// Returns the start time of a call, if calls or the timeline are recorded.
     pub(in crate::engine) fn starts(&self) -> Option<Instant> {
-        (self.recording.is_some() || self.diary.is_some()).then(Instant::now)
+        (self.recording.is_some() || self.timeline.is_some()).then(Instant::now)
     }
 
     /// Records a call that has ended.
@@ -54,8 +54,8 @@ impl File {
         if let Some(recording) = &mut self.recording {
             recording.add(direction, access, started, outcome);
         }
-        if let Some(diary) = &mut self.diary {
-            diary.call(started);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.call(started);
         }
     }
 
@@ -70,7 +70,7 @@ impl File {
 
     /// Takes the recording of a file that is being closed. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<CaptureWriter> {
-        let diary = self.take_diary();
+        let timeline = self.take_timeline();
         let mut recording = self.recording.take()?;
         let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
         let mode = match mode {
@@ -98,7 +98,7 @@ impl File {
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
         };
-        Some(CaptureWriter { recording, diary, header })
+        Some(CaptureWriter { recording, timeline, header })
     }
 }
 
@@ -118,12 +118,12 @@ impl CaptureWriter {
     /// Stores the capture, and returns the endpoint even if this fails. Collective. Costs an allgather of 32 bytes per rank, a
     /// broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
-        let Self { recording, diary, header } = self;
+        let Self { recording, timeline, header } = self;
         let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
         if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
             crate::say(format_args!("{complaint}"));
         }
-        let finished = recording.finish(diary);
+        let finished = recording.finish(timeline);
         let mut endpoint = endpoint;
         let (parts, path) = place(&mut endpoint, &header, &finished, || {
             target.create(file.as_ref()).map_err(|cause| cause.to_string())
@@ -147,9 +147,10 @@ impl CaptureWriter {
                 complain(rank, &file, &why);
             }
         };
-        let (hints, mut prelude) = (Hints::default(), Prelude::none());
+        let (hints, mut first_agreement) = (Hints::default(), FirstAgreement::none());
         let opened =
-            Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, hints, None, &mut prelude).await;
+            Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, hints, None, &mut first_agreement)
+                .await;
         let setup = match opened {
             Ok(Some(setup)) => setup,
             Ok(None) => return Ok(endpoint),

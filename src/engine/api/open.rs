@@ -14,14 +14,14 @@ use crate::engine::capture::target::Target;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
-use crate::engine::file::{File, patience_of};
-use crate::engine::patience::Patience;
-use crate::engine::record::diary::DiaryWriter;
+use crate::engine::file::{File, stall_timeout_of};
 use crate::engine::record::report::{CallReport, FanIn};
+use crate::engine::record::timeline::TimelineWriter;
 use crate::engine::setup::Setup;
-use crate::engine::setup::terms::Prelude;
+use crate::engine::setup::terms::FirstAgreement;
 use crate::engine::staging::Target as Memory;
 use crate::engine::storage::{OpenStorage, SystemFiles};
+use crate::engine::watchdog::StallWatchdog;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{Hints, OnFailure};
@@ -60,7 +60,7 @@ impl File {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
 
-    /// Opens like [`File::open_async`], if the agreement on the `prelude` allows it; otherwise returns the endpoint. `name` is the name of
+    /// Opens like [`File::open_async`], if the agreement on `first_agreement` allows it; otherwise returns the endpoint. `name` is the name of
     /// the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
     ///
     /// # Errors
@@ -70,9 +70,9 @@ impl File {
         (path, name): (&Path, &'static str),
         mode: Mode,
         hints: Hints,
-        prelude: &mut Prelude<'_>,
+        first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<std::result::Result<Self, Endpoint>> {
-        Self::opened_after(endpoint, (path.into(), name), mode, hints, Arc::new(SystemFiles), prelude).await
+        Self::opened_after(endpoint, (path.into(), name), mode, hints, Arc::new(SystemFiles), first_agreement).await
     }
 
     async fn opened(
@@ -82,9 +82,12 @@ impl File {
         hints: Hints,
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
-        let (named, mut prelude) = ((path, "the opening"), Prelude::none());
-        let opened = Self::opened_after(endpoint, named, mode, hints, files, &mut prelude).await?;
-        opened.map_err(|endpoint| Error::Internal { rank: endpoint.rank(), what: "no prelude has stopped".to_string() })
+        let (named, mut first_agreement) = ((path, "the opening"), FirstAgreement::none());
+        let opened = Self::opened_after(endpoint, named, mode, hints, files, &mut first_agreement).await?;
+        opened.map_err(|endpoint| Error::Internal {
+            rank: endpoint.rank(),
+            what: "no first agreement has stopped".to_string(),
+        })
     }
 
     async fn opened_after(
@@ -93,22 +96,23 @@ impl File {
         mode: Mode,
         hints: Hints,
         files: Arc<dyn OpenStorage>,
-        prelude: &mut Prelude<'_>,
+        first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<std::result::Result<Self, Endpoint>> {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
         let known = endpoint.shared();
-        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), (known, None));
-        patience.begin_in(&waiting, name);
-        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target, prelude))).await;
-        patience.end();
+        let watchdog = StallWatchdog::new(&path, endpoint.rank(), stall_timeout_of(&endpoint, &hints), (known, None));
+        watchdog.begin_in(&waiting, name);
+        let setup =
+            waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target, first_agreement))).await;
+        watchdog.end();
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
         let mut file = Self::of(endpoint, setup, files, target);
         if target.is_some() {
-            file.diary = Some(Box::new(DiaryWriter::new(file.endpoint.ranks())));
+            file.timeline = Some(Box::new(TimelineWriter::new(file.endpoint.ranks())));
         }
         Ok(Ok(file))
     }
@@ -163,9 +167,9 @@ impl File {
         waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
         let synced = self.sync_own().and(synced);
-        self.patience.begin_in(&waiting, self.name(CallKind::Sync));
+        self.watchdog.begin_in(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
-        self.patience.end();
+        self.watchdog.end();
         outcome
     }
 
@@ -299,7 +303,7 @@ mod tests {
     /// Ranks that do not go on have made no file, know what was agreed, and have their endpoint; so do those that go on after them,
     /// on one host, on several pretended ones, and without shared memory.
     #[test]
-    fn a_prelude_opens_the_file_or_gives_the_endpoint_back() {
+    fn a_first_agreement_opens_the_file_or_gives_the_endpoint_back() {
         let directory = tempfile::tempdir().unwrap();
         for (number, hints) in ["", "trib_ranks_per_node=2", "trib_shared_memory=disable"].into_iter().enumerate() {
             let memory = if number < 2 { "trib_shared_memory=enable" } else { "" };
@@ -309,15 +313,16 @@ mod tests {
                 let mut endpoint = Endpoint::new(transport);
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
-                    let is_alike = |lanes: &[u64]| lanes[0] == 4;
+                    let is_alike = |words: &[u64]| words[0] == 4;
                     // Before and after the hosts are known; then the file.
                     for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
-                        let mut lanes = [(endpoint.rank() as u64).min(last), 1];
-                        let mut prelude =
-                            Prelude { ops: &[Max, Sum], lanes: &mut lanes, goes_on: is_alike, opens: true };
+                        let mut words = [(endpoint.rank() as u64).min(last), 1];
+                        let mut first_agreement =
+                            FirstAgreement { ops: &[Max, Sum], words: &mut words, goes_on: is_alike, opens: true };
                         let (of, hints) = ((path.as_path(), "a test"), hints.clone());
-                        let opened = File::open_after(endpoint, of, Mode::Create, hints, &mut prelude).await.unwrap();
-                        assert_eq!((lanes, opened.is_ok()), ([last, 5], last == 4), "round {round}");
+                        let opened =
+                            File::open_after(endpoint, of, Mode::Create, hints, &mut first_agreement).await.unwrap();
+                        assert_eq!((words, opened.is_ok()), ([last, 5], last == 4), "round {round}");
                         endpoint = match opened {
                             Ok(file) => file.close_async().await.unwrap(),
                             Err(endpoint) => endpoint,

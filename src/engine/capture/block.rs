@@ -7,16 +7,16 @@ use bytes::Bytes;
 
 use crate::access::{BufferLayout, Extent, Extents, Packer, varint};
 use crate::engine::direction::Direction;
-use crate::engine::record::diary::{Diary, Round};
 use crate::engine::record::report::Seconds;
+use crate::engine::record::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};
 
 /// A list of extents, relative to its lowest offset. Lists have numbers, from 0 on in the order of the block.
 const LIST: u64 = 1;
 /// A collective call. Calls have numbers likewise.
 const CALL: u64 = 2;
-/// The rank's diary.
-const DIARY: u64 = 3;
+/// The rank's timeline.
+const TIMELINE: u64 = 3;
 
 const READ: u64 = 1;
 const FAILED: u64 = 2;
@@ -101,9 +101,9 @@ impl Encoder {
         self.record(CALL, &body);
     }
 
-    /// Appends the rank's diary as [`diary_body`] has it.
-    pub fn add_diary(&mut self, body: &[u8]) {
-        self.record(DIARY, body);
+    /// Appends the rank's timeline as [`timeline_body`] has it.
+    pub fn add_timeline(&mut self, body: &[u8]) {
+        self.record(TIMELINE, body);
     }
 
     fn record(&mut self, tag: u64, body: &[u8]) {
@@ -126,13 +126,13 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
     decode_all(block).map(|(calls, _)| calls)
 }
 
-/// The calls of a block and the rank's diary, if it has one. As [`decode`].
+/// The calls of a block and the rank's timeline, if it has one. As [`decode`].
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<Diary>)> {
+pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
     let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
-    let (mut calls, mut diary) = (Vec::new(), None);
+    let (mut calls, mut timeline) = (Vec::new(), None);
     while decoder.at < block.len() {
         let (tag, length) = (decoder.number()?, decoder.number()?);
         let end = decoder.at.checked_add(length as usize).filter(|end| *end <= block.len());
@@ -140,7 +140,7 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<Diary>)> {
         match tag {
             LIST => decoder.list(end)?,
             CALL => calls.push(decoder.call()?),
-            DIARY => diary = Some(decoder.diary()?),
+            TIMELINE => timeline = Some(decoder.timeline()?),
             _ => {}
         }
         if decoder.at > end {
@@ -148,14 +148,14 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<Diary>)> {
         }
         decoder.at = end;
     }
-    Ok((calls, diary))
+    Ok((calls, timeline))
 }
 
-/// A diary as the body of a record: varints, times in nanoseconds. The calls are in the block by themselves.
-pub fn diary_body(diary: &Diary) -> Vec<u8> {
+/// A timeline as the body of a record: varints, times in nanoseconds. The calls are in the block by themselves.
+pub fn timeline_body(timeline: &RankTimeline) -> Vec<u8> {
     let mut body = Vec::new();
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
-    let Diary { seconds, windows, covered, fan_in, rounds } = diary;
+    let RankTimeline { seconds, windows, covered, fan_in, rounds } = timeline;
     let Seconds { flatten, metadata, data, placement, io, agreement, total } = *seconds;
     let times = [flatten, metadata, data, placement, io, agreement, total].map(nanos);
     times
@@ -222,7 +222,7 @@ impl Decoder<'_> {
         u32::try_from(number).map_err(|_| self.damaged("a number of ranks has over 32 bits"))
     }
 
-    fn diary(&mut self) -> Result<Diary> {
+    fn timeline(&mut self) -> Result<RankTimeline> {
         let seconds = Seconds {
             flatten: self.seconds()?,
             metadata: self.seconds()?,
@@ -235,7 +235,7 @@ impl Decoder<'_> {
         let (windows, covered) = (self.number()?, self.number()?);
         let fan_in = (0..self.number()?).map(|_| Ok((self.small()?, self.number()?))).collect::<Result<Vec<_>>>()?;
         let rounds = (0..self.number()?).map(|_| self.round()).collect::<Result<Vec<_>>>()?;
-        Ok(Diary { seconds, windows, covered, fan_in, rounds })
+        Ok(RankTimeline { seconds, windows, covered, fan_in, rounds })
     }
 
     fn round(&mut self) -> Result<Round> {
@@ -314,17 +314,17 @@ mod tests {
     }
 
     #[test]
-    fn a_diary_comes_back() {
+    fn a_timeline_comes_back() {
         let round = Round { call: 3, round: 7, ranks: 9, bytes: 1 << 40, exchange: (0.5, 0.75), io: (0.625, 2.0) };
         let seconds = Seconds { flatten: 0.25, io: 3.5, total: 8.0, ..Seconds::default() };
         let rounds = vec![round, Round { io: (0.75, 0.75), ..round }];
-        let diary = Diary { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds };
+        let timeline = RankTimeline { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds };
         let mut encoder = Encoder::default();
-        encoder.add_diary(&diary_body(&diary));
+        encoder.add_timeline(&timeline_body(&timeline));
         let block = Bytes::from(encoder.finish());
-        assert_eq!(decode_all(&block).unwrap(), (Vec::new(), Some(diary)));
+        assert_eq!(decode_all(&block).unwrap(), (Vec::new(), Some(timeline)));
         assert_eq!(decode_all(&Bytes::new()).unwrap(), (Vec::new(), None));
-        assert!((1..block.len()).all(|cut| decode_all(&block.slice(..cut)).is_err()), "a cut diary is damage");
+        assert!((1..block.len()).all(|cut| decode_all(&block.slice(..cut)).is_err()), "a cut timeline is damage");
     }
 
     #[test]

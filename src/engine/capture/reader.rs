@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{self, Call};
 use super::layout::{Entry, Header, read_front};
-use crate::engine::record::diary::Diary;
 use crate::engine::record::report::CallReport;
+use crate::engine::record::timeline::RankTimeline;
 use crate::error::{Error, Result};
 use crate::topology::{Rank, Topology};
 
@@ -113,22 +113,22 @@ impl Capture {
     /// # Errors
     /// [`Error::Io`]; [`Error::Argument`] for a rank that is not there, or a damaged block.
     pub fn rank(&self, rank: Rank) -> Result<Vec<Call>> {
-        self.rank_and_diary(rank).map(|(calls, _)| calls)
+        self.rank_and_timeline(rank).map(|(calls, _)| calls)
     }
 
-    /// The calls of a rank as [`Capture::rank`] gives them, and its diary, if the capture has it.
+    /// The calls of a rank as [`Capture::rank`] gives them, and its timeline, if the capture has it.
     ///
     /// # Errors
     /// As [`Capture::rank`].
-    pub fn rank_and_diary(&self, rank: Rank) -> Result<(Vec<Call>, Option<Diary>)> {
+    pub fn rank_and_timeline(&self, rank: Rank) -> Result<(Vec<Call>, Option<RankTimeline>)> {
         let entry = self.ranks.get(rank);
         let entry =
             entry.ok_or_else(|| Error::argument("rank of the capture", rank, format!("below {}", self.ranks.len())))?;
         let block = self.part(entry, &format!("the block of rank {rank}"))?;
-        let (mut calls, diary) = block::decode_all(&block.into())
+        let (mut calls, timeline) = block::decode_all(&block.into())
             .map_err(|cause| no_capture(&self.path, &format!("damaged block of rank {rank}: {cause}")))?;
         calls.truncate(self.calls() as usize);
-        Ok((calls, diary))
+        Ok((calls, timeline))
     }
 
     /// What came of the calls. O(calls).

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::block::{Encoder, ListPlace, diary_body};
+use super::block::{Encoder, ListPlace, timeline_body};
 use super::layout::Asked;
 use super::target::Target;
 use crate::access::{BufferLayout, Extents};
 use crate::engine::direction::Direction;
-use crate::engine::record::diary::Diary;
 use crate::engine::record::report::CallReport;
+use crate::engine::record::timeline::RankTimeline;
 use crate::error::Error;
 
 /// Lists that are held are encoded when they take more memory than this, in bytes; otherwise when the file is closed.
@@ -153,16 +153,16 @@ impl Recording {
     }
 
     /// What goes into the capture: this rank's block, how many calls are in it and how many there were, and on rank 0 the
-    /// reports. The rank's diary is left out where there is no room for it.
-    pub fn finish(mut self, diary: Option<Diary>) -> Finished {
+    /// reports. The rank's timeline is left out where there is no room for it.
+    pub fn finish(mut self, timeline: Option<RankTimeline>) -> Finished {
         self.encode();
-        let diary = diary.map(|diary| diary_body(&diary)).filter(|body| body.len() as u64 <= self.room);
+        let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
         let Self { mut encoder, calls, reports, made, .. } = self;
         for Recorded { direction, failed, file, memory, start, took } in &calls {
             encoder.add_call(*direction, *failed, (*file, *memory), *start, *took);
         }
-        if let Some(diary) = diary {
-            encoder.add_diary(&diary);
+        if let Some(timeline) = timeline {
+            encoder.add_timeline(&timeline);
         }
         let recorded = calls.len() as u64;
         Finished { block: encoder.finish(), recorded, made, reports: reports.unwrap_or_default() }

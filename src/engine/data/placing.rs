@@ -10,7 +10,7 @@ use crate::drivers::Window;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
-use crate::engine::lists::lending::Lender;
+use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::metadata::variable_exchange::slot_of;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
@@ -56,7 +56,7 @@ pub enum Filling<'r> {
     /// Into its memory.
     Memory(&'r mut [u8]),
     /// Nowhere: they are written from where they lie. This rank's own are lent.
-    Pieces(&'r mut Vec<PieceOfWindow>, &'r Lender<'r>),
+    Pieces(&'r mut Vec<PieceOfWindow>, &'r ZeroCopySends<'r>),
 }
 
 /// The messages that a rank sends in one round.
@@ -176,7 +176,7 @@ impl Placing<'_, '_> {
         let outflow = &mut self.outflows[own];
         match &mut self.placed {
             Some(Filling::Memory(bytes)) => outflow.place(window, self.user, bytes),
-            Some(Filling::Pieces(pieces, lender)) => outflow.divide(window, lender, pieces),
+            Some(Filling::Pieces(pieces, zero_copy)) => outflow.divide(window, zero_copy, pieces),
             None => drop(outflow.file.pass(window)),
         }
         // The announced list has the same bytes: its cursor must pass them too.

@@ -11,12 +11,12 @@ use crate::engine::data::delivering::{Delivering, RoundReceives};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
-use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Task;
+use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
@@ -39,8 +39,8 @@ struct WindowAhead {
 
 impl<'a> Reading<'a> {
     /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
-    pub fn new(plan: &'a Plan, sink: Sink<'a>, patience: &'a Patience, times: bool) -> Self {
-        Self { at: Rounds::new(plan, Direction::Read, patience, times), sink, ahead: VecDeque::new() }
+    pub fn new(plan: &'a Plan, sink: Sink<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
+        Self { at: Rounds::new(plan, Direction::Read, watchdog, times), sink, ahead: VecDeque::new() }
     }
 
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.

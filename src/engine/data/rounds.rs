@@ -8,13 +8,13 @@ use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::data::windows::Windows;
 use crate::engine::direction::Direction;
-use crate::engine::lists::flow::{Agenda, Outflow};
+use crate::engine::lists::flow::{Outflow, RoundQueue};
 use crate::engine::metadata::phase::Phase;
-use crate::engine::patience::{CallStage, Patience};
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
+use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
 use crate::schedule::Schedule;
@@ -32,7 +32,7 @@ pub struct Rounds<'a> {
     /// The bytes that this rank has (or wants), by aggregator.
     pub outflows: Vec<Outflow>,
     /// The next rounds of the outflows.
-    pub leaving: Agenda,
+    pub leaving: RoundQueue,
     /// The windows of this aggregator.
     pub windows: Windows,
     /// On a local aggregator: the state of its members' bytes.
@@ -42,12 +42,12 @@ pub struct Rounds<'a> {
     /// The counts so far.
     pub counts: DataCounts,
     /// Knows which round this rank is in.
-    patience: &'a Patience,
+    watchdog: &'a StallWatchdog,
 }
 
 impl<'a> Rounds<'a> {
     /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
-    pub fn new(plan: &'a Plan, direction: Direction, patience: &'a Patience, times: bool) -> Self {
+    pub fn new(plan: &'a Plan, direction: Direction, watchdog: &'a StallWatchdog, times: bool) -> Self {
         let (domains, phase) = (&plan.domains, &*plan.data);
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
         let outflow = |o: &crate::engine::lists::flatten::ListsToSend| {
@@ -55,13 +55,13 @@ impl<'a> Rounds<'a> {
         };
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();
         let windows = Windows::new(own, plan);
-        let mut leaving = Agenda::default();
+        let mut leaving = RoundQueue::default();
         outflows.iter().enumerate().for_each(|(id, out)| leaving.schedule(id, &out.file, domains));
         let local_aggregation =
             plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
         let counts = DataCounts { rounds: times.then(Vec::new), ..DataCounts::default() };
         let inside = plan.announced.in_memory.as_ref().map(|plan| NodeMember::new(plan, direction, domains));
-        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, patience }
+        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, watchdog }
     }
 
     /// This rank.
@@ -71,7 +71,7 @@ impl<'a> Rounds<'a> {
 
     /// The rank waits from now on in this part of the call.
     pub fn go_on(&self, part: CallStage) {
-        self.patience.go_on(part);
+        self.watchdog.go_on(part);
     }
 
     /// The next round that this rank takes part in.

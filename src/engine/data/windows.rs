@@ -4,7 +4,7 @@
 
 use crate::drivers::{Domains, Window};
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::lists::flow::{Advanced, Agenda, Flow, Inflow};
+use crate::engine::lists::flow::{Advanced, Flow, Inflow, RoundQueue};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
 use crate::engine::policy::LARGE_IN_WINDOW;
@@ -17,7 +17,7 @@ use crate::topology::Rank;
 pub struct Windows {
     /// The inflows by ascending source.
     inflows: Vec<Inflow>,
-    agenda: Agenda,
+    round_queue: RoundQueue,
     /// Memory for the next coverage.
     spare: Coverage,
     /// How pieces are known to tile a window, and whether it is likely that they do.
@@ -69,31 +69,31 @@ impl Windows {
     pub fn new(own: usize, plan: &Plan) -> Self {
         let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
         let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
-        let mut agenda = Agenda::default();
-        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.schedule(id, &inflow.sizing, &plan.domains));
+        let mut round_queue = RoundQueue::default();
+        inflows.iter().enumerate().for_each(|(id, inflow)| round_queue.schedule(id, &inflow.sizing, &plan.domains));
         let may_tile = may_tile(&inflows, &plan.domains);
-        Self { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
+        Self { inflows, round_queue, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
     /// The next round with a window of this aggregator.
     pub fn next_round(&self) -> Option<u64> {
-        self.agenda.next_round()
+        self.round_queue.next_round()
     }
 
     /// The window of `round`, if this aggregator has one, with its messages in `buffer`. Rounds must ascend.
     /// O(extents in the window).
     pub fn open(&mut self, round: u64, domains: &Domains, buffer: Buffer) -> Option<Opened> {
-        let due = self.agenda.take(round);
+        let due = self.round_queue.take(round);
         let whole = self.inflows[*due.first()?].sizing.window(domains)?;
         let starts = due.iter().filter_map(|&id| self.inflows[id].sizing.next_offset());
         let from = starts.min().unwrap_or(whole.start);
         let window = whole.trimmed(from, whole.end);
-        let (passed, coverage) = self.cover(&due, &window);
+        let (passed, coverage) = self.footprint(&due, &window);
         let mut messages = Vec::with_capacity(due.len());
         for (&id, passed) in due.iter().zip(&passed) {
             let inflow = &self.inflows[id];
             messages.push(Transfer { peer: inflow.source, span: Span::new(buffer, slot(id), passed.bytes) });
-            self.agenda.schedule(id, &inflow.sizing, domains);
+            self.round_queue.schedule(id, &inflow.sizing, domains);
         }
         let (to, bytes) = total(&window, &passed);
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);
@@ -103,7 +103,7 @@ impl Windows {
 
     /// Passes a window, and finds out which of its bytes have data. Where pieces may tile it a sum is asked first, which takes
     /// less than bits do; if it says no, they are gone through once more.
-    fn cover(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
+    fn footprint(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
         let mut coverage = std::mem::take(&mut self.spare);
         coverage.clear();
         let Self { inflows, tiling, .. } = self;
@@ -149,9 +149,9 @@ mod tests {
         let packed = |pieces: &Vec<Extent>| pieces.iter().copied().collect::<Packed>();
         let inflow = |(source, pieces)| Inflow::new(source, 0, packed(pieces));
         let inflows: Vec<_> = sources.iter().enumerate().map(inflow).collect();
-        let mut agenda = Agenda::default();
-        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.schedule(id, &inflow.sizing, domains));
-        Windows { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
+        let mut round_queue = RoundQueue::default();
+        inflows.iter().enumerate().for_each(|(id, inflow)| round_queue.schedule(id, &inflow.sizing, domains));
+        Windows { inflows, round_queue, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
     /// What a window is found to be: covered runs, whether sources overlap, bytes by source.

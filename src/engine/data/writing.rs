@@ -8,13 +8,13 @@ use crate::engine::data::placing::{Filling, Placing, RoundMessage, RoundSends};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
-use crate::engine::lists::lending::Lender;
-use crate::engine::patience::{CallStage, Patience};
+use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
 use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Task;
+use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::Result;
 use crate::exchange::two_layer::Share;
 use crate::exchange::{ReceiverIndex, Transfer};
@@ -27,20 +27,25 @@ use crate::topology::Rank;
 pub struct Writing<'a> {
     at: Rounds<'a>,
     source: Source<'a>,
-    lender: Option<&'a Lender<'a>>,
+    zero_copy: Option<&'a ZeroCopySends<'a>>,
     sends_in_place: bool,
 }
 
 impl<'a> Writing<'a> {
     /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
-    pub fn new(plan: &'a Plan, source: Source<'a>, patience: &'a Patience, times: bool) -> Self {
-        Self { at: Rounds::new(plan, Direction::Write, patience, times), source, lender: None, sends_in_place: false }
+    pub fn new(plan: &'a Plan, source: Source<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
+        Self {
+            at: Rounds::new(plan, Direction::Write, watchdog, times),
+            source,
+            zero_copy: None,
+            sends_in_place: false,
+        }
     }
 
     /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
     /// (A local aggregator gets one message of all that its member has, and may need its memory again.)
-    pub fn lending(mut self, lender: Option<&'a Lender<'a>>, endpoint: &Endpoint) -> Self {
-        self.lender = lender.filter(|_| self.at.phase.local.is_none());
+    pub fn with_zero_copy(mut self, zero_copy: Option<&'a ZeroCopySends<'a>>, endpoint: &Endpoint) -> Self {
+        self.zero_copy = zero_copy.filter(|_| self.at.phase.local.is_none());
         self.sends_in_place = endpoint.sends_in_place();
         self
     }
@@ -63,11 +68,11 @@ impl<'a> Writing<'a> {
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
         let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
-        let lender = self.lender.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
+        let zero_copy = self.zero_copy.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let start = window.map(|window| window.start);
         self.at.go_on(CallStage::Storage(round, start));
-        let (mut buffer, receives) = self.make_room(opened, lender.is_none(), queue).await;
+        let (mut buffer, receives) = self.make_room(opened, zero_copy.is_none(), queue).await;
         self.at.go_on(CallStage::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
@@ -88,8 +93,8 @@ impl<'a> Writing<'a> {
             windows: &mut self.at.windows,
             user: self.source,
             window,
-            placed: buffer.as_mut().map(|buffer| match lender {
-                Some(lender) => Filling::Pieces(&mut buffer.pieces, lender),
+            placed: buffer.as_mut().map(|buffer| match zero_copy {
+                Some(zero_copy) => Filling::Pieces(&mut buffer.pieces, zero_copy),
                 None => Filling::Memory(&mut buffer.bytes),
             }),
             deferred: overlap.then(BTreeMap::new),
@@ -147,8 +152,10 @@ impl<'a> Writing<'a> {
             let len = outflow.file.pass(&window).bytes;
             out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
             if self.at.inside.is_none() {
-                let lent =
-                    self.lender.filter(|_| self.sends_in_place).and_then(|lender| lender.lend(outflow.whole(len)?));
+                let lent = self
+                    .zero_copy
+                    .filter(|_| self.sends_in_place)
+                    .and_then(|zero_copy| zero_copy.message_in_place(outflow.whole(len)?));
                 outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
                 out.messages.push(RoundMessage {
                     outflow: id,

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use crate::engine::direction::Direction;
 use crate::engine::facts::calls::Fault;
-use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
 
-lanes! {
+words! {
     /// See the module. The one rank that decides tells it to all.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
@@ -112,7 +112,7 @@ impl Agreed {
 pub mod tests {
     use super::*;
     use crate::access::Extents;
-    use crate::engine::facts::lanes::{get, message};
+    use crate::engine::facts::words::{get, message};
     use crate::engine::storage::window_queue::Outcome;
 
     /// What ranks with these accesses agree on, if they look at all pieces; those in `early` have written theirs.

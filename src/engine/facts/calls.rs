@@ -1,7 +1,7 @@
 //! Which collective call ranks are in, in one word of their facts. A program that lets one rank read where the others write gets an
 //! error that names both, before any rank reads what another one brings to another call.
 
-use super::lanes::Lanes;
+use super::words::Words;
 use crate::engine::direction::Direction;
 use crate::topology::Rank;
 
@@ -103,16 +103,16 @@ impl CallKinds {
     }
 }
 
-impl Lanes for CallKinds {
+impl Words for CallKinds {
     const COUNT: usize = 1;
 
     #[inline]
-    fn tell(&self, next: &mut impl FnMut(u64)) {
+    fn encode(&self, next: &mut impl FnMut(u64)) {
         next(self.0);
     }
 
     #[inline]
-    fn hear(next: &mut impl FnMut() -> u64) -> Self {
+    fn decode(next: &mut impl FnMut() -> u64) -> Self {
         Self(next())
     }
 }
@@ -132,11 +132,11 @@ impl Default for Fault {
     }
 }
 
-impl Lanes for Fault {
+impl Words for Fault {
     const COUNT: usize = 1;
 
     #[inline]
-    fn tell(&self, next: &mut impl FnMut(u64)) {
+    fn encode(&self, next: &mut impl FnMut(u64)) {
         next(match *self {
             Self::OfRank(rank) => rank as u64,
             Self::Mixed(CallKinds(word)) => word,
@@ -145,7 +145,7 @@ impl Lanes for Fault {
 
     /// A kind is in the highest bits, where no rank has any.
     #[inline]
-    fn hear(next: &mut impl FnMut() -> u64) -> Self {
+    fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
             rank if rank >> 60 == 0 => Self::OfRank(rank as Rank),
             word => Self::Mixed(CallKinds(word)),
@@ -157,7 +157,7 @@ impl Lanes for Fault {
 mod tests {
     use super::CallKind::{Close, Read, Sync, Write};
     use super::*;
-    use crate::engine::facts::lanes::{get, message};
+    use crate::engine::facts::words::{get, message};
 
     fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
         calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {

@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`lanes`](mod@lanes) | their encoding |
+//! | [`words`](mod@words) | their encoding |
 //! | [`calls`] | which collective call ranks are in |
 //! | [`ranges`] | the ranges of ranks, and whether they overlap |
 //! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
@@ -12,21 +12,21 @@
 
 pub(in crate::engine) mod agreed;
 pub(in crate::engine) mod calls;
-pub(in crate::engine) mod lanes;
 pub(in crate::engine) mod ranges;
 pub(in crate::engine) mod reuse;
 pub(in crate::engine) mod tiling;
+pub(in crate::engine) mod words;
 
 use crate::access::Extents;
 use crate::engine::facts::calls::{CallKind, CallKinds};
-use crate::engine::facts::lanes::lanes;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::words::words;
 use crate::engine::policy::MAX_CHECKED_PIECES;
 use crate::engine::storage::window_queue::Outcome;
 use crate::topology::Rank;
 
-lanes! {
+words! {
     /// The bytes of ranks and their range.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Amount {
@@ -79,7 +79,7 @@ impl Amount {
     }
 }
 
-lanes! {
+words! {
     /// See the module.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Facts {
@@ -92,7 +92,7 @@ lanes! {
         /// The amount that is left after ranks have written or read their own bytes early. Bytes that a rank of a host has twice
         /// count once.
         pub left: Amount,
-        /// How the access relates to those of the plans that are kept ([`AccessShift::lanes`]).
+        /// How the access relates to those of the plans that are kept ([`AccessShift::words`]).
         pub again: [u64; 3],
         /// The end of the file; `u64::MAX` if no rank has looked.
         pub limit: u64,
@@ -116,7 +116,7 @@ impl Facts {
         failed: None,
         all: Amount::NONE,
         left: Amount::NONE,
-        again: AccessShift::Nothing(u64::MAX).lanes(),
+        again: AccessShift::Nothing(u64::MAX).words(),
         limit: u64::MAX,
         tiles: Some(0),
         transferred: 0,
@@ -136,7 +136,7 @@ impl Facts {
         tiling: Option<Tiling>,
     ) -> Self {
         let all = Amount::of(asked, touched);
-        let own = Self { all, again: again.lanes(), tiles: None, is_sole: false, ..Self::NONE };
+        let own = Self { all, again: again.words(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
             let mut sum = 0u64;
@@ -187,7 +187,7 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::facts::lanes::{get, message};
+    use crate::engine::facts::words::{get, message};
 
     #[test]
     fn facts_survive_encoding_and_merge() {

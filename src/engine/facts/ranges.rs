@@ -51,7 +51,7 @@ impl RankRanges {
     }
 
     /// Tells the ranges to other hosts, if they are few.
-    pub fn tell(&self, next: &mut impl FnMut(u64)) {
+    pub fn encode(&self, next: &mut impl FnMut(u64)) {
         match self {
             Self::Disjoint(all) if all.len() <= MAX_RANGES => {
                 next(all.len() as u64);
@@ -63,7 +63,7 @@ impl RankRanges {
     }
 
     /// Hears of ranges.
-    pub fn hear(next: &mut impl FnMut() -> u64) -> Self {
+    pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
             count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
             u64::MAX => Self::Overlap,
@@ -99,11 +99,11 @@ mod tests {
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
         let mut all = RankRanges::of([].into_iter());
         for &span in spans {
-            let mut lanes = Vec::new();
+            let mut words = Vec::new();
             all.merge(RankRanges::of([span].into_iter()));
-            all.tell(&mut |lane| lanes.push(lane));
-            let mut lanes = lanes.into_iter();
-            all = RankRanges::hear(&mut || lanes.next().unwrap());
+            all.encode(&mut |value| words.push(value));
+            let mut words = words.into_iter();
+            all = RankRanges::decode(&mut || words.next().unwrap());
         }
         all
     }

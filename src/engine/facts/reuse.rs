@@ -1,6 +1,6 @@
 //! How the access of a rank relates to those of plans that are kept, and the plan that ranks agree to use again.
 
-use crate::engine::facts::lanes::lanes;
+use crate::engine::facts::words::words;
 
 /// How a rank's access relates to those of the plans that are kept; of plans there is a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum AccessShift {
 
 impl AccessShift {
     /// For the agreement: the plans that fit, and the least and the greatest shift that fit, as unsigned numbers in order.
-    pub const fn lanes(self) -> [u64; 3] {
+    pub const fn words(self) -> [u64; 3] {
         match self {
             Self::No => [0, 0, 0],
             Self::Shifted(plans, by) => [plans, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
@@ -23,16 +23,16 @@ impl AccessShift {
         }
     }
 
-    /// The plan, and the shift, that all ranks agree on, from the combined lanes.
+    /// The plan, and the shift, that all ranks agree on, from the combined words.
     pub fn agreed(plans: u64, lowest: u64, highest: u64) -> Option<Reuse> {
-        let by = |lane: u64| (lane ^ (1 << 63)) as i64;
+        let by = |value: u64| (value ^ (1 << 63)) as i64;
         // If no rank has data, the shift is 0.
         let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| by(lowest)) };
         shift.filter(|_| plans != 0).map(|shift| Reuse { plan: plans.trailing_zeros() as usize, shift })
     }
 }
 
-lanes! {
+words! {
     /// A plan that fits on all ranks.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub struct Reuse {

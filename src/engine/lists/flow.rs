@@ -12,7 +12,7 @@ use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::lists::lending::Lender;
+use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::copy::copy_to;
 use crate::engine::storage::coverage::Coverage;
@@ -151,8 +151,10 @@ impl Outflow {
     }
 
     /// Adds the window's bytes to its pieces: this rank is the aggregator.
-    pub fn divide(&mut self, window: &Window, lender: &Lender<'_>, pieces: &mut Vec<PieceOfWindow>) {
-        self.meet(window, |position, piece| pieces.push(PieceOfWindow { position, bytes: lender.lend_any(piece) }));
+    pub fn divide(&mut self, window: &Window, zero_copy: &ZeroCopySends<'_>, pieces: &mut Vec<PieceOfWindow>) {
+        self.meet(window, |position, piece| {
+            pieces.push(PieceOfWindow { position, bytes: zero_copy.message_of(piece) })
+        });
     }
 
     /// Copies the window's bytes directly out of it: this rank is the aggregator.
@@ -264,9 +266,9 @@ fn append(rest: &mut &mut [u8], bytes: &[u8]) {
 
 /// The next round of each flow. Finding the flows of a round costs O(log flows) each.
 #[derive(Debug, Default)]
-pub struct Agenda(BinaryHeap<Reverse<(u64, usize)>>);
+pub struct RoundQueue(BinaryHeap<Reverse<(u64, usize)>>);
 
-impl Agenda {
+impl RoundQueue {
     /// Enters flow `id` under its next window, if it has one.
     pub fn schedule(&mut self, id: usize, flow: &Flow, domains: &Domains) {
         if let Some(window) = flow.window(domains) {

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`flatten`] | an access cut into a list for each aggregator |
 //! | [`flow`] | the cursors of a (rank, aggregator) pair, on both sides |
-//! | [`lending`] | messages that lie in the caller's memory |
+//! | [`zero_copy`] | messages that lie in the caller's memory |
 
 pub(in crate::engine) mod flatten;
 pub(in crate::engine) mod flow;
-pub(in crate::engine) mod lending;
+pub(in crate::engine) mod zero_copy;

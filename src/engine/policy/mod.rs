@@ -17,7 +17,7 @@ pub const LARGE_OF_FEW: u64 = 4 << 10;
 /// The same for a rank that shares memory and reads before it meets the others. Larger than [`LARGE_PIECE`], since a window is
 /// read once for all ranks, in large calls and ahead.
 pub const LARGE_TO_READ: u64 = 32 << 10;
-/// At most so many pieces are few: a system call for each costs less than messages, or a meeting.
+/// At most so many pieces are few: a system call for each costs less than messages, or a combine.
 pub const FEW_PIECES: u64 = 4;
 /// The same where ranks share memory, if in a write every rank has a core of its own, or if windows would be mostly empty. More
 /// than [`FEW_PIECES`], since in place of messages that saves whole windows, which only one rank at a time writes.
@@ -46,13 +46,13 @@ pub const SMALL_OF_ONE: u64 = 12 << 10;
 pub const SMALL_OF_ALL: usize = 56 << 10;
 /// Gaps below so many bytes belong to what a host holds: a call on the file costs about what copying so many bytes does. Nobody
 /// may write a wider gap together with what is around it (data sieving), because another host may write there.
-pub const COVER_GAP: u64 = 32 << 10;
+pub const FOOTPRINT_GAP: u64 = 32 << 10;
 /// Most bytes of an encoded cover. A longer one is not known to other hosts.
-pub const COVER_BYTES: usize = 8 << 10;
+pub const FOOTPRINT_BYTES: usize = 8 << 10;
 
 /// A message of so many bytes or more is sent from the caller's memory, if it is one piece there. To pack a shorter one costs
 /// less than a message with memory of its own.
-pub const WORTH_LENDING: u64 = 4 << 10;
+pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 
 // Calls on the file, and windows; all in bytes but for counts.
 

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `totals` | the numbers of one rank |
 //! | `report` | those of all ranks: [`CallReport`](report::CallReport), and the stopwatch |
-//! | [`diary`] | what one rank did and when, for captures |
+//! | [`timeline`] | what one rank did and when, for captures |
 
-pub mod diary;
 pub(in crate::engine) mod report;
+pub mod timeline;
 pub(in crate::engine) mod totals;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::engine::direction::Direction;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
-use crate::engine::record::diary::Exchanged;
+use crate::engine::record::timeline::Exchanged;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;
 use crate::fabric::Traffic;

@@ -12,14 +12,14 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::paths::Rules;
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
-use crate::engine::setup::terms::{Created, OpenArguments, Prelude};
+use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared;
 use crate::engine::storage::Failure;
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Hosts, HostsAre, Offer, Whereabouts};
+use crate::fabric::shared::{HostAddress, Hosts, HostsAre, Offer};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -53,7 +53,7 @@ pub struct Setup {
     pub shares_memory: bool,
     /// If not: whether the members of a local aggregator may share memory.
     pub shares_in_nodes: bool,
-    /// The hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory.
+    /// The hosts of the ranks, over which calls begin with a combine; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
     /// Whether hosts may write and read by themselves what their ranks hold; `false` on one rank is `false` for all.
     pub by_host: bool,
@@ -68,8 +68,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates, empties or opens the file on rank 0, and computes the rest. `None` if the prelude does not go on. Collective: a
-    /// sweep; for the first file of an endpoint by messages, and an allreduce when the ranks of a host map memory.
+    /// Creates, empties or opens the file on rank 0, and computes the rest. `None` if the first agreement does not go on. Collective: a
+    /// combine; for the first file of an endpoint by messages, and an allreduce when the ranks of a host map memory.
     ///
     /// # Errors
     /// Bad hints, or the file cannot be made: the same on all ranks.
@@ -80,14 +80,14 @@ impl Setup {
         mode: Mode,
         hints: Hints,
         capture: Option<&Target>,
-        prelude: &mut Prelude<'_>,
+        first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
-        let is_first = endpoint.labels().is_none() && prelude.opens;
+        let is_first = endpoint.labels().is_none() && first_agreement.opens;
         let offer =
             is_first.then(|| endpoint.offer(may_share(endpoint, &hints, true), (shared::CONTROL, shared::AREA)));
-        let whereabouts = offer.as_ref().map(|offer| offer.whereabouts);
-        let Some(agreed) = terms::agree_on_terms(endpoint, &asked, capture, whereabouts, prelude).await? else {
+        let address = offer.as_ref().map(|offer| offer.address);
+        let Some(agreed) = terms::agree_on_terms(endpoint, &asked, capture, address, first_agreement).await? else {
             return Ok(None);
         };
         // Only now: with different hints, not all ranks would take part.
@@ -154,7 +154,7 @@ impl Setup {
     ///
     /// # Errors
     /// Bad hints.
-    pub fn foreseen(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+    pub fn predicted(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         let setup = Self::dry(0, topology, layout, driver, hints)?;
         let (nodes, ranks, unit) = (setup.topology.nodes(), setup.topology.ranks(), setup.window_terms().1);
         let shares = |in_nodes| lets_share(&setup.hints, (ranks, true), in_nodes);
@@ -297,12 +297,12 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
     endpoint.find_hosts(HostsAre::Real, (shared::CONTROL, shared::AREA)).await.map(drop)
 }
 
-/// Finds the hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory. `told` are this rank's
-/// offer and the whereabouts of all, for the first file of an endpoint. Collective.
+/// Finds the hosts of the ranks, over which calls begin with a combine; `None` if all ranks share memory. `told` are this rank's
+/// offer and the host addresses of all, for the first file of an endpoint. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
-    told: Option<(Offer, Vec<Whereabouts>)>,
+    told: Option<(Offer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
         let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());

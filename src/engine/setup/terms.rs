@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tributary_base::{fingerprint, wire};
 
-use crate::collectives::sweep::{MAX_BODY, Sweep, sweep, words};
+use crate::collectives::combine::{Combine, MAX_BODY, combine_over_hosts, words};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
@@ -16,7 +16,7 @@ use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Cores, Hosts, MAX_CONTRIBUTION, Whereabouts};
+use crate::fabric::shared::{Cores, HostAddress, Hosts, MAX_CONTRIBUTION};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
 use crate::schedule::ReduceOp;
@@ -138,21 +138,21 @@ async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Resul
 
 /// What a caller has ranks agree on with the terms of an opening.
 #[derive(Debug)]
-pub struct Prelude<'a> {
-    /// The operation of each lane.
+pub struct FirstAgreement<'a> {
+    /// The operation of each word.
     pub ops: &'static [ReduceOp],
-    /// This rank's lanes; afterwards the results.
-    pub lanes: &'a mut [u64],
+    /// This rank's words; afterwards the results.
+    pub words: &'a mut [u64],
     /// Whether the file is opened, by the results.
     pub goes_on: fn(&[u64]) -> bool,
     /// Whether this rank opens the file if all ranks do. It shares memory with others then, and makes it beforehand.
     pub opens: bool,
 }
 
-impl Prelude<'_> {
+impl FirstAgreement<'_> {
     /// Nothing else to agree on.
     pub fn none() -> Self {
-        Self { ops: &[], lanes: &mut [], goes_on: |_| true, opens: true }
+        Self { ops: &[], words: &mut [], goes_on: |_| true, opens: true }
     }
 }
 
@@ -160,41 +160,41 @@ impl Prelude<'_> {
 pub struct AgreedTerms {
     /// The file.
     pub created: Created,
-    /// The whereabouts of all ranks, if they were told.
-    pub all: Option<Vec<Whereabouts>>,
+    /// The host address of all ranks, if they were told.
+    pub all: Option<Vec<HostAddress>>,
 }
 
-/// With more ranks, their whereabouts are too long for a sweep.
+/// With more ranks, their host addresses are too long for a combine.
 const MOST_TOLD: usize = 2048;
 
 /// Checks that all ranks open the same file with the same good hints, creates or opens it on rank 0, and tells all its properties.
 /// Ranks that were given different files or hints would wait for each other for ever; here they all get an error. `None` if the
-/// prelude does not go on. Collective: a sweep over the hosts, or by messages where they are not known.
+/// first agreement does not go on. Collective: a combine over the hosts, or by messages where they are not known.
 pub async fn agree_on_terms(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
     capture: Option<&Target>,
-    whereabouts: Option<Whereabouts>,
-    prelude: &mut Prelude<'_>,
+    address: Option<HostAddress>,
+    first_agreement: &mut FirstAgreement<'_>,
 ) -> Result<Option<AgreedTerms>> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let hosts = endpoint.hosts().cloned().unwrap_or_else(|| Arc::new(Hosts::one_rank_each(rank, ranks)));
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
-    let told = whereabouts.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
+    let told = address.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
     let mut terms = Terms {
         least: own,
         most: own,
         bad: checked.is_err(),
         captures: [Target::fingerprint(capture); 2],
         cores: Cores::here(),
-        prelude,
+        first_agreement,
         longest: if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION },
         told: told.into_iter().collect(),
         open: &|captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores }),
         outcome: Vec::new(),
     };
-    let answer = sweep(endpoint, &hosts, &mut terms).await?;
+    let answer = combine_over_hosts(endpoint, &hosts, &mut terms).await?;
     let (kind, all, rest) = terms.hear(&answer);
     let created = match kind {
         STOPPED => return Ok(None),
@@ -203,8 +203,8 @@ pub async fn agree_on_terms(
         LONG => decode_created(&broadcast(endpoint, 0, &terms.outcome).await?, ranks)?,
         _ => decode_created(rest, ranks)?,
     };
-    let all = match whereabouts {
-        Some(own) if all.is_empty() => Some(endpoint.all_whereabouts(own).await?),
+    let all = match address {
+        Some(own) if all.is_empty() => Some(endpoint.all_addresses(own).await?),
         told => told.map(|_| all),
     };
     Ok(Some(AgreedTerms { created, all }))
@@ -229,15 +229,15 @@ fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     created.map_err(|error| error.told_by(0, ranks))
 }
 
-/// The kinds of an answer: the file; a prelude that does not go on; bad hints on some rank; a file whose properties follow, since
-/// they are too long for a sweep; ranks that gave different terms.
+/// The kinds of an answer: the file; a first agreement that does not go on; bad hints on some rank; a file whose properties follow, since
+/// they are too long for a combine; ranks that gave different terms.
 const MADE: u64 = 0;
 const STOPPED: u64 = 1;
 const BAD: u64 = 2;
 const LONG: u64 = 3;
 const DIFFERENT: u64 = 4;
 
-/// A rank's contribution to the sweep.
+/// A rank's contribution to the combine.
 struct Terms<'a, 'b> {
     least: u64,
     most: u64,
@@ -245,9 +245,9 @@ struct Terms<'a, 'b> {
     /// The least and the most.
     captures: [u64; 2],
     cores: Cores,
-    prelude: &'a mut Prelude<'b>,
-    /// Ranks and their whereabouts.
-    told: Vec<(u64, [u64; Whereabouts::WORDS])>,
+    first_agreement: &'a mut FirstAgreement<'b>,
+    /// Ranks and their host addresses.
+    told: Vec<(u64, [u64; HostAddress::WORDS])>,
     /// The longest answer in bytes.
     longest: usize,
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
@@ -256,24 +256,24 @@ struct Terms<'a, 'b> {
 }
 
 impl Terms<'_, '_> {
-    /// Takes the lanes of the prelude out of an answer. Gives its kind, the whereabouts of all ranks if they were told, and the rest.
-    fn hear<'a>(&mut self, answer: &'a [u8]) -> (u64, Vec<Whereabouts>, &'a [u8]) {
+    /// Takes the words of the first agreement out of an answer. Gives its kind, the host addresses of all ranks if they were told, and the rest.
+    fn hear<'a>(&mut self, answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
         let mut numbers = words(answer);
         let mut next = || numbers.next().unwrap_or_default();
         let (kind, count) = (next(), next() as usize);
-        self.prelude.lanes.iter_mut().for_each(|lane| *lane = next());
-        let all = (0..count).map(|_| Whereabouts::of_words([next(), next()])).collect();
-        let head = 8 * (2 + self.prelude.lanes.len() + Whereabouts::WORDS * count);
+        self.first_agreement.words.iter_mut().for_each(|value| *value = next());
+        let all = (0..count).map(|_| HostAddress::of_words([next(), next()])).collect();
+        let head = 8 * (2 + self.first_agreement.words.len() + HostAddress::WORDS * count);
         (kind, all, answer.get(head..).unwrap_or_default())
     }
 }
 
-impl Sweep for Terms<'_, '_> {
+impl Combine for Terms<'_, '_> {
     fn body(&self) -> Vec<u8> {
         let [least, most] = self.captures;
-        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.lanes());
+        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
         let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
-        head.chain(self.prelude.lanes.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
+        head.chain(self.first_agreement.words.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
     }
 
     fn merge(&mut self, body: &[u8]) {
@@ -285,16 +285,20 @@ impl Sweep for Terms<'_, '_> {
         let [least, most] = self.captures;
         self.captures = [least.min(next()), most.max(next())];
         self.cores = self.cores.merged(Cores::agreed(std::array::from_fn(|_| next())));
-        self.prelude.lanes.iter_mut().zip(self.prelude.ops).for_each(|(lane, op)| *lane = op.apply(*lane, next()));
+        self.first_agreement
+            .words
+            .iter_mut()
+            .zip(self.first_agreement.ops)
+            .for_each(|(value, op)| *value = op.apply(*value, next()));
         while let Some(rank) = numbers.next() {
-            self.told.push((rank, [(); Whereabouts::WORDS].map(|()| numbers.next().unwrap_or_default())));
+            self.told.push((rank, [(); HostAddress::WORDS].map(|()| numbers.next().unwrap_or_default())));
         }
     }
 
     fn decide(&mut self) -> Vec<u8> {
         self.told.sort_unstable();
         let kind = match () {
-            () if !(self.prelude.goes_on)(self.prelude.lanes) => STOPPED,
+            () if !(self.first_agreement.goes_on)(self.first_agreement.words) => STOPPED,
             () if self.bad => BAD,
             () if self.least != self.most => DIFFERENT,
             () => MADE,
@@ -304,7 +308,7 @@ impl Sweep for Terms<'_, '_> {
             self.outcome = wire::to_bytes(&created);
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
-        let head = [kind, self.told.len() as u64].into_iter().chain(self.prelude.lanes.iter().copied());
+        let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.words.iter().copied());
         let mut answer: Vec<u8> = head.chain(told).flat_map(u64::to_le_bytes).collect();
         if answer.len() + self.outcome.len() > self.longest {
             answer[..8].copy_from_slice(&LONG.to_le_bytes());

@@ -187,7 +187,7 @@ impl Arena {
         (0..self.shared.ranks().len()).map(|place| self.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
-    /// Reserves memory for a ring and its bits, and resets the state for a call. Called by the last rank to arrive at a meeting.
+    /// Reserves memory for a ring and its bits, and resets the state for a call. Called by the last rank to arrive at a combine.
     ///
     /// # Errors
     /// The system has no memory left.

@@ -6,7 +6,7 @@
 //! a read:   read directly where that is cheap -> meet -> windows are read once, each rank takes its bytes -> meet
 //! ```
 //!
-//! At a meeting ([`crate::fabric::shared`]) the last rank to arrive reads the slots of all ranks. It chooses the path of the
+//! At a combine ([`crate::fabric::shared`]) the last rank to arrive reads the slots of all ranks. It chooses the path of the
 //! call, and does a small call completely: then the call costs every rank one wait.
 //!
 //! The windows are a ring in shared memory that all ranks map. Each rank copies its own bytes to their places, in parallel.
@@ -21,7 +21,7 @@
 //! | [`ordered`] | places ranks one after the other, if they overlap |
 //! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
 //!
-//! The meetings are in `agreement`, the two calls in `ways`.
+//! The combines are in `agreement`, the two calls in `ways`.
 
 pub(in crate::engine) mod arena;
 pub(in crate::engine) mod ordered;

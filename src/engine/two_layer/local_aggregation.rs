@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::drivers::Domains;
-use crate::engine::lists::flow::{Agenda, Flow};
+use crate::engine::lists::flow::{Flow, RoundQueue};
 use crate::engine::two_layer::LocalPlan;
 use crate::engine::two_layer::merge::Merger;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub struct LocalAggregation {
     members: Vec<Rank>,
     /// The flows of the members, each with its member index; they give the sizes of messages.
     flows: Vec<(usize, Flow)>,
-    agenda: Agenda,
+    round_queue: RoundQueue,
     mergers: BTreeMap<usize, Merger>,
     /// Index of this rank among the members with data, if it has any: always the first.
     own: Option<usize>,
@@ -44,14 +44,14 @@ impl LocalAggregation {
         let mut all = Self {
             members: local_plan.members.iter().map(|(rank, _)| *rank).collect(),
             flows: Vec::new(),
-            agenda: Agenda::default(),
+            round_queue: RoundQueue::default(),
             mergers: local_plan.merged.iter().map(|merged| (merged.aggregator, Merger::new(merged))).collect(),
             own: local_plan.members.iter().position(|(rank, _)| *rank == own),
         };
         for (member, (_, lists)) in local_plan.members.iter().enumerate() {
             for (aggregator, packed) in lists {
                 let flow = Flow::new(*aggregator, packed.clone());
-                all.agenda.schedule(all.flows.len(), &flow, domains);
+                all.round_queue.schedule(all.flows.len(), &flow, domains);
                 all.flows.push((member, flow));
             }
         }
@@ -60,7 +60,7 @@ impl LocalAggregation {
 
     /// The next round that any member has data for.
     pub fn next_round(&self) -> Option<u64> {
-        self.agenda.next_round()
+        self.round_queue.next_round()
     }
 
     /// Opens a round.
@@ -68,13 +68,13 @@ impl LocalAggregation {
         let mut shares: BTreeMap<usize, Vec<Share>> = BTreeMap::new();
         let mut totals: BTreeMap<usize, u64> = BTreeMap::new();
         // Flows are numbered by member, then by aggregator, so shares ascend in both.
-        for id in self.agenda.take(round) {
+        for id in self.round_queue.take(round) {
             let (member, flow) = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
             let share = Share { aggregator: ReceiverIndex(flow.aggregator()), len: flow.pass(&window).bytes };
             shares.entry(*member).or_default().push(share);
             *totals.entry(share.aggregator.0).or_default() += share.len;
-            self.agenda.schedule(id, flow, domains);
+            self.round_queue.schedule(id, flow, domains);
         }
         let mut opened = LocalRound::default();
         let mut at = 0;

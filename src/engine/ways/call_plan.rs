@@ -40,7 +40,7 @@ impl File {
         }
         if let Some(queue) = &mut self.queue {
             queue.begin_call(shift, agreed.is_sole);
-            queue.time(self.diary.is_some());
+            queue.time(self.timeline.is_some());
         }
         done.auto = self.setup.roles(plan.bytes).taken(plan.way);
         Ok(plan)

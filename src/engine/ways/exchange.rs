@@ -9,12 +9,12 @@ use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
-use crate::engine::lists::lending::Lender;
-use crate::engine::patience::CallStage;
+use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::record::totals::CallTotals;
+use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
 impl File {
@@ -29,14 +29,15 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.patience.go_on(CallStage::Metadata);
+        self.watchdog.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
-        let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
-        let rounds = Writing::new(&plan, source, &self.patience, self.diary.is_some());
-        let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
+        let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
+        let rounds = Writing::new(&plan, source, &self.watchdog, self.timeline.is_some());
+        let ran =
+            rounds.with_zero_copy(zero_copy.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
         clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);
         // Also after an error: the worker writes what is lent.
@@ -76,11 +77,11 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.patience.go_on(CallStage::Metadata);
+        self.watchdog.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        let rounds = Reading::new(&plan, sink.reborrow(), &self.patience, self.diary.is_some());
+        let rounds = Reading::new(&plan, sink.reborrow(), &self.watchdog, self.timeline.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;

@@ -1,9 +1,9 @@
-//! A collective read of ranks that share memory: what follows the first meeting, if it goes through windows.
+//! A collective read of ranks that share memory: what follows the first combine, if it goes through windows.
 
 use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extents, Sink, Walk};
-use crate::engine::agreement::meeting::windows;
+use crate::engine::agreement::on_host::windows;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
@@ -59,7 +59,7 @@ impl File {
         let itself = self.setup.rules(Direction::Read).in_memory().reads_early(extents, false);
         let mut early = itself.then(|| self.read_directly(extents, (layout, sink.reborrow())));
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
-        let (agreed, error) = self.meet_to_read(extents, checked, early.as_ref()).await?;
+        let (agreed, error) = self.agree_on_host_to_read(extents, checked, early.as_ref()).await?;
         let rest = if early.is_some() { &Extents::empty() } else { extents };
         let way = self.setup.rules(Direction::Read).in_memory().choose(&agreed).0;
         let (mut outcome, placement) = match way {

@@ -1,4 +1,4 @@
-//! A collective write of ranks that share memory: what follows the first meeting, if it goes through windows.
+//! A collective write of ranks that share memory: what follows the first combine, if it goes through windows.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::agreement::Access;
-use crate::engine::agreement::cover::Cover;
+use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
-use crate::engine::agreement::meeting::windows;
+use crate::engine::agreement::on_host::windows;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::lanes::{get, lanes, put};
+use crate::engine::facts::words::{get, put, words};
 use crate::engine::file::File;
 use crate::engine::lists::flatten::{in_order, overlap};
-use crate::engine::policy::COVER_GAP;
+use crate::engine::policy::FOOTPRINT_GAP;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
@@ -28,7 +28,7 @@ use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
-lanes! {
+words! {
     /// How a write through windows ends, on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
     struct CallOutcome {
@@ -134,16 +134,16 @@ impl File {
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
         let access = (file, layout, source);
-        let cover = Cover::of(0, file, 1);
-        let (agreed, error) = self.meet_to_write(access, asked, checked, None, Some(&cover)).await?;
+        let footprint = Footprint::of(0, file, 1);
+        let (agreed, error) = self.agree_on_host_to_write(access, asked, checked, None, Some(&footprint)).await?;
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
         let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
             Way::Direct => return Ok(self.write_directly(file, layout, source)),
             Way::Windows => {
-                let sieve = self.setup.write_sieve(is_sole).within(COVER_GAP);
-                let runs = held::filled(self.arena()?.team().met().verdict(), agreed.left.bytes);
+                let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
+                let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
                 let windows = windows(&self.setup, &agreed.left);
                 let (closing, error) = self.fill_windows(access, windows, (sieve, runs.as_deref()), clock).await?;
                 (closing.transferred, closing.busy, error)
@@ -166,7 +166,7 @@ async fn close_windows(
 ) -> Result<CallOutcome> {
     let arena = writer.arena;
     let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
-    let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+    let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
         let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
@@ -182,10 +182,10 @@ async fn close_windows(
             // The memory is reserved already, so this cannot fail.
             let _ = arena.prepare(&writer.windows);
         }
-        put(&closing, verdict);
+        put(&closing, decision);
     };
-    endpoint.meet_in(arena.team(), |slot| put(&own, slot), decide).await?;
-    Ok(get(arena.team().met().verdict()))
+    endpoint.combine_in(arena.team(), |slot| put(&own, slot), decide).await?;
+    Ok(get(arena.team().combined().decision()))
 }
 
 /// The access in ascending order, if it is not; an error, if it cannot be.

@@ -8,9 +8,9 @@
 //!
 //! First chunks have the message's tag, all others that tag and 2^15 more ([`Tags`]). So a receive posted for the *next* message of the same sender
 //! and tag cannot match a chunk of this one. The further chunks of all messages of one sender and tag form one MPI-ordered
-//! stream, which the receiver takes in the order in which the messages were posted: of a *lane* (the long receives of one
+//! stream, which the receiver takes in the order in which the messages were posted: of a *stream* (the long receives of one
 //! sender and tag), only the first has a further receive posted. A receive with a capacity below `chunk` never gets a full
-//! chunk (MPI reports the truncation), so it needs no lane.
+//! chunk (MPI reports the truncation), so it needs no stream.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
@@ -61,7 +61,7 @@ pub struct MpiEndpoint {
     requests: Requests,
     finished: Vec<Finished>,
     flights: HashMap<Ticket, Flight>,
-    lanes: HashMap<(Rank, u16), VecDeque<Ticket>>,
+    streams: HashMap<(Rank, u16), VecDeque<Ticket>>,
     next: Ticket,
     failed: Option<Error>,
     idle: Arc<Backoff>,
@@ -123,7 +123,7 @@ impl MpiEndpoint {
             requests: Requests::default(),
             finished: Vec::new(),
             flights: HashMap::new(),
-            lanes: HashMap::new(),
+            streams: HashMap::new(),
             next: 0,
             failed: None,
             idle: Arc::new(Backoff::new()),
@@ -189,9 +189,9 @@ impl MpiEndpoint {
         Ok(())
     }
 
-    /// Posts the receive of the next chunk of `ticket`, if it waits for one and is first in its lane.
+    /// Posts the receive of the next chunk of `ticket`, if it waits for one and is first in its stream.
     fn post_further(&mut self, key: (Rank, u16), ticket: Ticket) -> Result<()> {
-        let is_head = self.lanes.get(&key).and_then(VecDeque::front) == Some(&ticket);
+        let is_head = self.streams.get(&key).and_then(VecDeque::front) == Some(&ticket);
         let further_tag = self.further_tag(key.1);
         if let Some(Flight::Receive(incoming)) = self.flights.get_mut(&ticket)
             && is_head
@@ -234,19 +234,19 @@ impl MpiEndpoint {
         }
     }
 
-    /// Reports a complete message, and continues the next in its lane.
+    /// Reports a complete message, and continues the next in its stream.
     fn deliver(&mut self, key: (Rank, u16), ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let Some(Flight::Receive(incoming)) = self.flights.remove(&ticket) else { return Ok(()) };
         done.push(Completion { ticket, message: Some(incoming.body.into_message()) });
         if incoming.capacity < self.chunk {
             return Ok(());
         }
-        let Some(lane) = self.lanes.get_mut(&key) else { return Ok(()) };
-        lane.retain(|&other| other != ticket);
-        match lane.front().copied() {
+        let Some(stream) = self.streams.get_mut(&key) else { return Ok(()) };
+        stream.retain(|&other| other != ticket);
+        match stream.front().copied() {
             Some(head) => self.post_further(key, head),
             None => {
-                self.lanes.remove(&key);
+                self.streams.remove(&key);
                 Ok(())
             }
         }
@@ -276,7 +276,7 @@ impl MpiEndpoint {
         let key = (incoming.from, incoming.tag);
         let request = incoming.post(&self.comm, self.chunk, self.tags.of_first_chunk(key.1))?;
         if incoming.capacity >= self.chunk {
-            self.lanes.entry(key).or_default().push_back(ticket);
+            self.streams.entry(key).or_default().push_back(ticket);
         }
         self.flights.insert(ticket, Flight::Receive(incoming));
         self.requests.push(request, ticket);
@@ -341,7 +341,7 @@ impl Transport for MpiEndpoint {
     fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         self.check_usable()?;
         // Long messages need polling: the receive of a chunk is posted when the chunk before has arrived.
-        if !self.lanes.is_empty() || sleeping::is_known_to_spin() {
+        if !self.streams.is_empty() || sleeping::is_known_to_spin() {
             return Ok(());
         }
         let outcome = self.wait_for(ticket, done);

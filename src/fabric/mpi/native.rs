@@ -137,7 +137,7 @@ impl Native {
         raw::check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, count, byte(), root as c_int, raw::world()) })
     }
 
-    /// MPI_Reduce: the lanes of all, combined, at the root; zeros elsewhere.
+    /// MPI_Reduce: the words of all, combined, at the root; zeros elsewhere.
     ///
     /// # Errors
     /// MPI's; a length that does not fit.
@@ -145,23 +145,23 @@ impl Native {
         self.check_root(root)?;
         let mut combined = vec![0u64; own.len()];
         let (from, to) = (read(own), written(&mut combined));
-        let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
-        // SAFETY: both buffers hold `count` lanes.
-        let rc = unsafe { ffi::MPI_Reduce(from, to, count, lane, op, root as c_int, raw::world()) };
+        let (count, (kind, op)) = (count(own.len() as u64)?, (word_type(), operation(with)));
+        // SAFETY: both buffers hold `count` words.
+        let rc = unsafe { ffi::MPI_Reduce(from, to, count, kind, op, root as c_int, raw::world()) };
         raw::check("MPI_Reduce", rc)?;
         Ok(combined)
     }
 
-    /// MPI_Allreduce: the lanes of all, combined, on every rank.
+    /// MPI_Allreduce: the words of all, combined, on every rank.
     ///
     /// # Errors
     /// MPI's; a length that does not fit.
     pub fn allreduce(&self, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
         let mut combined = vec![0u64; own.len()];
         let (from, to) = (read(own), written(&mut combined));
-        let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
-        // SAFETY: both buffers hold `count` lanes.
-        let rc = unsafe { ffi::MPI_Allreduce(from, to, count, lane, op, raw::world()) };
+        let (count, (kind, op)) = (count(own.len() as u64)?, (word_type(), operation(with)));
+        // SAFETY: both buffers hold `count` words.
+        let rc = unsafe { ffi::MPI_Allreduce(from, to, count, kind, op, raw::world()) };
         raw::check("MPI_Allreduce", rc)?;
         Ok(combined)
     }
@@ -216,7 +216,7 @@ fn byte() -> ffi::MPI_Datatype {
     handles().uint8
 }
 
-fn lane() -> ffi::MPI_Datatype {
+fn word_type() -> ffi::MPI_Datatype {
     handles().uint64
 }
 

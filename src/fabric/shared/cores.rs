@@ -12,7 +12,7 @@ use crate::topology::Topology;
 
 /// What ranks know of the cores that they may run on: each of its own, then all of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cores([u64; Cores::LANES]);
+pub struct Cores([u64; Cores::WORDS]);
 
 impl Wire for Cores {
     fn encode(&self, to: &mut Vec<u8>) {
@@ -26,10 +26,10 @@ impl Wire for Cores {
 
 impl Cores {
     /// Numbers of an agreement.
-    pub const LANES: usize = 6;
+    pub const WORDS: usize = 6;
     /// The fewest cores that a rank may run on, and that are in its machine; the least and the greatest label of a machine, and
     /// of a set of cores.
-    pub const OPS: [ReduceOp; Self::LANES] = [Min, Min, Min, Max, Min, Max];
+    pub const OPS: [ReduceOp; Self::WORDS] = [Min, Min, Min, Max, Min, Max];
 
     /// Those of this process.
     pub fn here() -> Self {
@@ -45,19 +45,19 @@ impl Cores {
     }
 
     /// The numbers, for an agreement by [`Cores::OPS`].
-    pub fn lanes(self) -> [u64; Self::LANES] {
+    pub fn words(self) -> [u64; Self::WORDS] {
         self.0
     }
 
     /// Of the agreed numbers.
-    pub fn agreed(lanes: [u64; Self::LANES]) -> Self {
-        Self(lanes)
+    pub fn agreed(words: [u64; Self::WORDS]) -> Self {
+        Self(words)
     }
 
     /// Of two sets of ranks.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| Self::OPS[lane].apply(self.0[lane], other.0[lane])))
+        Self(std::array::from_fn(|value| Self::OPS[value].apply(self.0[value], other.0[value])))
     }
 
     /// Whether all ranks are on one machine, be it on several hosts of it.
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn this_process_has_cores() {
-        let [own, online, ..] = Cores::here().lanes();
+        let [own, online, ..] = Cores::here().words();
         assert!(own >= 1 && online >= own, "{own} of {online}");
     }
 }

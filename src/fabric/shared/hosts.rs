@@ -1,14 +1,14 @@
 //! The hosts of the ranks. On each host, the ranks contribute to a leader, which communicates with the other hosts.
 //!
-//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots ([`super::meeting`]); the
+//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots ([`super::combine`]); the
 //! last of them wakes the leader, which reads all slots, communicates with the other leaders, and writes an answer that all
 //! ranks of the host read.
 
 use std::io;
 use std::sync::Arc;
 
+use super::combine::{MOST_RANKS, SLOT, Shared, head};
 use super::host::processors;
-use super::meeting::{MOST_RANKS, SLOT, Shared, head};
 use super::memory::SharedMemory;
 use crate::drivers::size_limit::size_limit;
 use crate::error::Result;
@@ -100,7 +100,7 @@ impl Hosts {
     /// On a leader: answers all ranks of its host, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute again.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
-            here.answer(|verdict| put_sized(verdict, answer));
+            here.answer(|decision| put_sized(decision, answer));
         }
     }
 }
@@ -109,7 +109,7 @@ impl Hosts {
 ///
 /// # Errors
 /// The reason why there is none.
-fn take(offer: Offer, rank: Rank, here: &[Rank], leader: Whereabouts) -> std::result::Result<SharedMemory, String> {
+fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::result::Result<SharedMemory, String> {
     let Offer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());
     debug_assert!(head + area <= size, "the memory has room for all ranks");
@@ -155,7 +155,7 @@ fn sized(place: &[u8]) -> &[u8] {
 
 /// What others need to share memory with a rank: its host, and memory that it has made in case it leads its host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct HostAddress {
     /// The label of its host.
     label: u64,
     /// The process and the descriptor of the memory; a process of 0 if there is none.
@@ -163,7 +163,7 @@ pub struct Whereabouts {
     descriptor: i32,
 }
 
-impl Whereabouts {
+impl HostAddress {
     /// Words of the encoding.
     pub const WORDS: usize = 2;
 
@@ -194,14 +194,14 @@ pub struct Offer {
     area: usize,
     reserved: usize,
     /// What the rank tells all others.
-    pub whereabouts: Whereabouts,
+    pub address: HostAddress,
 }
 
 #[cfg(test)]
 impl Offer {
     /// As of a rank on a host with this label.
     pub fn on(mut self, label: usize) -> Self {
-        self.whereabouts.label = label as u64;
+        self.address.label = label as u64;
         self
     }
 }
@@ -225,17 +225,17 @@ impl Endpoint {
             false => Err("it does not take part".to_string()),
         };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
-        let whereabouts = Whereabouts { label: self.node_label() as u64, process, descriptor };
-        Offer { shares, memory, size, area, reserved, whereabouts }
+        let address = HostAddress { label: self.node_label() as u64, process, descriptor };
+        Offer { shares, memory, size, area, reserved, address }
     }
 
-    /// Finds the hosts of all ranks, of which `all` are the whereabouts, and maps the memory of the lowest rank of each. If on one
+    /// Finds the hosts of all ranks, of which `all` are the host addresses, and maps the memory of the lowest rank of each. If on one
     /// host the memory cannot be had, none is shared: every rank then counts as a host of its own. Collective, with the same
     /// arguments but for the offer. An allreduce.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[Whereabouts]) -> Result<Arc<Hosts>> {
+    pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
         let rank = self.rank();
         let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
         let labels: Vec<usize> = match hosts {
@@ -281,18 +281,18 @@ impl Endpoint {
             return Ok(found.1.clone());
         }
         let offer = self.offer(true, sizes);
-        let all = self.all_whereabouts(offer.whereabouts).await?;
+        let all = self.all_addresses(offer.address).await?;
         self.settle(hosts, offer, &all).await
     }
 
-    /// The whereabouts of all ranks. Collective: an allgather of 16 bytes a rank.
+    /// The host address of all ranks. Collective: an allgather of 16 bytes a rank.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn all_whereabouts(&mut self, own: Whereabouts) -> Result<Vec<Whereabouts>> {
+    pub async fn all_addresses(&mut self, own: HostAddress) -> Result<Vec<HostAddress>> {
         let all = crate::collectives::allgather(self, &own.words().map(u64::to_le_bytes).concat()).await?;
         let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        Ok(words.as_chunks().0.iter().map(|words| Whereabouts::of_words(*words)).collect())
+        Ok(words.as_chunks().0.iter().map(|words| HostAddress::of_words(*words)).collect())
     }
 
     /// On a rank that is not a leader: contributes `body`, at most `MAX_CONTRIBUTION` bytes, and waits for the answer. Every
@@ -305,7 +305,7 @@ impl Endpoint {
         let here = here.clone();
         let seen = here.hand_in(|slot| put_sized(slot, body));
         self.wait_for_change(here.generation(), seen, here.spins()).await?;
-        Ok(sized(here.met().verdict()).to_vec())
+        Ok(sized(here.combined().decision()).to_vec())
     }
 
     /// On a leader: waits until all other ranks of its host have contributed.
@@ -333,8 +333,8 @@ mod tests {
             let label = [7, 9, 7, 7, 9, 1, 7, 9][me];
             waiting.wait(pin!(async {
                 let offer = endpoint.offer(true, (0, 0)).on(label);
-                let all = endpoint.all_whereabouts(offer.whereabouts).await.unwrap();
-                assert_eq!(all[me], offer.whereabouts);
+                let all = endpoint.all_addresses(offer.address).await.unwrap();
+                assert_eq!(all[me], offer.address);
                 let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
                 assert_eq!(hosts.leaders(), [0, 1, 5]);
                 assert_eq!(hosts.leaders()[hosts.host()], [0, 1, 0, 0, 1, 5, 0, 1][me]);

@@ -1,7 +1,7 @@
-//! Memory that the ranks of one host share, and meetings there.
+//! Memory that the ranks of one host share, and combines there.
 //!
 //! Ranks of one host can agree without messages. Each rank fills its own slot; the last to arrive reads all slots and writes a
-//! verdict that the others read. A meeting wakes every rank once, and costs the transfer of a cache line if each rank has a
+//! decision that the others read. A combine wakes every rank once, and costs the transfer of a cache line if each rank has a
 //! core. It works under every MPI, also if MPI counts each rank as a node.
 //!
 //! | module | holds |
@@ -10,22 +10,22 @@
 //! | [`host`] | the host of a process |
 //! | [`memory`] | the memory: made by one process, mapped by all, gone with the last |
 //! | [`signal`] | a word to wait on |
-//! | [`meeting`] | meetings of all ranks: slots and the verdict |
+//! | [`combine`] | combines of all ranks: slots and the decision |
 //! | [`group`] | memory of a group of ranks on one node |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
+pub mod combine;
 pub mod cores;
 pub mod group;
 pub mod host;
 pub mod hosts;
-pub mod meeting;
 pub mod memory;
 pub mod signal;
 
+pub use combine::{Combined, DECISION, SLOT, Shared, Slots};
 pub use cores::Cores;
 pub use group::Group;
 pub(super) use group::Grouped;
-pub use hosts::{Hosts, HostsAre, MAX_CONTRIBUTION, Offer, Whereabouts};
-pub use meeting::{Met, SLOT, Shared, Slots, VERDICT};
+pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, Offer};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};

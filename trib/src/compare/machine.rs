@@ -5,7 +5,7 @@ use std::path::Path;
 use nix::sys::statfs::{self, FsType};
 use tributary::drivers::{DriverName, detect};
 
-use crate::sweep::processors;
+use crate::parallel::processors;
 
 /// Processor and cores, as in `AMD EPYC 7763, 2 cores`.
 pub fn name() -> String {

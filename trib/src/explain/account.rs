@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tributary::engine::capture::{Asked, Call};
-use tributary::engine::diary::Round;
-use tributary::engine::{Capture, Diary, FanIn, Seconds};
+use tributary::engine::timeline::Round;
+use tributary::engine::{Capture, FanIn, RankTimeline, Seconds};
 use tributary::hints::Unused;
 use tributary::{Hints, Rank, Topology};
 
@@ -120,7 +120,7 @@ pub struct RankAccount {
     pub last_to: usize,
     /// What it kept the others waiting, on average over them: seconds.
     pub kept_waiting: f64,
-    /// Time by phase, of this rank alone; nothing where the capture has no diary of it.
+    /// Time by phase, of this rank alone; nothing where the capture has no timeline of it.
     pub seconds: Option<Seconds>,
 }
 
@@ -131,7 +131,7 @@ impl RankAccount {
     }
 }
 
-/// An aggregator, as its diary has it.
+/// An aggregator, as its timeline has it.
 #[derive(Serialize)]
 pub struct Owner {
     /// The rank.
@@ -178,8 +178,8 @@ impl Account {
     /// A damaged capture.
     pub fn of(capture: &Capture) -> Result<Self, Failure> {
         let (header, topology) = (capture.header(), capture.topology()?);
-        let read = (0..header.ranks).map(|rank| capture.rank_and_diary(rank)).collect::<Result<Vec<_>, _>>()?;
-        let (all, diaries): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        let read = (0..header.ranks).map(|rank| capture.rank_and_timeline(rank)).collect::<Result<Vec<_>, _>>()?;
+        let (all, timelines): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let timeline: Vec<Vec<Visit>> = all.iter().map(|calls| calls.iter().map(Visit::of).collect()).collect();
         let calls = calls(capture, &all, &timeline)?;
         let kinds = kinds(&calls);
@@ -189,8 +189,8 @@ impl Account {
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         };
         let mut by_rank = by_rank(&all, &calls, &timeline, &topology);
-        for (rank, diary) in by_rank.iter_mut().zip(&diaries) {
-            rank.seconds = diary.as_ref().map(|diary| diary.seconds);
+        for (rank, timeline) in by_rank.iter_mut().zip(&timelines) {
+            rank.seconds = timeline.as_ref().map(|timeline| timeline.seconds);
         }
         let mut account = Self {
             file: header.file.clone(),
@@ -216,7 +216,7 @@ impl Account {
             calls,
             hints: changed(&hints, header.asked.as_ref()),
             hints_unused: header.asked.as_ref().map(|asked| asked.unused.clone()),
-            owners: owners(diaries),
+            owners: owners(timelines),
             hints_unknown: unknown,
             timeline,
             in_force: hints,
@@ -318,12 +318,13 @@ fn by_rank(all: &[Vec<Call>], calls: &[CallAccount], timeline: &[Vec<Visit>], to
     all.iter().enumerate().map(account).collect()
 }
 
-fn owners(diaries: Vec<Option<Diary>>) -> Vec<Owner> {
-    let owner = |(rank, diary): (Rank, Option<Diary>)| {
-        let Diary { windows, covered, seconds, fan_in, rounds } = diary.filter(|diary| diary.windows > 0)?;
+fn owners(timelines: Vec<Option<RankTimeline>>) -> Vec<Owner> {
+    let owner = |(rank, timeline): (Rank, Option<RankTimeline>)| {
+        let RankTimeline { windows, covered, seconds, fan_in, rounds } =
+            timeline.filter(|timeline| timeline.windows > 0)?;
         Some(Owner { rank, windows, covered, fan_in: FanIn::of(fan_in), seconds, rounds })
     };
-    diaries.into_iter().enumerate().filter_map(owner).collect()
+    timelines.into_iter().enumerate().filter_map(owner).collect()
 }
 
 fn changed(hints: &Hints, asked: Option<&Asked>) -> Vec<Changed> {

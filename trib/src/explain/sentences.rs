@@ -293,7 +293,7 @@ fn slowest_rank(account: &Account) -> Option<String> {
     ))
 }
 
-/// The aggregator that took longest, and the reason; times are of its own diary.
+/// The aggregator that took longest, and the reason; times are of its own timeline.
 fn slowest_aggregator(account: &Account) -> Option<String> {
     /// So many times the mean is clearly more than others have.
     const MORE: f64 = 1.25;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use tributary_testing::failing_calls;
-use tributary_testing::sweep::{Ended, run_linked};
+use tributary_testing::fault_sweep::{Ended, run_linked};
 
 use crate::linked::{Link, compile};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use tributary_testing::fault_sweep::sources;
 use tributary_testing::mpiexec;
-use tributary_testing::sweep::sources;
 
 /// How a program is linked.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::foreign_hints::ForeignHints;
-use tributary_testing::sweep::preloadable;
 
 use linked::{Link, compile, printed, run};
 

@@ -107,7 +107,7 @@ fn poll(file: &mut OpenFile) -> Option<CallResult> {
         Err(_) => {
             // The engine has ended the job already, unless the environment says otherwise.
             let what = format!("{} panicked; please report it", ticket.function.full_name());
-            let mut backend = file.backend.lend();
+            let mut backend = file.backend.message_in_place();
             backend.runner = Runner::Mpi(what.clone());
             Some((backend, Err(Error::Internal { rank: 0, what })))
         }
@@ -119,7 +119,7 @@ fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     file.queue.waiting = file.backend.waiting();
     // A thread may have no access to a device that another one uses.
     file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
-    let mut backend = file.backend.lend();
+    let mut backend = file.backend.message_in_place();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
         let Job { direction, access, for_mpi, ticket } = job;

@@ -8,7 +8,7 @@ use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
 use tributary_abi::{Abi, Constants, Handles};
-use tributary_testing::sweep;
+use tributary_testing::fault_sweep;
 use tributary_testing::wheels::Wheel;
 
 const RANKS: usize = 2;
@@ -21,7 +21,7 @@ fn family(wheel: &Wheel) -> Family {
 /// A program, compiled by a wrapper of the library under a name of its own.
 pub fn compiled(wheel: &Wheel, mpicc: &str, source: &str, name: &str) -> PathBuf {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let include = format!("-I{}", sweep::sources().display());
+    let include = format!("-I{}", fault_sweep::sources().display());
     wheel.compile(mpicc, &[&include], &folder().join(source), &made);
     made
 }

@@ -31,7 +31,7 @@ fn expect<const N: usize>(outcome: &Outcome, expected: [&str; N]) {
 
 #[test]
 fn the_line_names_the_call_and_the_ranks() {
-    let outcome = late("trib_patience=1");
+    let outcome = late("trib_stall_timeout=1");
     let expected = [
         "MPI_File_write_at_all of late: rank 1 has not arrived",
         "MPI_File_write_all of late: rank 2 has not arrived",
@@ -43,14 +43,14 @@ fn the_line_names_the_call_and_the_ranks() {
 /// Ranks of a host that send messages know whose message they wait for; those of two hosts also see their own host.
 #[test]
 fn what_other_hosts_do_is_known_by_their_messages() {
-    let outcome = late("trib_patience=1; trib_shared_memory=disable");
+    let outcome = late("trib_stall_timeout=1; trib_shared_memory=disable");
     expect(&outcome, ["MPI_File_write_at_all of late: it waits for other ranks"]);
     let told = lines(&outcome);
     for call in ["MPI_File_write_all", "MPI_File_close"] {
         let begin = format!("{call} of late: it waits for a message from rank ");
         assert!(told.iter().any(|line| line.starts_with(&begin)), "{begin}: {told:?}\n{}", outcome.stderr);
     }
-    let outcome = late("trib_patience=1; trib_shared_memory=enable; trib_ranks_per_node=2");
+    let outcome = late("trib_stall_timeout=1; trib_shared_memory=enable; trib_ranks_per_node=2");
     // The rank that is late is alone on its host. Of the others, one waits for its message, and one for that rank.
     let told = lines(&outcome);
     let (begin, end) = ("MPI_File_write_all of late: it waits for ", " (all ranks of this host have arrived)");
@@ -59,7 +59,7 @@ fn what_other_hosts_do_is_known_by_their_messages() {
 }
 
 #[test]
-fn a_rank_may_have_any_patience() {
-    let outcome = Launch::new(RANKS, &compile("late.c")).arg("2").with_library().hints("trib_patience=0").run();
+fn a_rank_may_have_any_stall_timeout() {
+    let outcome = Launch::new(RANKS, &compile("late.c")).arg("2").with_library().hints("trib_stall_timeout=0").run();
     assert!(!outcome.stderr.contains("has waited"), "{}", outcome.stderr);
 }

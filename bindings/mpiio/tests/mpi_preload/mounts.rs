@@ -87,7 +87,7 @@ fn the_client_of_a_host_ends() {
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn a_server_is_killed_and_comes_back() {
     let (stop, start) = (told("TRIB_TEST_KILL_SERVER"), told("TRIB_TEST_START_SERVER"));
-    withstands("trib_patience=5", || {
+    withstands("trib_stall_timeout=5", || {
         on(HOST, &stop);
         wait(8);
         on(HOST, &start);

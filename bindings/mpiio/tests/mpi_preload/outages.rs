@@ -75,7 +75,7 @@ fn goes_on(outcome: &Outcome) {
 #[test]
 #[ignore = "needs emulated hosts: .ci/hosts"]
 fn all_ranks_of_a_host_are_stopped_for_20_seconds() {
-    let outcome = during("trib_patience=5", |ranks| {
+    let outcome = during("trib_stall_timeout=5", |ranks| {
         for (signal, seconds) in [("-STOP", 20), ("-CONT", 1)] {
             on_host(&format!("kill {signal} {}", ranks.join(" ")));
             std::thread::sleep(Duration::from_secs(seconds));
@@ -92,7 +92,7 @@ fn all_ranks_of_a_host_are_stopped_for_20_seconds() {
 #[test]
 #[ignore = "needs emulated hosts: .ci/hosts"]
 fn a_link_is_cut_for_5_seconds() {
-    let outcome = during("trib_patience=0", |_| {
+    let outcome = during("trib_stall_timeout=0", |_| {
         for (way, seconds) in [("down", 5), ("up", 1)] {
             on_host(&format!("ip link set eth0 {way}"));
             std::thread::sleep(Duration::from_secs(seconds));
@@ -109,7 +109,7 @@ fn a_link_is_cut_for_good() {
     for host in 0..4 {
         on(&format!("trib-host{host}"), "echo 3 > /proc/sys/net/ipv4/tcp_retries2");
     }
-    let outcome = during("trib_patience=0", |_| on_host("ip link set eth0 down"));
+    let outcome = during("trib_stall_timeout=0", |_| on_host("ip link set eth0 down"));
     on_host("ip link set eth0 up");
     assert!(!outcome.status.success(), "{}\n{}", outcome.stdout, outcome.stderr);
     assert!(!outcome.stdout.contains("went on"), "{}", outcome.stdout);

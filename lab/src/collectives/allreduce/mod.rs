@@ -1,4 +1,4 @@
-//! Allreduce: every rank gets all ranks' lanes, combined. All algorithms work in place (see [`super::in_place`]).
+//! Allreduce: every rank gets all ranks' words, combined. All algorithms work in place (see [`super::in_place`]).
 
 mod linear;
 mod non_overlapping;

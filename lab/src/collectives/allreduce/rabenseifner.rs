@@ -1,4 +1,4 @@
-//! Rabenseifner's allreduce: every rank combines one block of all ranks' lanes, and all gather the blocks.
+//! Rabenseifner's allreduce: every rank combines one block of all ranks' words, and all gather the blocks.
 //!
 //! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages.
 //!

@@ -15,7 +15,7 @@ use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{below, children, lowest_bit};
 use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
-use crate::collectives::in_place::{Lanes, Part, finished_broadcast};
+use crate::collectives::in_place::{Part, WordOps, finished_broadcast};
 use tributary::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 
 /// The gathered blocks of the rank's own group.
@@ -48,8 +48,8 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
         here.push(builder.receive(root, side.received(), &here));
     }
     let message = side.received();
-    let lanes = Lanes::All(problem.with);
-    let part = Part { group: side.group.clone(), root: 0, message, lanes, segment: problem.segment };
+    let words = WordOps::All(problem.with);
+    let part = Part { group: side.group.clone(), root: 0, message, words, segment: problem.segment };
     let here = finished_broadcast(&SCATTER_RING_ALLGATHER, &part, &mut builder, &here);
     if is_root && !gives_first && gathered.len > 0 {
         builder.send(root, SendMode::Standard, gathered, &here);

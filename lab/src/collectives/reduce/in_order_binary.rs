@@ -1,7 +1,7 @@
-//! In-order binary tree reduction: every rank combines the result of the ranks before it, its own lanes, and the result of the
+//! In-order binary tree reduction: every rank combines the result of the ranks before it, its own words, and the result of the
 //! ranks after it.
 //!
-//! The lanes are combined in rank order whatever the root, which operators that do not commute need. The root is the top of
+//! The words are combined in rank order whatever the root, which operators that do not commute need. The root is the top of
 //! the tree; its children are the middle of the ranks before it and the middle of those after it. p - 1 messages of m bytes
 //! into two buffers. At most 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) for a full tree, which has the root in the middle
 //! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.

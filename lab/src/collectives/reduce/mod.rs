@@ -1,4 +1,4 @@
-//! Reduce: the root gets all ranks' lanes, combined. All algorithms work in place (see [`super::in_place`]). Members are
+//! Reduce: the root gets all ranks' words, combined. All algorithms work in place (see [`super::in_place`]). Members are
 //! counted from the root, except in `in_order_binary`.
 
 mod binary;

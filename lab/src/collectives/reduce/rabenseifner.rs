@@ -1,10 +1,10 @@
-//! Rabenseifner's reduction: every rank combines one block of all ranks' lanes, and the root gathers the blocks.
+//! Rabenseifner's reduction: every rank combines one block of all ranks' words, and the root gathers the blocks.
 //!
 //! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages.
 //!
 //! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.1, equation
 //! 2.16), in p log2 p + p - 1 messages, (p - 1) m and log2 p m/2 bytes in all. For other numbers of ranks, each of the first
-//! pairs combines first, half of the lanes on either rank, and the odd rank sends its half: 2 t_s + m t_w + m/2 t_c more than
+//! pairs combines first, half of the words on either rank, and the odd rank sends its half: 2 t_s + m t_w + m/2 t_c more than
 //! for the next lower power of two, 3 messages a pair.
 
 use crate::collectives::Rates;
@@ -33,7 +33,7 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     gather(&cores, &cut, builder, &scattered)
 }
 
-/// Combines the lanes of every pair of the fold on its even member: each member combines half, and the odd one sends its half.
+/// Combines the words of every pair of the fold on its even member: each member combines half, and the odd one sends its half.
 pub(in crate::collectives) fn fold_halves(
     part: &Part<'_>,
     group: &Group,

@@ -12,7 +12,7 @@
 use std::cell::Cell;
 
 use crate::collectives::gatherv::{BINOMIAL, Gathering, LINEAR_SYNCHRONIZED};
-use crate::collectives::in_place::{Lanes, Part};
+use crate::collectives::in_place::{Part, WordOps};
 use crate::collectives::{Gather, Group, allreduce};
 use serde::Deserialize;
 use tributary::Rank;
@@ -60,7 +60,7 @@ impl Library {
     pub(super) fn allreduce(self, ranks: usize) -> Vec<Schedule> {
         let one = |rank| {
             let mut builder = Builder::default();
-            let part = Part::of_all(rank, ranks, 0, 8, Lanes::All(ReduceOp::Max));
+            let part = Part::of_all(rank, ranks, 0, 8, WordOps::All(ReduceOp::Max));
             (allreduce::RECURSIVE_DOUBLING.append)(&part, &mut builder, &[]);
             builder.finish()
         };

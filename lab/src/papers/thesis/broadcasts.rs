@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use crate::collectives::gatherv::gathering::backwards;
 use crate::collectives::gatherv::{BINOMIAL as TREE, Gathering};
-use crate::collectives::in_place::{self, Lanes};
+use crate::collectives::in_place::{self, WordOps};
 use crate::collectives::{Group, broadcast};
 use crate::sim::{Chains, Message, Side, WorkPart, Workload};
 use tributary::Rank;
@@ -101,8 +101,8 @@ impl Broadcast {
     fn binomial(&self) -> Schedule {
         let mut builder = Builder::default();
         let message = Span::new(Buffer::Receive, 0, self.bytes);
-        let lanes = Lanes::All(ReduceOp::Max);
-        let part = in_place::Part { group: self.line.group(), root: 0, message, lanes, segment: u64::MAX };
+        let words = WordOps::All(ReduceOp::Max);
+        let part = in_place::Part { group: self.line.group(), root: 0, message, words, segment: u64::MAX };
         (broadcast::BINOMIAL.append)(&part, &mut builder, &[]);
         builder.finish()
     }

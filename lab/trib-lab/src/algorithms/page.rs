@@ -16,7 +16,7 @@ use crate::generated;
 /// The case of the tables: 16 ranks on nodes of 4.
 const RANKS: usize = 16;
 const PER_NODE: usize = 4;
-/// Bytes of a block or message there. Every algorithm splits it into whole lanes.
+/// Bytes of a block or message there. Every algorithm splits it into whole words.
 const UNIT: u64 = 1024;
 
 const HEAD: &str = "\
@@ -56,8 +56,8 @@ static OPERATIONS: &[(&str, &str)] = &[
     ("gather", "The root gets the blocks of all ranks."),
     ("scatter", "Every rank gets its block, which the root has."),
     ("broadcast", "Every rank gets the root's message."),
-    ("reduce", "The root gets the messages of all ranks, combined lane by lane."),
-    ("allreduce", "Every rank gets the messages of all ranks, combined lane by lane."),
+    ("reduce", "The root gets the messages of all ranks, combined word by word."),
+    ("allreduce", "Every rank gets the messages of all ranks, combined word by word."),
     (
         "intergroup_allgather",
         "Every rank of two groups gets the blocks of all ranks of the *other* group. Here the last node is a group of its \

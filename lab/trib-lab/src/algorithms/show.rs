@@ -42,7 +42,7 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
     if example.ranks > MOST_RANKS {
         return Err(Failure::new(format!("ranks: {}; allowed: 1 to {MOST_RANKS} in a picture", example.ranks)));
     }
-    // Divisible by the number of ranks, by lanes of 8 bytes and by segments.
+    // Divisible by the number of ranks, by words of 8 bytes and by segments.
     let case = AlgorithmCase::of(entry, example, 32 * example.ranks as u64)?;
     let counts = Counts::of(entry, &case)?;
     let rounds = counts.rounds as usize;
@@ -115,7 +115,7 @@ fn meaning(entry: &Entry, combines: bool) -> &'static str {
             "Bars: the blocks for an aggregator that are there, in rank order, in the colours of the ranks they are from."
         }
         What::Collective(_) if combines => {
-            "Bars: the message; the darker, the more ranks' lanes are combined in it: of all of them at the darkest."
+            "Bars: the message; the darker, the more ranks' words are combined in it: of all of them at the darkest."
         }
         What::Collective(_) if entry.is_of_one_message() => "Bars: how much of the message a rank has.",
         What::Collective(_) => {

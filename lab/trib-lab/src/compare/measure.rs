@@ -13,7 +13,7 @@ use trib::compare::variant::{BESIDE, Variant};
 use tributary::Extent;
 
 use trib::Failure;
-use trib::sweep::processors;
+use trib::parallel::processors;
 
 /// The plan of a measurement.
 pub struct Plan<'a> {

@@ -6,7 +6,7 @@ use super::cases::{CASES, PatternCase, Sizes, names};
 use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::hosts::{self, RunPlace};
 use trib::Failure;
-use trib::sweep::processors;
+use trib::parallel::processors;
 use tributary::hints::similar;
 
 /// Refuses numbers with which nothing can be measured.

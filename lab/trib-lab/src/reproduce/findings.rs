@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use trib::Failure;
-use trib::sweep::{processors, sweep};
+use trib::parallel::{parallel_map, processors};
 use tributary_lab::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verdict};
 
 use crate::cli::reproduce::ReproduceOptions;
@@ -53,7 +53,7 @@ pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Ve
     let finished = AtomicUsize::new(0);
     let context = Context::default();
     let jobs = options.jobs.map_or_else(processors, |jobs| jobs as usize);
-    let done = sweep(&tasks, jobs, |task| {
+    let done = parallel_map(&tasks, jobs, |task| {
         bar.set_message(task.name());
         let done = task.run(&context);
         bar.set_prefix(format!("{}/{}", finished.fetch_add(1, Ordering::Relaxed) + 1, tasks.len()));

@@ -1,7 +1,7 @@
 //! `trib-lab sim fit`: compares the simulator with measurements, and fits a machine's host parameters to them.
 
 use crate::machines::machine;
-use trib::sweep::{processors, sweep};
+use trib::parallel::{parallel_map, processors};
 use trib::{Failure, listing, say};
 use tributary_lab::sim::Machine;
 
@@ -44,7 +44,7 @@ fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failur
     // The longest first, so that all cores end at about the same time.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
-    let simulated = sweep(&order, processors(), |&row| (row, rows[row].simulated(machine)));
+    let simulated = parallel_map(&order, processors(), |&row| (row, rows[row].simulated(machine)));
     let mut seconds = vec![0.0; rows.len()];
     for (row, simulated) in simulated {
         seconds[row] = simulated?.total;

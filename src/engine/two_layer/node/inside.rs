@@ -10,7 +10,7 @@ use crate::access::pairs::PairCursor;
 use crate::access::{Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
 use crate::engine::direction::Direction;
-use crate::engine::lists::flow::{Agenda, Flow, Outflow};
+use crate::engine::lists::flow::{Flow, Outflow, RoundQueue};
 use crate::engine::storage::copy::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
@@ -49,7 +49,7 @@ struct NodeSender<'a> {
     ring: Ring,
     messages: &'a [Messages],
     flows: Vec<UpcomingMessages>,
-    agenda: Agenda,
+    round_queue: RoundQueue,
     /// The messages of this round, by aggregator.
     now: BTreeMap<usize, MessagePlace>,
 }
@@ -84,7 +84,7 @@ impl<'a> NodeMember<'a> {
 
     /// The next round in which the local aggregator sends, or gets, a message.
     pub fn next_round(&self) -> Option<u64> {
-        self.outer.as_ref()?.agenda.next_round()
+        self.outer.as_ref()?.round_queue.next_round()
     }
 
     /// Opens a round. Returns the messages that the local aggregator sends, or gets, by ascending aggregator.
@@ -272,15 +272,15 @@ impl<'a> NodeSender<'a> {
             position: 0,
         };
         let flows: Vec<_> = messages.iter().map(ahead).collect();
-        let mut agenda = Agenda::default();
-        flows.iter().enumerate().for_each(|(id, ahead)| agenda.schedule(id, &ahead.flow, domains));
-        Self { ring: Ring::new(plan.ring), messages, flows, agenda, now: BTreeMap::new() }
+        let mut round_queue = RoundQueue::default();
+        flows.iter().enumerate().for_each(|(id, ahead)| round_queue.schedule(id, &ahead.flow, domains));
+        Self { ring: Ring::new(plan.ring), messages, flows, round_queue, now: BTreeMap::new() }
     }
 
     fn open(&mut self, round: u64, domains: &Domains) -> Vec<Share> {
         self.now.clear();
         let mut shares = Vec::new();
-        for id in self.agenda.take(round) {
+        for id in self.round_queue.take(round) {
             let UpcomingMessages { flow, left_out, position } = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
             let len = flow.pass(&window).bytes;
@@ -288,7 +288,7 @@ impl<'a> NodeSender<'a> {
             self.now.insert(flow.aggregator(), MessagePlace { at: 0, origin: *position, len, wanted: len + left_out });
             *position += len;
             shares.push(Share { aggregator: ReceiverIndex(flow.aggregator()), len });
-            self.agenda.schedule(id, flow, domains);
+            self.round_queue.schedule(id, flow, domains);
         }
         shares
     }

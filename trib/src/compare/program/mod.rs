@@ -16,7 +16,7 @@ use super::variant::{self, VULCAN, WITH_VULCAN, is_individual};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
 use crate::launcher::Family;
-use crate::sweep::processors;
+use crate::parallel::processors;
 use contender::Contender;
 use outcome::ProgramOutcome;
 use runs::Runs;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tributary_testing::sweep;
+use tributary_testing::fault_sweep;
 
 use super::family::{Family, ours};
 
@@ -68,7 +68,7 @@ impl Build {
         // Under a name of its own until it is whole: another test program may run it.
         let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
         let made = fresh.path().join(stem);
-        command.arg("-I").arg(sweep::sources());
+        command.arg("-I").arg(fault_sweep::sources());
         command.args(&self.options).arg("-o").arg(&made).arg(folder().join(source));
         command.args(family.library_folders()).args(&self.libraries).args(["-lm", "-lpthread", "-ldl"]);
         let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
@@ -92,7 +92,7 @@ pub fn compile(source: &str) -> PathBuf {
 /// # Panics
 /// As [`Build::compile`].
 pub fn yielding() -> PathBuf {
-    sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
+    fault_sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
 }
 
 /// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
@@ -105,7 +105,7 @@ pub fn preloadable(stem: &'static str) -> PathBuf {
     let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compile = || {
         let made = scratch().join(format!("{stem}.{}", ours().name()));
-        sweep::preloadable(&ours().mpicc(), stem, &made)
+        fault_sweep::preloadable(&ours().mpicc(), stem, &made)
     };
     all.entry(stem).or_insert_with(compile).clone()
 }

@@ -1,7 +1,7 @@
 //! Calls that this library makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
 //! error, or the job ends with a message. No rank hangs.
 
-use tributary_testing::sweep::{Ended, Heard, RANKS, Small, WAYS};
+use tributary_testing::fault_sweep::{Ended, Heard, RANKS, Small, WAYS};
 
 use crate::common::launch::Launch;
 use crate::common::programs::{compile, preloadable};

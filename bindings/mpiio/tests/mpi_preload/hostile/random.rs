@@ -5,8 +5,8 @@
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 use tributary::hints::KernelHint;
+use tributary_testing::fault_sweep::{most_tried, tell};
 use tributary_testing::settings::DRIVERS;
-use tributary_testing::sweep::{most_tried, tell};
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::{Launch, Outcome};

@@ -1,6 +1,6 @@
 //! Reads and writes of the file that move less than asked for, that are interrupted, and that fail.
 
-use tributary_testing::sweep::{Heard, RANKS, Small, WAYS, said, written};
+use tributary_testing::fault_sweep::{Heard, RANKS, Small, WAYS, said, written};
 
 use super::failing::small;
 

@@ -1,7 +1,7 @@
 //! Absurd values of hints. In an info, the program gets the same result as without the library; in the environment, an error
 //! that is the same on all ranks, or none. No crash, and no rank hangs.
 
-use tributary_testing::sweep::{RANKS, said, written};
+use tributary_testing::fault_sweep::{RANKS, said, written};
 
 use super::failing::small;
 use crate::common::launch::Launch;

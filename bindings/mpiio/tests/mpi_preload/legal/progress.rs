@@ -15,7 +15,7 @@ fn a_call_goes_on_while_its_rank_waits_elsewhere() {
 
 #[test]
 fn a_call_that_cannot_go_on_says_so() {
-    let hints = "trib_patience=1; trib_shared_memory=disable";
+    let hints = "trib_stall_timeout=1; trib_shared_memory=disable";
     let outcome = launch("elsewhere.c", 3, &["4"]).with_library().hints(hints).run();
     prints_ok(&outcome, hints);
     let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("MPI_File_iwrite_at_all of ")).collect();

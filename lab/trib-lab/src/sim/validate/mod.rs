@@ -21,7 +21,7 @@ use crate::machines::machine;
 use crate::tune::writable;
 use trib::Failure;
 use trib::cli::replay::Fabric;
-use trib::sweep::processors;
+use trib::parallel::processors;
 use tributary::collectives::agree;
 use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};

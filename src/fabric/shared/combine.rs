@@ -1,11 +1,11 @@
 //! The memory that ranks of one host share, and how they agree there: each rank fills its slot, one of them reads all slots and
-//! writes a verdict, and all read it.
+//! writes a decision, and all read it.
 //!
-//! At a *meeting* the last rank to arrive decides. In a *sweep* over several hosts ([`super::hosts`]) the lowest rank of the
+//! At a *combine* the last rank to arrive decides. In a *combine* over several hosts ([`super::hosts`]) the lowest rank of the
 //! host does, which first exchanges messages with the other hosts.
 //!
-//! Two sets of slots and verdicts are used in turn. A rank writes to a set again at the second meeting after. By then all ranks
-//! have arrived at the meeting or sweep in between, so they have finished reading. So a meeting costs one wait.
+//! Two sets of slots and decisions are used in turn. A rank writes to a set again at the second combine after. By then all ranks
+//! have arrived at the combine in between, so they have finished reading. So a combine costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,19 +18,19 @@ use crate::topology::Rank;
 
 /// Bytes of a slot.
 pub const SLOT: usize = 16 << 10;
-/// Bytes of the verdict.
-pub const VERDICT: usize = SLOT;
+/// Bytes of the decision.
+pub const DECISION: usize = SLOT;
 /// A cache line; words of different ranks are on different lines.
 const LINE: usize = 64;
-/// Offsets of the meeting's words, one on a line.
+/// Offsets of the combine's words, one on a line.
 const GENERATION: usize = 0;
 const ARRIVED: usize = LINE;
-/// Offset of the signal that all ranks but the lowest have arrived at a sweep.
+/// Offset of the signal that all ranks but the lowest have arrived at a combine.
 const OTHERS_ARRIVED: usize = 2 * LINE;
 /// Offset of the lines for signals of the memory's users.
 const FREE_LINES: usize = 3 * LINE;
-const VERDICTS: usize = 1024;
-const SLOTS: usize = VERDICTS + 2 * VERDICT;
+const DECISIONS: usize = 1024;
+const SLOTS: usize = DECISIONS + 2 * DECISION;
 /// The area for users begins on a page.
 const PAGE: usize = 4096;
 /// With more ranks on a host, no memory is shared.
@@ -47,14 +47,14 @@ pub struct Shared {
     memory: SharedMemory,
     /// Offset of the area for users.
     area: usize,
-    /// Number of meetings and sweeps so far.
+    /// Number of combines so far.
     met: AtomicU32,
-    /// Number of sweeps so far.
-    swept: AtomicU32,
+    /// Number of combines so far.
+    over_hosts: AtomicU32,
     spins: bool,
 }
 
-/// All slots of a meeting.
+/// All slots of a combine.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots<'a> {
     shared: &'a Shared,
@@ -75,26 +75,26 @@ impl<'a> Slots<'a> {
     /// The slot of the rank with this place.
     pub fn of(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
-        // SAFETY: reserved; all ranks have arrived (at a sweep: all but the lowest, which reads), and do not write to this set
-        // before the meeting after next.
+        // SAFETY: reserved; all ranks have arrived (at a combine: all but the lowest, which reads), and do not write to this set
+        // before the combine after next.
         unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, place)), SLOT) }
     }
 }
 
-/// A meeting that is over. Slots and verdict can be read until the next one.
+/// A combine that is over. Slots and decision can be read until the next one.
 #[derive(Debug, Clone, Copy)]
-pub struct Met<'a> {
+pub struct Combined<'a> {
     /// The slots of all ranks.
     pub slots: Slots<'a>,
 }
 
-impl<'a> Met<'a> {
-    /// The verdict of the last rank to arrive.
-    pub fn verdict(&self) -> &'a [u8] {
+impl<'a> Combined<'a> {
+    /// The decision of the last rank to arrive.
+    pub fn decision(&self) -> &'a [u8] {
         let Slots { shared, set } = self.slots;
-        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the meeting after
+        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the combine after
         // next.
-        unsafe { std::slice::from_raw_parts(shared.memory.at(VERDICTS + set * VERDICT), VERDICT) }
+        unsafe { std::slice::from_raw_parts(shared.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 }
 
@@ -102,7 +102,7 @@ impl Shared {
     /// The memory of `ranks`, ascending, as `rank`, one of them, sees it.
     pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
-        Self { place, ranks, area, memory, met: AtomicU32::new(0), swept: AtomicU32::new(0), spins }
+        Self { place, ranks, area, memory, met: AtomicU32::new(0), over_hosts: AtomicU32::new(0), spins }
     }
 
     /// The ranks, ascending.
@@ -144,7 +144,7 @@ impl Shared {
         SLOTS + (set * self.ranks.len() + place) * SLOT
     }
 
-    /// The set of the next meeting or sweep, which this rank now takes part in.
+    /// The set of the next combine, which this rank now takes part in.
     fn next_set(&self) -> usize {
         let met = self.met.load(Ordering::Relaxed);
         self.met.store(met.wrapping_add(1), Ordering::Relaxed);
@@ -152,17 +152,17 @@ impl Shared {
         (met % 2) as usize
     }
 
-    /// Says that this rank has come to a meeting or sweep.
+    /// Says that this rank has come to a combine.
     fn come_to(&self, met: u32) {
         self.came(self.place).store(met.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// The number of meetings and sweeps to which the rank of a place has come.
+    /// The number of combines to which the rank of a place has come.
     fn came(&self, place: usize) -> &AtomicU32 {
         self.memory.word(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
     }
 
-    /// The ranks that have not come to the meeting or sweep to which this rank has come last, ascending. Any thread may ask.
+    /// The ranks that have not come to the combine to which this rank has come last, ascending. Any thread may ask.
     pub fn missing(&self) -> Vec<Rank> {
         let came = |place| self.came(place).load(Ordering::Relaxed);
         let own = came(self.place);
@@ -170,7 +170,7 @@ impl Shared {
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
-    /// The slots of the last meeting or sweep.
+    /// The slots of the last combine.
     fn last(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
     }
@@ -181,20 +181,20 @@ impl Shared {
         leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.place)), SLOT) });
     }
 
-    /// The verdict of a set, for the one rank that decides.
+    /// The decision of a set, for the one rank that decides.
     #[allow(clippy::mut_from_ref)]
-    fn verdict_mut(&self, set: usize) -> &mut [u8] {
+    fn decision_mut(&self, set: usize) -> &mut [u8] {
         // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) }
+        unsafe { std::slice::from_raw_parts_mut(self.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 
-    /// Releases the ranks that wait for the verdict.
+    /// Releases the ranks that wait for the decision.
     fn release(&self) {
         self.memory.word(ARRIVED).store(0, Ordering::Release);
         self.line(GENERATION).advance();
     }
 
-    /// A rank that is not the lowest arrives at a sweep. Returns the generation to wait for.
+    /// A rank that is not the lowest arrives at a combine. Returns the generation to wait for.
     pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
         self.fill(self.next_set(), leave);
         let seen = self.line(GENERATION).get();
@@ -204,56 +204,56 @@ impl Shared {
         seen
     }
 
-    /// On the lowest rank, at a sweep: the signal that advances when all others have arrived, and its value until then.
+    /// On the lowest rank, at a combine: the signal that advances when all others have arrived, and its value until then.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
         self.come_to(self.met.load(Ordering::Relaxed));
-        (self.line(OTHERS_ARRIVED), self.swept.load(Ordering::Relaxed))
+        (self.line(OTHERS_ARRIVED), self.over_hosts.load(Ordering::Relaxed))
     }
 
-    /// On the lowest rank, when all others have arrived at a sweep: their slots.
+    /// On the lowest rank, when all others have arrived at a combine: their slots.
     pub(super) fn handed_in(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
     }
 
-    /// On the lowest rank: ends a sweep. `decide` fills the verdict.
+    /// On the lowest rank: ends a combine. `decide` fills the decision.
     pub(super) fn answer(&self, decide: impl FnOnce(&mut [u8])) {
-        self.swept.fetch_add(1, Ordering::Relaxed);
-        decide(self.verdict_mut(self.next_set()));
+        self.over_hosts.fetch_add(1, Ordering::Relaxed);
+        decide(self.decision_mut(self.next_set()));
         self.release();
     }
 
-    /// The generation: it advances with the verdict of each meeting and sweep.
+    /// The generation: it advances with the decision of each combine.
     pub(super) fn generation(&self) -> Signal<'_> {
         self.line(GENERATION)
     }
 
-    /// The last meeting or sweep, after its end.
-    pub fn met(&self) -> Met<'_> {
-        Met { slots: self.last() }
+    /// The last combine, after its end.
+    pub fn combined(&self) -> Combined<'_> {
+        Combined { slots: self.last() }
     }
 
-    /// This rank arrives: `leave` fills its slot. On the last rank, `decide` then reads all slots and fills the verdict.
+    /// This rank arrives: `leave` fills its slot. On the last rank, `decide` then reads all slots and fills the decision.
     /// Returns `None` on the last rank, otherwise the generation to wait for.
     fn arrive(
         &self,
         leave: impl FnOnce(&mut [u8]),
         decide: impl FnOnce(Slots<'_>, &mut [u8]),
-    ) -> (Met<'_>, Option<u32>) {
+    ) -> (Combined<'_>, Option<u32>) {
         let set = self.next_set();
         let slots = Slots { shared: self, set };
         self.fill(set, leave);
         let seen = self.line(GENERATION).get();
         if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
-            return (Met { slots }, Some(seen));
+            return (Combined { slots }, Some(seen));
         }
         // If the decision panics, the others must not wait for it.
-        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, self.verdict_mut(set))));
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, self.decision_mut(set))));
         self.broken().store(u32::from(decided.is_err()), Ordering::Release);
         self.release();
         if let Err(panic) = decided {
             resume_unwind(panic);
         }
-        (Met { slots }, None)
+        (Combined { slots }, None)
     }
 
     /// Not 0 if the last rank to arrive panicked.
@@ -268,25 +268,25 @@ pub(super) fn head(ranks: usize) -> usize {
 }
 
 impl Endpoint {
-    /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the verdict. Collective. One
+    /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the decision. Collective. One
     /// wait.
     ///
     /// # Errors
     /// Those of the fabric; the ranks share no memory; the last rank panicked.
-    pub async fn meet(
+    pub async fn combine(
         &mut self,
         leave: impl FnOnce(&mut [u8]),
         decide: impl FnOnce(Slots<'_>, &mut [u8]),
     ) -> Result<()> {
         let shared = self.shared().ok_or_else(|| Error::Fabric("ranks share no memory".to_string()))?;
-        self.meet_in(&shared, leave, decide).await
+        self.combine_in(&shared, leave, decide).await
     }
 
-    /// As [`Endpoint::meet`], of the ranks that share the memory `shared`. Collective over these ranks.
+    /// As [`Endpoint::combine`], of the ranks that share the memory `shared`. Collective over these ranks.
     ///
     /// # Errors
     /// Those of the fabric; the last rank panicked.
-    pub async fn meet_in(
+    pub async fn combine_in(
         &mut self,
         shared: &Shared,
         leave: impl FnOnce(&mut [u8]),
@@ -333,8 +333,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The last meeting; `None` if not all ranks share memory.
-    pub fn met(&self) -> Option<Met<'_>> {
-        self.shared_ref().map(|shared| shared.met())
+    /// The last combine; `None` if not all ranks share memory.
+    pub fn combined(&self) -> Option<Combined<'_>> {
+        self.shared_ref().map(|shared| shared.combined())
     }
 }

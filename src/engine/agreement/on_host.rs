@@ -1,17 +1,17 @@
-//! The first meeting of a call: the facts of every rank, which the last to arrive merges, and what it does at once.
+//! The first combine of a call: the facts of every rank, which the last to arrive merges, and what it does at once.
 
 use std::sync::atomic::Ordering;
 
 use super::{Access, held, slots};
 use crate::access::Extents;
-use crate::engine::agreement::cover::Cover;
+use crate::engine::agreement::footprint::Footprint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallKind, CallKinds, Fault};
-use crate::engine::facts::lanes::{Lanes, get, put};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::words::{Words, get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::File;
 use crate::engine::policy::WINDOWS_AHEAD;
@@ -23,9 +23,9 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
 
-/// Where small data or a cover begins in a slot, behind the facts.
+/// Where small data or a footprint begins in a slot, behind the facts.
 pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
-/// Where the cover of a host begins in the verdict, behind what was agreed.
+/// Where the footprint of a host begins in the decision, behind what was agreed.
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
 
 /// The windows of a call that has this left to do.
@@ -55,20 +55,20 @@ pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end
 }
 
 impl File {
-    /// The first meeting of a write of `asked`, whose bytes `access` has in ascending order: arguments, small data, and `cover`,
+    /// The first combine of a write of `asked`, whose bytes `access` has in ascending order: arguments, small data, and `footprint`,
     /// which is what this rank holds where this is not one range. `early` is the outcome if this rank has written its bytes
     /// already. The last rank to arrive writes small data. Returns the error of this rank, too. Collective over the ranks that
     /// share the memory.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(in crate::engine) async fn meet_to_write(
+    pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
         asked: &Extents,
         checked: Result<()>,
         early: Option<&Outcome>,
-        cover: Option<&Cover>,
+        footprint: Option<&Footprint>,
     ) -> Result<(Agreed, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
@@ -83,13 +83,13 @@ impl File {
         }
         let leave = |slot: &mut [u8]| {
             put(&facts, slot);
-            match cover {
+            match footprint {
                 _ if fits => slots::put(slot, file, layout, source),
-                Some(cover) => held::put(&mut slot[BEHIND_FACTS..], cover),
+                Some(footprint) => held::put(&mut slot[BEHIND_FACTS..], footprint),
                 None => {}
             }
         };
-        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+        let decide = |slots: Slots<'_>, decision: &mut [u8]| {
             let mut agreed = agreed(slots, tiling, Direction::Write, |_| {});
             let way = setup.rules(Direction::Write).in_memory().choose(&agreed).0;
             let done = match way {
@@ -98,8 +98,8 @@ impl File {
                     agreed.write_along(&storage, (rank, &setup.path), |storage, all| slots::write(storage, slots, all))
                 }
                 Way::Windows => {
-                    if cover.is_some() {
-                        held::unite(slots, &mut verdict[BEHIND_AGREED..]);
+                    if footprint.is_some() {
+                        held::unite(slots, &mut decision[BEHIND_AGREED..]);
                     }
                     match arena.prepare(&windows(setup, &agreed.left)) {
                         Ok(()) => {
@@ -120,18 +120,18 @@ impl File {
                 _ => Ok(()),
             };
             error = done.err().or(error.take());
-            put(&agreed, verdict);
+            put(&agreed, decision);
         };
-        self.endpoint.meet_in(arena.team(), leave, decide).await?;
-        Ok((get(arena.team().met().verdict()), error))
+        self.endpoint.combine_in(arena.team(), leave, decide).await?;
+        Ok((get(arena.team().combined().decision()), error))
     }
 
-    /// The first meeting of a read, as [`File::meet_to_write`]. Where ranks have something left to read, the last to arrive looks
+    /// The first combine of a read, as [`File::agree_on_host_to_write`]. Where ranks have something left to read, the last to arrive looks
     /// where the file ends.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(in crate::engine) async fn meet_to_read(
+    pub(in crate::engine) async fn agree_on_host_to_read(
         &mut self,
         file: &Extents,
         checked: Result<()>,
@@ -145,7 +145,7 @@ impl File {
         if error.is_some() {
             facts.fail(rank);
         }
-        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+        let decide = |slots: Slots<'_>, decision: &mut [u8]| {
             let mut agreed = agreed(slots, tiling, Direction::Read, |all| match size(&storage, rank, &setup.path) {
                 Ok(end) => all.limit = end,
                 Err(cause) => {
@@ -157,9 +157,9 @@ impl File {
             if agreed.failed.is_none() && way == Way::Windows {
                 agreed.no_memory = arena.prepare(&windows(setup, &agreed.left)).is_err();
             }
-            put(&agreed, verdict);
+            put(&agreed, decision);
         };
-        self.endpoint.meet_in(arena.team(), |slot| put(&facts, slot), decide).await?;
-        Ok((get(arena.team().met().verdict()), error))
+        self.endpoint.combine_in(arena.team(), |slot| put(&facts, slot), decide).await?;
+        Ok((get(arena.team().combined().decision()), error))
     }
 }

@@ -1,23 +1,23 @@
-//! The first agreement of a collective call of ranks that exchange messages: a sweep over hosts.
+//! The first agreement of a collective call of ranks that exchange messages: a combine over hosts.
 //!
 //! The contributions of ranks ([`contribution`](super::contribution)) are merged on their way to rank 0: their facts, and small
-//! data ([`small`](super::small)), which rank 0 then writes. So a call with little data takes one sweep, and so does a call whose
+//! data ([`small`](super::small)), which rank 0 then writes. So a call with little data takes one combine, and so does a call whose
 //! ranks have all written their own large pieces. Any other call continues with what was agreed.
 
 use std::sync::Arc;
 
 use super::Access;
 use super::contribution::Contribution;
-use super::cover::Cover;
+use super::footprint::Footprint;
 use super::small::SmallData;
 use crate::access::{BufferLayout, Extents};
-use crate::collectives::sweep::{Sweep, sweep};
+use crate::collectives::combine::{Combine, combine_over_hosts};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::CallKinds;
-use crate::engine::facts::lanes::{get, message};
 use crate::engine::facts::reuse::AccessShift;
+use crate::engine::facts::words::{get, message};
 use crate::engine::file::File;
 use crate::engine::policy::paths::Way;
 use crate::engine::setup::Setup;
@@ -33,7 +33,7 @@ impl File {
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(in crate::engine) async fn sweep_write(
+    pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
         checked: Result<()>,
@@ -46,15 +46,15 @@ impl File {
             data.into_iter().for_each(|data| contribution.bring(data));
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
-        self.sweep_call(contribution, checked, small, Direction::Write).await
+        self.agree_over_hosts(contribution, checked, small, Direction::Write).await
     }
 
-    /// The first agreement of a read, as [`File::sweep_write`]; `checked` is the end of the file, or `u64::MAX` if this rank has
+    /// The first agreement of a read, as [`File::agree_over_hosts_to_write`]; `checked` is the end of the file, or `u64::MAX` if this rank has
     /// not checked it.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(in crate::engine) async fn sweep_read(
+    pub(in crate::engine) async fn agree_over_hosts_to_read(
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
@@ -63,7 +63,7 @@ impl File {
     ) -> Result<(Agreed, Option<Error>)> {
         let mut contribution = self.contribution(file, layout, early, Direction::Read);
         contribution.facts.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
-        self.sweep_call(contribution, checked.map(drop), None, Direction::Read).await
+        self.agree_over_hosts(contribution, checked.map(drop), None, Direction::Read).await
     }
 
     /// What this rank contributes, without data.
@@ -79,13 +79,13 @@ impl File {
         let mut facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
         facts.calls = CallKinds::of(direction.into(), self.endpoint.rank());
         facts.is_sole = self.is_sole_writer();
-        Contribution::new(facts, self.cover(file, direction))
+        Contribution::new(facts, self.footprint(file, direction))
     }
 
     /// What this rank holds, if its host may write or read that by itself.
-    fn cover(&self, file: &Extents, direction: Direction) -> Cover {
-        let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
-        self.setup.cover((hosts.host(), hosts.here().is_none()), file, direction)
+    fn footprint(&self, file: &Extents, direction: Direction) -> Footprint {
+        let Some(hosts) = &self.setup.hosts else { return Footprint::unknown(0) };
+        self.setup.footprint((hosts.host(), hosts.here().is_none()), file, direction)
     }
 
     /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
@@ -96,19 +96,19 @@ impl File {
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
 
-    /// The first agreement of a call without data, as [`File::sweep_write`].
+    /// The first agreement of a call without data, as [`File::agree_over_hosts_to_write`].
     ///
     /// # Errors
     /// Those of the fabric.
-    pub(super) async fn sweep_without_data(
+    pub(super) async fn agree_over_hosts_without_data(
         &mut self,
         facts: Facts,
         checked: Result<()>,
     ) -> Result<(Agreed, Option<Error>)> {
-        self.sweep_call(Contribution::new(facts, Cover::unknown(0)), checked, None, Direction::Write).await
+        self.agree_over_hosts(Contribution::new(facts, Footprint::unknown(0)), checked, None, Direction::Write).await
     }
 
-    async fn sweep_call(
+    async fn agree_over_hosts(
         &mut self,
         mut contribution: Contribution,
         checked: Result<()>,
@@ -123,8 +123,8 @@ impl File {
             contribution.facts.fail(rank);
         }
         let setup = &self.setup;
-        let mut bringing = CallSweep { setup, rank, direction, contribution, small, error: checked.err() };
-        let answer = sweep(&mut self.endpoint, &hosts, &mut bringing).await?;
+        let mut bringing = CallToCombine { setup, rank, direction, contribution, small, error: checked.err() };
+        let answer = combine_over_hosts(&mut self.endpoint, &hosts, &mut bringing).await?;
         Ok((get(&answer), bringing.error))
     }
 }
@@ -138,22 +138,22 @@ impl Setup {
 
     /// What a rank of a host holds, if the host may write or read that by itself. A rank that `is_alone` on its host has nobody
     /// to share windows with: it does so only with pieces that it writes or reads directly.
-    pub(super) fn cover(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Cover {
+    pub(super) fn footprint(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Footprint {
         let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
         if !self.by_host || is_left {
-            return Cover::unknown(host);
+            return Footprint::unknown(host);
         }
         // Where the user has to ask for it, hosts share no block of the file system.
         let unit = match self.hints.host_domains {
             Switch::Enable => self.layout.unit.max(self.window_terms().1),
             Switch::Automatic | Switch::Disable => 1,
         };
-        Cover::of(host, file, unit)
+        Footprint::of(host, file, unit)
     }
 }
 
-/// A rank's contribution to the sweep.
-struct CallSweep<'a> {
+/// A rank's contribution to the combine.
+struct CallToCombine<'a> {
     setup: &'a Setup,
     rank: Rank,
     direction: Direction,
@@ -163,7 +163,7 @@ struct CallSweep<'a> {
     error: Option<Error>,
 }
 
-impl Sweep for CallSweep<'_> {
+impl Combine for CallToCombine<'_> {
     fn body(&self) -> Vec<u8> {
         self.contribution.body()
     }

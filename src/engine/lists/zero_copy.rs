@@ -5,40 +5,40 @@
 use std::sync::Arc;
 
 use crate::access::{Extent, Source};
-use crate::engine::policy::WORTH_LENDING;
+use crate::engine::policy::WORTH_ZERO_COPY;
 use crate::fabric::Message;
 
 /// Lends pieces of the caller's memory to messages, until it is dropped.
-pub struct Lender<'a> {
+pub struct ZeroCopySends<'a> {
     source: Source<'a>,
-    /// One count for this lender and one for each message.
+    /// One count for this zero_copy and one for each message.
     lent: Arc<()>,
 }
 
-impl<'a> Lender<'a> {
+impl<'a> ZeroCopySends<'a> {
     /// Lends from `source`.
     ///
     /// # Safety
-    /// The lender is dropped before `'a` ends.
+    /// The zero_copy is dropped before `'a` ends.
     pub unsafe fn new(source: Source<'a>) -> Self {
         Self { source, lent: Arc::default() }
     }
 
     /// The piece as a message, if it is long enough.
-    pub fn lend(&self, piece: Extent) -> Option<Message> {
-        (piece.len >= WORTH_LENDING).then(|| self.lend_any(piece))
+    pub fn message_in_place(&self, piece: Extent) -> Option<Message> {
+        (piece.len >= WORTH_ZERO_COPY).then(|| self.message_of(piece))
     }
 
     /// The piece as a message, however short it is.
-    pub fn lend_any(&self, piece: Extent) -> Message {
+    pub fn message_of(&self, piece: Extent) -> Message {
         let bytes = self.source.piece(piece.offset, piece.len);
-        // SAFETY: the drop of the lender, which comes before the memory ends, makes sure that no message is left.
+        // SAFETY: the drop of the zero_copy, which comes before the memory ends, makes sure that no message is left.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
         Message::from_owner(Lent { bytes, _lent: self.lent.clone() })
     }
 }
 
-impl Drop for Lender<'_> {
+impl Drop for ZeroCopySends<'_> {
     fn drop(&mut self) {
         if Arc::strong_count(&self.lent) > 1 {
             // After a panic or an error that ends the job in any case.
@@ -67,15 +67,15 @@ mod tests {
     fn a_long_piece_is_lent_where_it_lies() {
         let memory: Vec<u8> = (0..9000).map(|at| at as u8).collect();
         // SAFETY: it is dropped in this function, after its messages.
-        let lender = unsafe { Lender::new(Source::from(&memory[..])) };
-        let message = lender.lend(Extent { offset: 100, len: WORTH_LENDING }).unwrap();
-        assert_eq!((message.as_ptr(), message.len() as u64), (memory[100..].as_ptr(), WORTH_LENDING));
-        assert_eq!(Arc::strong_count(&lender.lent), 2);
-        assert!(lender.lend(Extent { offset: 100, len: WORTH_LENDING - 1 }).is_none());
+        let zero_copy = unsafe { ZeroCopySends::new(Source::from(&memory[..])) };
+        let message = zero_copy.message_in_place(Extent { offset: 100, len: WORTH_ZERO_COPY }).unwrap();
+        assert_eq!((message.as_ptr(), message.len() as u64), (memory[100..].as_ptr(), WORTH_ZERO_COPY));
+        assert_eq!(Arc::strong_count(&zero_copy.lent), 2);
+        assert!(zero_copy.message_in_place(Extent { offset: 100, len: WORTH_ZERO_COPY - 1 }).is_none());
         let part = message.slice(10..20);
         drop(message);
-        assert_eq!(Arc::strong_count(&lender.lent), 2, "a part of the message is still there");
+        assert_eq!(Arc::strong_count(&zero_copy.lent), 2, "a part of the message is still there");
         drop(part);
-        assert_eq!(Arc::strong_count(&lender.lent), 1);
+        assert_eq!(Arc::strong_count(&zero_copy.lent), 1);
     }
 }

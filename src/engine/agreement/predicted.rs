@@ -17,7 +17,7 @@ use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// A write to come, by ranks of an MPI whose hosts are the nodes of a topology. All calls are local.
-pub struct Foreseen {
+pub struct PredictedPath {
     setup: Setup,
     /// Of the nodes whose ranks have all been added.
     all: Option<Contribution>,
@@ -26,13 +26,13 @@ pub struct Foreseen {
     nothing: Vec<u8>,
 }
 
-impl Foreseen {
+impl PredictedPath {
     /// Before any rank is added.
     ///
     /// # Errors
     /// Bad hints.
     pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
-        let setup = Setup::foreseen(topology, layout, driver, hints)?;
+        let setup = Setup::predicted(topology, layout, driver, hints)?;
         Ok(Self { setup, all: None, node: None, nothing: vec![0; SMALL_OF_ONE as usize] })
     }
 
@@ -49,7 +49,7 @@ impl Foreseen {
         let facts = Facts::of((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
         let node = setup.topology.node_of(rank);
         let host = (node, setup.topology.ranks_on(node) == 1);
-        let mut own = Contribution::new(facts, setup.cover(host, file, Direction::Write));
+        let mut own = Contribution::new(facts, setup.footprint(host, file, Direction::Write));
         // Whether data comes along depends on its length alone.
         let source = nothing.get(..file.bytes() as usize).filter(|_| setup.takes_small() && early.is_none());
         let data = source.and_then(|bytes| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
@@ -93,12 +93,12 @@ mod tests {
 
     type Files<'a> = &'a (dyn Fn(Rank) -> Extents + Sync);
 
-    fn foreseen(hints: &str, unit: u64, per_node: usize, file: impl Fn(Rank) -> Extents) -> (Path, Reason) {
+    fn predicted(hints: &str, unit: u64, per_node: usize, file: impl Fn(Rank) -> Extents) -> (Path, Reason) {
         let name = if unit > 1 { DriverName::Lustre } else { DriverName::Posix };
         let topology = Topology::blocks(RANKS, per_node).unwrap();
         let layout = Layout::of(unit, 1);
         let mut all =
-            Foreseen::new(topology, layout, driver(name, "x".as_ref()), Hints::parse(hints).unwrap()).unwrap();
+            PredictedPath::new(topology, layout, driver(name, "x".as_ref()), Hints::parse(hints).unwrap()).unwrap();
         (0..RANKS).for_each(|rank| all.add(rank, &file(rank)));
         all.path()
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn ranks_of_one_node_exchange_only_if_the_hints_say_so() {
-        let path = |hints, per_node, file: &dyn Fn(Rank) -> Extents| foreseen(hints, 1 << 20, per_node, file).0;
+        let path = |hints, per_node, file: &dyn Fn(Rank) -> Extents| predicted(hints, 1 << 20, per_node, file).0;
         assert_eq!(path("", RANKS, &strided(64, 1 << 12)), Path::Shared);
         assert_eq!(path("trib_shared_memory=disable", RANKS, &strided(64, 1 << 12)), Path::Exchange);
         assert_eq!(path("", 2, &strided(64, 1 << 12)), Path::Exchange);
@@ -125,13 +125,13 @@ mod tests {
 
     #[test]
     fn hosts_that_hold_no_bytes_of_each_other_do_not_exchange() {
-        assert_eq!(foreseen("", 1, 2, apart), (Path::Shared, Reason::HostsApart));
-        assert_eq!(foreseen("trib_host_domains=disable", 1, 2, apart).0, Path::Exchange);
-        assert_eq!(foreseen("", 1 << 20, 2, apart).0, Path::Exchange, "hosts would share a stripe");
+        assert_eq!(predicted("", 1, 2, apart), (Path::Shared, Reason::HostsApart));
+        assert_eq!(predicted("trib_host_domains=disable", 1, 2, apart).0, Path::Exchange);
+        assert_eq!(predicted("", 1 << 20, 2, apart).0, Path::Exchange, "hosts would share a stripe");
     }
 
     #[test]
-    fn a_run_takes_the_path_that_was_foreseen() {
+    fn a_run_takes_the_path_that_was_predicted() {
         let nodes = "trib_driver=posix; trib_shared_memory=enable; trib_ranks_per_node=2";
         let alone = "trib_driver=posix; trib_ranks_per_node=1";
         let cases: [(&str, usize, Files<'_>, Path); 6] = [
@@ -155,7 +155,7 @@ mod tests {
                 made.close().unwrap();
             })
             .unwrap();
-            assert_eq!(foreseen(hints, 1, per_node, file).0, expected, "{hints}");
+            assert_eq!(predicted(hints, 1, per_node, file).0, expected, "{hints}");
         }
     }
 }

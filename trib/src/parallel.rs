@@ -10,7 +10,7 @@ pub fn processors() -> usize {
 }
 
 /// The results of `work` on every item, in the order of the items, on up to `jobs` threads.
-pub fn sweep<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn parallel_map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
@@ -34,7 +34,7 @@ mod tests {
         let items: Vec<u64> = (0..1000).collect();
         for jobs in [1, 2, 7] {
             assert_eq!(
-                super::sweep(&items, jobs, |item| item * item),
+                super::parallel_map(&items, jobs, |item| item * item),
                 items.iter().map(|item| item * item).collect::<Vec<_>>()
             );
         }

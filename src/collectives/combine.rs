@@ -1,4 +1,4 @@
-//! A sweep over hosts: the contributions of all ranks are merged on their way to rank 0, which decides for all, and the answer
+//! A combine over hosts: the contributions of all ranks are merged on their way to rank 0, which decides for all, and the answer
 //! goes back to all ranks.
 //!
 //! The ranks of a host contribute to their leader through shared memory ([`Hosts`]); leaders form a binomial tree. With h
@@ -10,7 +10,7 @@ use crate::fabric::{Endpoint, Memory, Message};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use crate::topology::Rank;
 
-use super::SWEEP;
+use super::COMBINE;
 
 /// The longest merged body, in bytes. (The contribution of one rank has another limit,
 /// [`crate::fabric::shared::MAX_CONTRIBUTION`].)
@@ -19,8 +19,8 @@ pub const MAX_BODY: usize = 64 << 10;
 /// Bytes of the length before a body in a message.
 const LENGTH_BYTES: usize = 8;
 
-/// The contribution of a rank to a sweep, how contributions merge, and how rank 0 decides.
-pub trait Sweep {
+/// The contribution of a rank to a combine, how contributions merge, and how rank 0 decides.
+pub trait Combine {
     /// This rank's contribution, with all that was merged into it.
     fn body(&self) -> Vec<u8>;
 
@@ -32,11 +32,11 @@ pub trait Sweep {
     fn decide(&mut self) -> Vec<u8>;
 }
 
-/// Runs a sweep and returns the answer of rank 0. Collective over all ranks of the endpoint.
+/// Runs a combine and returns the answer of rank 0. Collective over all ranks of the endpoint.
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn sweep(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) -> Result<Vec<u8>> {
+pub async fn combine_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Combine) -> Result<Vec<u8>> {
     if !hosts.leads() {
         return endpoint.contribute(hosts, &own.body()).await;
     }
@@ -47,9 +47,9 @@ pub async fn sweep(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) 
     Ok(answer.to_vec())
 }
 
-async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) -> Result<Message> {
+async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Combine) -> Result<Message> {
     let (me, leaders) = (hosts.host(), hosts.leaders());
-    let mut memory = SweepMemory { own: Message::new(), received: Vec::new() };
+    let mut memory = CombineMemory { own: Message::new(), received: Vec::new() };
     let span = |buffer| Span::new(buffer, 0, (LENGTH_BYTES + MAX_BODY) as u64);
     let children: Vec<Rank> = children(me, leaders.len()).map(|child| leaders[child]).collect();
     if !children.is_empty() {
@@ -57,7 +57,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
         for &child in &children {
             builder.receive(child, span(Buffer::Receive), &[]);
         }
-        endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
+        endpoint.run(builder.finish(), &mut memory, COMBINE).await?;
         memory.received.drain(..).for_each(|body| own.merge(&body[LENGTH_BYTES..]));
     }
     let answer = if me == 0 {
@@ -68,7 +68,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
         let mut builder = Builder::default();
         builder.send(parent, SendMode::Standard, span(Buffer::Send), &[]);
         builder.receive(parent, span(Buffer::Receive), &[]);
-        endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
+        endpoint.run(builder.finish(), &mut memory, COMBINE).await?;
         memory.received.pop().unwrap_or_default()
     };
     if !children.is_empty() {
@@ -77,7 +77,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
         for &child in children.iter().rev() {
             builder.send(child, SendMode::Standard, span(Buffer::Send), &[]);
         }
-        endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
+        endpoint.run(builder.finish(), &mut memory, COMBINE).await?;
     }
     Ok(answer.slice(LENGTH_BYTES..))
 }
@@ -96,13 +96,13 @@ fn children(me: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..until).map(move |bit| me + (1 << bit)).take_while(move |&child| child < count)
 }
 
-/// The memory of a sweep: the message to send, and those received.
-struct SweepMemory {
+/// The memory of a combine: the message to send, and those received.
+struct CombineMemory {
     own: Message,
     received: Vec<Message>,
 }
 
-impl Memory for SweepMemory {
+impl Memory for CombineMemory {
     fn read(&mut self, _span: Span) -> Result<Message> {
         Ok(self.own.clone())
     }
@@ -111,7 +111,7 @@ impl Memory for SweepMemory {
         let len = message.split_first_chunk().map(|(len, body)| (u64::from_le_bytes(*len), body.len() as u64));
         if len.is_none_or(|(sent, received)| sent != received) {
             return Err(Error::Fabric(format!(
-                "a message of a sweep from rank {from} was cut to {} bytes",
+                "a message of a combine from rank {from} was cut to {} bytes",
                 message.len()
             )));
         }
@@ -124,29 +124,29 @@ impl Memory for SweepMemory {
     }
 }
 
-/// An allreduce as a sweep.
-pub struct Lanes<'a> {
-    /// The operation of each lane.
+/// An allreduce as a combine.
+pub struct Allreduce<'a> {
+    /// The operation of each word.
     pub ops: &'a [ReduceOp],
-    /// This rank's lanes; afterwards the results.
-    pub lanes: &'a mut [u64],
+    /// This rank's words; afterwards the results.
+    pub words: &'a mut [u64],
 }
 
-impl Lanes<'_> {
-    /// Sets the lanes to the answer of the sweep.
+impl Allreduce<'_> {
+    /// Sets the words to the answer of the combine.
     pub fn set(&mut self, answer: &[u8]) {
-        self.lanes.iter_mut().zip(words(answer)).for_each(|(lane, word)| *lane = word);
+        self.words.iter_mut().zip(words(answer)).for_each(|(value, word)| *value = word);
     }
 }
 
-impl Sweep for Lanes<'_> {
+impl Combine for Allreduce<'_> {
     fn body(&self) -> Vec<u8> {
-        self.lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
+        self.words.iter().flat_map(|value| value.to_le_bytes()).collect()
     }
 
     fn merge(&mut self, body: &[u8]) {
-        let own = self.lanes.iter_mut().zip(self.ops);
-        own.zip(words(body)).for_each(|((lane, op), word)| *lane = op.apply(*lane, word));
+        let own = self.words.iter_mut().zip(self.ops);
+        own.zip(words(body)).for_each(|((value, op), word)| *value = op.apply(*value, word));
     }
 
     fn decide(&mut self) -> Vec<u8> {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_over_hosts_is_the_fold_over_ranks() {
+    fn a_combine_over_hosts_is_the_fold_over_ranks() {
         for (ranks, here) in [(1, 1), (2, 1), (5, 2), (8, 8), (9, 3), (13, 1), (16, 4), (17, 5)] {
             threads::run(ranks, |transport| {
                 let mut endpoint = Endpoint::new(transport);
@@ -190,17 +190,17 @@ mod tests {
                     // Consecutive ranks on a host, and ranks in turn.
                     for label in [me / here, me % ranks.div_ceil(here)] {
                         let offer = endpoint.offer(true, (0, 0)).on(label);
-                        let all = endpoint.all_whereabouts(offer.whereabouts).await.unwrap();
+                        let all = endpoint.all_addresses(offer.address).await.unwrap();
                         let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
                         assert_eq!(hosts.leaders().len(), ranks.div_ceil(here));
                         for round in 0..20u64 {
-                            let mut lanes = [me as u64 + round, 100 - me as u64, me as u64];
+                            let mut words = [me as u64 + round, 100 - me as u64, me as u64];
                             let mut own =
-                                Lanes { ops: &[ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max], lanes: &mut lanes };
-                            let answer = sweep(&mut endpoint, &hosts, &mut own).await.unwrap();
+                                Allreduce { ops: &[ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max], words: &mut words };
+                            let answer = combine_over_hosts(&mut endpoint, &hosts, &mut own).await.unwrap();
                             own.set(&answer);
                             let n = ranks as u64;
-                            assert_eq!(lanes, [n * (n - 1) / 2 + n * round, 101 - n, n - 1]);
+                            assert_eq!(words, [n * (n - 1) / 2 + n * round, 101 - n, n - 1]);
                         }
                     }
                 }));

@@ -4,7 +4,7 @@
 //!
 //! Where one rank does not make a call, or has not this library, the others wait for it inside MPI or on a word in shared memory.
 //! So a thread watches: one a process, from the process's first file of several ranks on. It looks at some words of each file a few
-//! times in the rank's patience. A call pays for storing them. The thread is no part of MPI, and ends with the process. Where no
+//! times in the rank's watchdog. A call pays for storing them. The thread is no part of MPI, and ends with the process. Where no
 //! thread can be had, nobody watches.
 
 mod lines;
@@ -20,7 +20,7 @@ use crate::fabric::shared::Shared;
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
 
-/// How often the thread looks in the shortest patience of any file.
+/// How often the thread looks in the shortest watchdog of any file.
 const LOOKS: u32 = 6;
 /// The longest time between two looks.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -69,8 +69,8 @@ impl CallStage {
     }
 }
 
-/// The patience of a rank in the collective calls of one file.
-pub struct Patience {
+/// The watchdog of a rank in the collective calls of one file.
+pub struct StallWatchdog {
     path: PathBuf,
     rank: Rank,
     limit: Duration,
@@ -102,11 +102,11 @@ struct Watched {
     /// Whether this rank has said that it waits, or has found that another one of its host says so.
     is_said: bool,
     /// Held by the rank of a host that speaks, as long as it waits.
-    turn_to_speak: Option<Voice>,
+    turn_to_speak: Option<WarningLock>,
 }
 
-impl Patience {
-    /// The patience of `seconds` (0: without end) of one of several ranks in calls on the file `path`. `here` is the memory that
+impl StallWatchdog {
+    /// The watchdog of `seconds` (0: without end) of one of several ranks in calls on the file `path`. `here` is the memory that
     /// the file's calls share with other ranks, if they do; `waiting` is how they wait. Local.
     pub fn new(
         path: &Path,
@@ -116,15 +116,15 @@ impl Patience {
     ) -> Arc<Self> {
         let (turns, call, named, part, polled, is_polled, watched) = Default::default();
         let (path, limit) = (path.to_path_buf(), Duration::from_secs(seconds as u64));
-        let patience =
+        let watchdog =
             Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, polled, is_polled, watched });
         if seconds > 0 {
-            watch(&patience);
+            watch(&watchdog);
         }
-        patience
+        watchdog
     }
 
-    /// The rank waits for the others from now on, in `call`; until [`Patience::end`]. One thread at a time. Local.
+    /// The rank waits for the others from now on, in `call`; until [`StallWatchdog::end`]. One thread at a time. Local.
     #[inline]
     pub fn begin(&self, call: &'static str) {
         self.name(call);
@@ -147,7 +147,7 @@ impl Patience {
         self.turn(1);
     }
 
-    /// As [`Patience::begin`], in a call that `waiting` blocks in, or in one in flight, which is only polled. Local.
+    /// As [`StallWatchdog::begin`], in a call that `waiting` blocks in, or in one in flight, which is only polled. Local.
     #[inline]
     pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
         let is_polled = !waiting.may_block();
@@ -158,7 +158,7 @@ impl Patience {
         self.begin(call);
     }
 
-    /// The rank waits in another part of the call that [`Patience::begin_in`] has named. Local.
+    /// The rank waits in another part of the call that [`StallWatchdog::begin_in`] has named. Local.
     pub fn go_on(&self, part: CallStage) {
         self.enter(part);
     }
@@ -220,7 +220,7 @@ impl Patience {
             return;
         }
         let topic = if waits == Waits::Elsewhere { "elsewhere" } else { call };
-        let Some(voice) = Voice::of_host(&self.path, topic) else { return };
+        let Some(voice) = WarningLock::of_host(&self.path, topic) else { return };
         watched.turn_to_speak = Some(voice);
         let part = CallStage::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
         let line = match waits {
@@ -254,8 +254,8 @@ struct Watch {
 
 /// See [`Watch`].
 struct Files {
-    all: Vec<Weak<Patience>>,
-    /// The shortest patience for which the thread looks; none while it looks for no file.
+    all: Vec<Weak<StallWatchdog>>,
+    /// The shortest watchdog for which the thread looks; none while it looks for no file.
     shortest: Option<Duration>,
 }
 
@@ -266,19 +266,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Adds a file. A child of fork has no thread; it must not use MPI either.
-fn watch(patience: &Arc<Patience>) {
+fn watch(watchdog: &Arc<StallWatchdog>) {
     let is_shorter = {
         let mut files = lock(&WATCH.files);
         // A weak reference keeps the memory of a file that is closed.
         files.all.retain(|file| file.strong_count() > 0);
-        files.all.push(Arc::downgrade(patience));
-        let is_shorter = files.shortest.is_none_or(|shortest| patience.limit < shortest);
+        files.all.push(Arc::downgrade(watchdog));
+        let is_shorter = files.shortest.is_none_or(|shortest| watchdog.limit < shortest);
         if is_shorter {
-            files.shortest = Some(patience.limit);
+            files.shortest = Some(watchdog.limit);
         }
         is_shorter
     };
-    let start = || std::thread::Builder::new().name("tributary patience".to_string()).spawn(run);
+    let start = || std::thread::Builder::new().name("tributary watchdog".to_string()).spawn(run);
     let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
     // Otherwise the thread looks soon enough by itself.
     if let (Some(thread), true) = (thread, is_shorter) {
@@ -308,13 +308,13 @@ fn run() {
     }
 }
 
-/// The right to speak for the ranks of this host: the first rank has it that loses its patience in a call of a file. It is a name
+/// The right to speak for the ranks of this host: the first rank has it that loses its watchdog in a call of a file. It is a name
 /// in the kernel, which goes with the process at the latest.
 #[cfg(target_os = "linux")]
-struct Voice(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::UnixDatagram>);
+struct WarningLock(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::UnixDatagram>);
 
 #[cfg(target_os = "linux")]
-impl Voice {
+impl WarningLock {
     /// None if another rank of this host has it.
     fn of_host(path: &Path, call: &str) -> Option<Self> {
         use std::os::linux::net::SocketAddrExt;
@@ -324,7 +324,7 @@ impl Voice {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let user = nix::unistd::getuid().as_raw().to_le_bytes();
         let label = tributary_base::fingerprint([path.as_os_str().as_bytes(), call.as_bytes(), &user]);
-        let name = format!("tributary-patience-{label:x}");
+        let name = format!("tributary-watchdog-{label:x}");
         match SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name)) {
             Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => None,
             // Where the system has no such names, every rank speaks.
@@ -335,10 +335,10 @@ impl Voice {
 
 /// Every rank speaks.
 #[cfg(not(target_os = "linux"))]
-struct Voice;
+struct WarningLock;
 
 #[cfg(not(target_os = "linux"))]
-impl Voice {
+impl WarningLock {
     fn of_host(_: &Path, _: &str) -> Option<Self> {
         Some(Self)
     }
@@ -350,17 +350,17 @@ mod tests {
 
     #[test]
     fn a_wait_is_odd_whatever_was_left_out() {
-        let patience = Patience::new(Path::new("f"), 0, 0, (None, None));
-        let is_waiting = || !patience.turns.load(Ordering::Relaxed).is_multiple_of(2);
+        let watchdog = StallWatchdog::new(Path::new("f"), 0, 0, (None, None));
+        let is_waiting = || !watchdog.turns.load(Ordering::Relaxed).is_multiple_of(2);
         let mut last = 0;
         for begins in [true, true, false, false, true, false] {
             if begins {
-                patience.begin("a call")
+                watchdog.begin("a call")
             } else {
-                patience.end()
+                watchdog.end()
             }
             assert_eq!(is_waiting(), begins);
-            let turn = patience.turns.load(Ordering::Relaxed);
+            let turn = watchdog.turns.load(Ordering::Relaxed);
             assert!(turn > last);
             last = turn;
         }
@@ -394,19 +394,19 @@ mod tests {
                 let _ = polled.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
             };
             for polls in [true, false] {
-                let patience = Patience::new(&path, 0, 0, (None, Some(waiting.clone())));
+                let watchdog = StallWatchdog::new(&path, 0, 0, (None, Some(waiting.clone())));
                 let second = |seconds: u64| Instant::now() + Duration::from_secs(seconds);
-                let patience = Patience { limit: Duration::from_secs(10), ..Arc::into_inner(patience).unwrap() };
-                patience.begin_in(&waiting, "MPI_File_iwrite_all");
+                let watchdog = StallWatchdog { limit: Duration::from_secs(10), ..Arc::into_inner(watchdog).unwrap() };
+                watchdog.begin_in(&waiting, "MPI_File_iwrite_all");
                 for seconds in [0, 4, 8] {
-                    patience.look(second(seconds));
+                    watchdog.look(second(seconds));
                     if polls {
                         poll();
                     }
                 }
-                assert!(!lock(&patience.watched).is_said);
-                patience.look(second(12));
-                let watched = lock(&patience.watched);
+                assert!(!lock(&watchdog.watched).is_said);
+                watchdog.look(second(12));
+                let watched = lock(&watchdog.watched);
                 let since = watched.polls.map(|(_, since)| second(12) - since >= Duration::from_secs(5));
                 assert_eq!((watched.is_said, since), (true, Some(!polls)));
             }
@@ -417,9 +417,9 @@ mod tests {
     /// Time is told to it here.
     #[test]
     fn a_rank_speaks_once_a_wait_and_one_for_a_host() {
-        let path = std::env::temp_dir().join(format!("patience-{}", std::process::id()));
-        let [first, second] = [0, 1].map(|rank| Patience::new(&path, rank, 0, (None, None)));
-        let says = |patience: &Patience| lock(&patience.watched).turn_to_speak.is_some();
+        let path = std::env::temp_dir().join(format!("watchdog-{}", std::process::id()));
+        let [first, second] = [0, 1].map(|rank| StallWatchdog::new(&path, rank, 0, (None, None)));
+        let says = |watchdog: &StallWatchdog| lock(&watchdog.watched).turn_to_speak.is_some();
         let (start, late) = (Instant::now(), Instant::now() + Duration::from_secs(9));
         for _ in 0..2 {
             first.begin("a call");

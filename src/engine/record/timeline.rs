@@ -1,4 +1,4 @@
-//! A diary: what one rank did in the calls on a file, and when. It is kept for captures only.
+//! A timeline: what one rank did in the calls on a file, and when. It is kept for captures only.
 
 use std::time::Instant;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::engine::record::report::{Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
 
-/// Windows that the diaries of all ranks have room for together.
+/// Windows that the timelines of all ranks have room for together.
 const ROOM: usize = 1 << 14;
 /// Windows that one rank keeps at most.
 const MOST_KEPT: usize = 512;
 
 /// What one rank did in the calls on a file. Times are its own, in seconds; they count from the end of the open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Diary {
+pub struct RankTimeline {
     /// Time by phase, of this rank alone.
     pub seconds: Seconds,
     /// Windows that it owned as an aggregator.
@@ -59,21 +59,21 @@ pub struct Exchanged {
     pub end: Instant,
 }
 
-/// A diary that is being kept.
+/// A timeline that is being kept.
 #[derive(Debug)]
-pub struct DiaryWriter {
+pub struct TimelineWriter {
     opened: Instant,
     most: usize,
     /// Calls that have ended.
     calls: u64,
-    diary: Diary,
+    timeline: RankTimeline,
 }
 
-impl DiaryWriter {
+impl TimelineWriter {
     /// Starts, on one of so many ranks.
     pub fn new(ranks: usize) -> Self {
         let most = (ROOM / ranks.max(1)).clamp(1, MOST_KEPT);
-        Self { opened: Instant::now(), most, calls: 0, diary: Diary::default() }
+        Self { opened: Instant::now(), most, calls: 0, timeline: RankTimeline::default() }
     }
 
     fn at(&self, time: Instant) -> f64 {
@@ -92,17 +92,17 @@ impl DiaryWriter {
             agreement: clock.spent(Lap::Agreement).as_secs_f64(),
             total: 0.0,
         });
-        self.diary.windows += counts.windows;
-        self.diary.covered += counts.rounds.iter().flatten().map(|round| round.bytes).sum::<u64>();
+        self.timeline.windows += counts.windows;
+        self.timeline.covered += counts.rounds.iter().flatten().map(|round| round.bytes).sum::<u64>();
         // Windows go to the file in the order in which they were filled.
         let mut written = outcome.times.iter();
         for Exchanged { round, ranks, bytes, begin, end } in counts.rounds.iter().flatten() {
-            if self.diary.rounds.len() == self.most {
+            if self.timeline.rounds.len() == self.most {
                 break;
             }
             let exchange = (self.at(*begin), self.at(*end));
             let io = written.next().map_or((exchange.1, exchange.1), |&(begin, end)| (self.at(begin), self.at(end)));
-            self.diary.rounds.push(Round {
+            self.timeline.rounds.push(Round {
                 call: self.calls,
                 round: *round,
                 ranks: *ranks,
@@ -115,17 +115,17 @@ impl DiaryWriter {
 
     /// Adds time of this rank in some phases of a call.
     pub fn own(&mut self, seconds: Seconds) {
-        self.diary.seconds += seconds;
+        self.timeline.seconds += seconds;
     }
 
     /// Takes a call that has ended.
     pub fn call(&mut self, started: Instant) {
         self.calls += 1;
-        self.diary.seconds.total += self.at(Instant::now()) - self.at(started);
+        self.timeline.seconds.total += self.at(Instant::now()) - self.at(started);
     }
 
-    /// The diary of a file that closes, with the fan-in of its rounds.
-    pub fn finished(self, fan_in: impl Iterator<Item = (u32, u64)>) -> Diary {
-        Diary { fan_in: fan_in.collect(), ..self.diary }
+    /// The timeline of a file that closes, with the fan-in of its rounds.
+    pub fn finished(self, fan_in: impl Iterator<Item = (u32, u64)>) -> RankTimeline {
+        RankTimeline { fan_in: fan_in.collect(), ..self.timeline }
     }
 }

@@ -242,7 +242,7 @@ impl Small<'_> {
 #[macro_export]
 macro_rules! failing_calls {
     ($small:ident, io: $io:literal, space: $space:literal) => {
-        use $crate::sweep::{Heard, Small, WAYS, written};
+        use $crate::fault_sweep::{Heard, Small, WAYS, written};
 
         #[test]
         fn every_call_of_mpi_fails_once() {

@@ -1,13 +1,13 @@
 //! The lines of the stall watchdog: what a rank waits for, what the user should check, and how a call in flight makes progress.
 
-use super::{CallStage, Patience, Waits};
+use super::{CallStage, StallWatchdog, Waits};
 use crate::fabric::Pending;
 use crate::topology::Rank;
 
 /// Maximum number of ranks that a line names.
 const MOST_NAMED: usize = 8;
 
-impl Patience {
+impl StallWatchdog {
     /// Returns the line of a rank that started a call and has not worked on it since. `mpi` is the name of the MPI library.
     pub(super) fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn lines() {
-        let patience = Patience::new(Path::new("/data/f"), 2, 0, (None, None));
+        let watchdog = StallWatchdog::new(Path::new("/data/f"), 2, 0, (None, None));
         assert_eq!(
-            patience.line("MPI_File_write_all", CallStage::Coming, None, Waits::Blocked),
+            watchdog.line("MPI_File_write_all", CallStage::Coming, None, Waits::Blocked),
             "rank 2 has waited for 0 s in MPI_File_write_all of /data/f: it waits for other ranks; check that all ranks make this \
              call, that all of them load this library, and that the file system responds"
         );
@@ -180,15 +180,15 @@ mod tests {
                 "at the end of the call, it waits for other ranks; check that these ranks run, and that the file system responds",
             ),
         ] {
-            let line = patience.line("a call", part, pending, Waits::Blocked);
+            let line = watchdog.line("a call", part, pending, Waits::Blocked);
             assert!(line.contains(&format!("in a call of /data/f: {expected}")), "{line}");
         }
-        let line = patience.line("MPI_File_iwrite_all", CallStage::Coming, None, Waits::Polling);
+        let line = watchdog.line("MPI_File_iwrite_all", CallStage::Coming, None, Waits::Polling);
         assert!(line.starts_with(
             "rank 2 has MPI_File_iwrite_all of /data/f in flight, which has made no progress for 0 s: it waits for"
         ));
         assert!(line.contains("only in MPI_Wait, MPI_Test and similar functions"), "{line}");
-        let elsewhere = |mpi| patience.line_of_one_elsewhere("MPI_File_iwrite_all", mpi);
+        let elsewhere = |mpi| watchdog.line_of_one_elsewhere("MPI_File_iwrite_all", mpi);
         assert!(elsewhere("Open MPI v4.1.4").ends_with("completes such a call in its start"));
         assert!(elsewhere("MPICH Version: 4.0.2").ends_with("so that a thread works on it"));
         assert_eq!(named(&[1, 3]), "1 and 3");

@@ -1,31 +1,31 @@
 //! What each host holds of the file: whether hosts could write, or read, their own bytes without each other.
 //!
-//! The *cover* of a host are the extents of its ranks, merged over gaps below a grain. Where the covers of no two hosts overlap,
+//! The *footprint* of a host are the extents of its ranks, merged over gaps below a grain. Where the footprints of no two hosts overlap,
 //! each can write its own bytes, and what lies in its gaps below the grain, as if it were alone. Block decompositions whose
 //! neighbours share a host are like that.
 
 use crate::access::{Extent, Extents, varint};
-use crate::engine::policy::{COVER_BYTES, COVER_GAP};
+use crate::engine::policy::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
 
-/// In place of the host, after the covers of several were compared.
+/// In place of the host, after the footprints of several were compared.
 const SEVERAL: u64 = u64::MAX;
 
-/// The covers of ranks, merged.
+/// The footprints of ranks, merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cover {
+pub struct Footprint {
     /// The host of the ranks, or [`SEVERAL`].
     host: u64,
     /// Ascending ranges that do not overlap, as (start, end); `None` if hosts overlap, or this is not known.
     ranges: Option<Vec<(u64, u64)>>,
 }
 
-impl Cover {
-    /// The cover of a rank of `host`. Where the file system locks `unit` bytes together, in whole units. O(extents).
+impl Footprint {
+    /// The footprint of a rank of `host`. Where the file system locks `unit` bytes together, in whole units. O(extents).
     pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
         // A range takes two bytes or more.
-        const MOST: usize = COVER_BYTES / 2;
+        const MOST: usize = FOOTPRINT_BYTES / 2;
         // Extents that are less than a unit apart touch the same units, or neighbours.
-        let grain = COVER_GAP.max(unit);
+        let grain = FOOTPRINT_GAP.max(unit);
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let mut open = (u64::MAX, 0u64);
         file.iter().for_each(|extent| {
@@ -43,10 +43,10 @@ impl Cover {
         ranges
             .iter_mut()
             .for_each(|(start, end)| (*start, *end) = (*start - *start % unit, end.next_multiple_of(unit)));
-        Self { host: host as u64, ranges: Some(united(ranges, COVER_GAP)) }
+        Self { host: host as u64, ranges: Some(united(ranges, FOOTPRINT_GAP)) }
     }
 
-    /// The cover of a rank of which this is not known.
+    /// The footprint of a rank of which this is not known.
     pub fn unknown(host: usize) -> Self {
         Self { host: host as u64, ranges: None }
     }
@@ -67,24 +67,24 @@ impl Cover {
         self.ranges.is_some()
     }
 
-    /// Adds the cover of other ranks: of the same host, or of others. O(n log n) for n ranges.
+    /// Adds the footprint of other ranks: of the same host, or of others. O(n log n) for n ranges.
     pub fn merge(&mut self, other: Self) {
         let same = self.host == other.host && self.host != SEVERAL;
         self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
             all.extend(other);
             let united = match same {
-                true => Some(united(all, COVER_GAP)),
+                true => Some(united(all, FOOTPRINT_GAP)),
                 false => are_apart(&mut all).then(|| united(all, 0)),
             };
             // So many are not told to other hosts: not worth merging further.
-            united.filter(|ranges| ranges.len() <= COVER_BYTES)
+            united.filter(|ranges| ranges.len() <= FOOTPRINT_BYTES)
         });
         if !same {
             self.host = SEVERAL;
         }
     }
 
-    /// Appends the encoding, of at most [`COVER_BYTES`] and a few bytes.
+    /// Appends the encoding, of at most [`FOOTPRINT_BYTES`] and a few bytes.
     pub fn put(&self, out: &mut Vec<u8>) {
         varint::put(out, self.host.wrapping_add(1));
         let (start, mut at) = (out.len(), 0);
@@ -94,7 +94,7 @@ impl Cover {
                 varint::put(out, from.wrapping_sub(at));
                 varint::put(out, to.wrapping_sub(from));
                 at = to;
-                out.len() - start <= COVER_BYTES
+                out.len() - start <= FOOTPRINT_BYTES
             })
         });
         if !known {
@@ -103,11 +103,11 @@ impl Cover {
         }
     }
 
-    /// Reads the encoding at `*at`. Damaged bytes are a cover that is not known.
+    /// Reads the encoding at `*at`. Damaged bytes are a footprint that is not known.
     pub fn get(bytes: &[u8], at: &mut usize) -> Self {
         let mut next = || varint::get(bytes, at);
         let host = next().unwrap_or(0).wrapping_sub(1);
-        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= COVER_BYTES as u64);
+        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= FOOTPRINT_BYTES as u64);
         let mut end = 0u64;
         let mut range = || {
             let from = end.checked_add(next()?)?;
@@ -147,13 +147,13 @@ mod tests {
         Extents::from_extents(pieces.iter().map(|&(offset, len)| Extent { offset, len })).unwrap()
     }
 
-    /// The covers of ranks, each given as (host, pieces), merged as on the way to rank 0: first those of each host.
-    fn merged(ranks: &[(usize, Vec<(u64, u64)>)], unit: u64) -> Cover {
-        let mut hosts = std::collections::BTreeMap::<usize, Cover>::new();
+    /// The footprints of ranks, each given as (host, pieces), merged as on the way to rank 0: first those of each host.
+    fn merged(ranks: &[(usize, Vec<(u64, u64)>)], unit: u64) -> Footprint {
+        let mut hosts = std::collections::BTreeMap::<usize, Footprint>::new();
         for (host, pieces) in ranks {
             let mut encoded = Vec::new();
-            Cover::of(*host, &extents(pieces), unit).put(&mut encoded);
-            let own = Cover::get(&encoded, &mut 0);
+            Footprint::of(*host, &extents(pieces), unit).put(&mut encoded);
+            let own = Footprint::get(&encoded, &mut 0);
             match hosts.entry(*host) {
                 std::collections::btree_map::Entry::Occupied(mut all) => all.get_mut().merge(own),
                 std::collections::btree_map::Entry::Vacant(none) => drop(none.insert(own)),
@@ -170,18 +170,19 @@ mod tests {
 
     /// Whether hosts are apart: no byte, and no gap below the grain between bytes of a host, is two hosts'.
     fn reference(ranks: &[(usize, Vec<(u64, u64)>)]) -> bool {
-        let covers = |host: usize| {
+        let footprints = |host: usize| {
             let own = ranks.iter().filter(|(of, _)| *of == host).flat_map(|(_, pieces)| pieces.iter());
-            united(own.map(|&(offset, len)| (offset, offset + len)).collect(), COVER_GAP)
+            united(own.map(|&(offset, len)| (offset, offset + len)).collect(), FOOTPRINT_GAP)
         };
         let overlap = |a: (u64, u64), b: (u64, u64)| a.0 < b.1 && b.0 < a.1;
-        (0..4)
-            .all(|one| (0..one).all(|other| covers(one).iter().all(|&a| covers(other).iter().all(|&b| !overlap(a, b)))))
+        (0..4).all(|one| {
+            (0..one).all(|other| footprints(one).iter().all(|&a| footprints(other).iter().all(|&b| !overlap(a, b))))
+        })
     }
 
     proptest! {
         #[test]
-        fn hosts_are_apart_if_no_covers_overlap(
+        fn hosts_are_apart_if_no_footprints_overlap(
             ranks in prop::collection::vec((0usize..4, prop::collection::vec((0u64..40, 1u64..3), 0..4)), 1..8)
         ) {
             // Steps of 20,000 bytes: some gaps are below the grain, some above.
