@@ -22,7 +22,7 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     }
     let text = text::read(name.as_ref()).map_err(|cause| {
         // A name is no path.
-        let why = if name.contains(['/', '.']) { format!("{name}: {cause}") } else { format!("`{name}` is not known") };
+        let why = if name.contains(['/', '.']) { format!("{name}: {cause}") } else { name.to_string() };
         let names = MACHINES.map(|(name, _)| name);
         let next = match similar(name, names).or(names.into_iter().find(|known| known.starts_with(name))) {
             Some(near) => format!("did you mean {near}?"),
