@@ -13,7 +13,7 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
-use super::sentences::{Copying, meaning, phases, reason, title};
+use super::sentences::{Copying, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
@@ -106,6 +106,8 @@ pub struct OfCall {
     pub took: f64,
     /// Why it took as long as it did.
     pub why: String,
+    /// The same in a few words: its longest part.
+    pub longest: String,
 }
 
 /// The captures of a folder, by name, and how many there are that are not whole.
@@ -185,6 +187,7 @@ impl Job {
             start: opened + call.start,
             took: call.lasted(),
             why: reason(call),
+            longest: reason_in_short(call),
         }));
         self.calls.sort_by(|one, other| other.took.total_cmp(&one.took));
         self.calls.truncate(CALLS);

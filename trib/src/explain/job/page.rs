@@ -99,11 +99,11 @@ fn calls(job: &Job) -> Markup {
             grouped(call.bytes),
             time(call.start),
             time(call.took),
-            call.why.clone(),
+            call.longest.clone(),
         ]
     };
     let rows: Vec<_> = job.calls.iter().take(CALLS).map(row).collect();
-    let header = ["file", "call", "direction", "bytes", "began", "took", "why"];
+    let header = ["file", "call", "direction", "bytes", "began", "took", "longest part"];
     html! {
         p { "From the first rank's start to the last one's end; began: since the first open of the job." }
         (table("The slowest calls", &header, 3..6, &rows))

@@ -40,8 +40,8 @@ pub fn of(job: &Job) -> String {
         ]);
     }
     text += &format!("\nFiles, the slowest first: seconds of a rank, on average\n{files}\n{}", more(job.files.len()));
-    let mut calls = table(["file", "call", "direction", "bytes", "began", "took", "why"]);
-    for OfCall { file, call, direction, bytes, start, took, why } in job.calls.iter().take(ROWS / 3) {
+    let mut calls = table(["file", "call", "direction", "bytes", "began", "took", "longest part"]);
+    for OfCall { file, call, direction, bytes, start, took, longest, .. } in job.calls.iter().take(ROWS / 3) {
         calls.add_row([
             file.clone(),
             call.to_string(),
@@ -49,7 +49,7 @@ pub fn of(job: &Job) -> String {
             grouped(*bytes),
             time(*start),
             time(*took),
-            why.clone(),
+            longest.clone(),
         ]);
     }
     text + &format!("\nThe slowest calls; began: since the first open\n{calls}")
