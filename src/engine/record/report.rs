@@ -93,7 +93,7 @@ pub struct CallReport {
 
 impl CallReport {
     /// Returns the report of a call of the amount `all`, of which `transferred` bytes were written or read.
-    pub(in crate::engine) fn of(
+    pub(in crate::engine) fn from_amounts(
         direction: Direction,
         (way, reason): (Way, Reason),
         all: &Amount,
@@ -118,7 +118,7 @@ impl CallReport {
         Self {
             aggregators: usize::from(matches!(way, Way::Root | Way::Slots)),
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::of(direction, (way, reason), &agreed.all, agreed.transferred)
+            ..Self::from_amounts(direction, (way, reason), &agreed.all, agreed.transferred)
         }
     }
 
