@@ -86,15 +86,6 @@ pub fn compile(source: &str) -> PathBuf {
     Build::default().compile(source)
 }
 
-/// A library to be preloaded in every run, with and without ours: it has MPICH's ranks let others run while they wait,
-/// without which more ranks than cores are too slow to test.
-///
-/// # Panics
-/// As [`Build::compile`].
-pub fn yielding() -> PathBuf {
-    sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
-}
-
 /// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
 /// system.
 ///
