@@ -10,8 +10,8 @@ use crate::common::matrix::Setting;
 use crate::common::programs::compile;
 
 const RANKS: usize = 4;
-/// Rounds of a run: without the library a fifth of them or more went wrong in each run that was tried.
-const ROUNDS: &str = "200";
+/// Rounds of a run: without the library a fifth of them or more went wrong in each run of 200 that was tried.
+const ROUNDS: &str = "60";
 /// What follows the collective write.
 const CASES: [&str; 2] = ["read", "write"];
 
@@ -43,9 +43,11 @@ fn are_right_with_the_library() {
     }
 }
 
-/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time.)
+/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time. Nothing of this library is in a
+/// run on MPICH, so there is one.)
 fn goes_wrong(launch: &Launch) -> bool {
-    (0..5).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
+    let runs = if ours() == Family::OpenMpi { 5 } else { 1 };
+    (0..runs).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
 }
 
 /// Without the library this fails on Open MPI 4.1 and 5.0, and on no MPICH.
