@@ -1,4 +1,4 @@
-//! Handles of Fortran, which are integers in every ABI.
+//! Converts handles of Fortran, which are integers in every ABI.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -8,8 +8,8 @@ use crate::find::{Abi, find};
 use crate::handle::MPI_Comm;
 use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, handles};
 
-/// The communicator of a Fortran handle. MPI_COMM_NULL if the process has no MPI library; also before MPI_Init and after
-/// MPI_Finalize, when Open MPI would end the program.
+/// Returns the communicator of a Fortran handle. Returns MPI_COMM_NULL if the process has no MPI library, and before
+/// MPI_Init and after MPI_Finalize, when Open MPI would end the program.
 pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");
     static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
@@ -28,7 +28,7 @@ pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     })
 }
 
-/// Whether MPI is initialised and not finalised.
+/// Returns true if MPI is initialised and not finalised.
 fn is_running() -> bool {
     let (mut initialised, mut finalised) = (0, 0);
     // SAFETY: callable at any time; each writes one int.

@@ -1,11 +1,12 @@
-//! The nodes of ranks.
+//! Knows on which node each rank runs.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub use crate::rank::{Node, Rank};
 
-/// The node of each rank. Cheap to clone. O(1) memory for blocks; O(ranks), shared between clones, for other placements.
+/// The node of each rank. Cheap to clone. Takes O(1) memory if nodes have equal numbers of consecutive ranks;
+/// otherwise O(ranks), shared between clones.
 #[derive(Debug, Clone)]
 pub struct Topology(Arc<RankPlacement>);
 
@@ -18,10 +19,10 @@ enum RankPlacement {
 }
 
 impl Topology {
-    /// Makes nodes of `ranks_per_node` consecutive ranks; the last node may have fewer.
+    /// Creates a topology of nodes with `ranks_per_node` consecutive ranks; the last node may have fewer.
     ///
     /// # Errors
-    /// Zero ranks, or zero ranks per node.
+    /// `ranks` or `ranks_per_node` is 0.
     pub fn blocks(ranks: usize, ranks_per_node: usize) -> Result<Self> {
         if ranks == 0 {
             return Err(Error::argument("ranks", 0, "1 or more"));
@@ -32,11 +33,11 @@ impl Topology {
         Ok(Self(Arc::new(RankPlacement::Blocks { ranks, ranks_per_node })))
     }
 
-    /// Makes nodes from labels: `node_of[r]` is any label of the node of rank `r`. Nodes are numbered in the order of the lowest
-    /// rank on each.
+    /// Creates a topology from labels: `labels[r]` is any label of the node of rank `r`. Nodes are numbered in the
+    /// order of the lowest rank on each.
     ///
     /// # Errors
-    /// An empty list.
+    /// The list is empty.
     pub fn listed(labels: &[usize]) -> Result<Self> {
         if labels.is_empty() {
             return Err(Error::argument("ranks", 0, "1 or more"));
@@ -58,7 +59,7 @@ impl Topology {
         Ok(Self(Arc::new(RankPlacement::Listed { node_of, ranks_of })))
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of all ranks.
     pub fn ranks(&self) -> usize {
         match &*self.0 {
             RankPlacement::Blocks { ranks, .. } => *ranks,
@@ -66,7 +67,7 @@ impl Topology {
         }
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of nodes on which the ranks run.
     pub fn nodes(&self) -> usize {
         match &*self.0 {
             RankPlacement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),

@@ -1,7 +1,8 @@
-//! The payload: the value of an element is a hash of its variable and its place, so that a misplaced byte is found, and
-//! is a valid value of the element's type, so that the field's tools can read and compare the file.
+//! Makes the payload of patterns: the value of an element is a hash of its variable and its position, so that a
+//! misplaced byte is found. It is also a valid value of the element's type, so that the usual NetCDF tools can read
+//! and compare the file.
 
-/// The type of an element, as NetCDF's classic formats have it; all are big-endian in the file.
+/// The type of an element in NetCDF's classic formats; all are big-endian in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// A character of text, 1 byte.
@@ -21,7 +22,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// Bytes of an element.
+    /// Returns the size of an element, in bytes.
     #[inline]
     pub fn size(self) -> usize {
         match self {
@@ -33,7 +34,7 @@ impl ValueKind {
     }
 }
 
-/// One step of the splitmix64 generator: a bijection of 64-bit words that leaves no visible structure.
+/// Does one step of the splitmix64 generator: a bijection of 64-bit words that leaves no visible structure.
 #[inline]
 pub fn splitmix64(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -42,14 +43,14 @@ pub fn splitmix64(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The hash behind every value: of element `element` of variable `variable`.
+/// Returns the hash of element `element` of variable `variable`, from which the value is made.
 #[inline]
 pub fn element_hash(variable: usize, element: u64) -> u64 {
     splitmix64(element ^ splitmix64(variable as u64))
 }
 
-/// The value of element `element` of variable `variable`, big-endian in the first [`ValueKind::size`] bytes, zeros behind:
-/// small letters, any integers, and numbers from -1 to below 1.
+/// Returns the value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, with
+/// zeros behind: small letters, any integers, or numbers from -1 to below 1.
 #[inline]
 pub fn element_bytes(kind: ValueKind, variable: usize, element: u64) -> [u8; 8] {
     let hash = element_hash(variable, element);
@@ -68,15 +69,15 @@ pub fn element_bytes(kind: ValueKind, variable: usize, element: u64) -> [u8; 8] 
     }
 }
 
-/// Fills `bytes` with the elements of `variable` from `first` on. A last element that does not fit is cut.
+/// Fills `bytes` with the elements of `variable` from number `first` on. A last element that does not fit is cut.
 pub fn fill_elements(kind: ValueKind, variable: usize, first: u64, bytes: &mut [u8]) {
     for (place, element) in bytes.chunks_mut(kind.size()).zip(first..) {
         place.copy_from_slice(&element_bytes(kind, variable, element)[..place.len()]);
     }
 }
 
-/// Fills `bytes` with the payload of a file without types, from byte `offset` of the file on: the byte at an offset is a
-/// hash of the offset and of `seed` (who writes it, say), whatever range it is asked for in.
+/// Fills `bytes` with the payload of a file without types, from byte `offset` of the file on. The byte at an offset
+/// is a hash of the offset and of `seed` (for example the rank that writes), whatever range the caller asks for.
 pub fn fill_bytes(seed: usize, offset: u64, bytes: &mut [u8]) {
     let start = (offset % 8) as usize;
     let (front, rest) = bytes.split_at_mut(((8 - start) % 8).min(bytes.len()));

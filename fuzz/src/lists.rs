@@ -1,11 +1,11 @@
-//! Files of lists of extents, in text and in binary.
+//! Target: files of lists of extents, in text and in binary.
 
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::{ListPattern, Pattern};
 
 use crate::one_line;
 
-/// More ranks than these are not asked for their lists.
+/// Maximum number of ranks whose lists are read.
 const ASKED: usize = 64;
 
 pub fn check(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! A node of a sequence of extents: one extent, a list or a group of nodes, repeated along strided levels.
+//! A node of a sequence of extents: one extent, a list of extents or a group of nodes, repeated along strided levels.
 
 use std::sync::Arc;
 
@@ -8,20 +8,21 @@ use super::extent::Extent;
 use super::packed::Packed;
 use super::plain::PlainExtents;
 
-/// One strided level of a node: `count` repetitions with `stride` bytes (maybe negative) from one to the next.
+/// One strided level of a node: `count` repetitions, with `stride` bytes (may be negative) from the start of one to
+/// the start of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     pub stride: i64,
     pub count: u64,
 }
 
-/// What a node repeats: one extent, or a list or a group that is shifted by some bytes.
+/// The part of a node that is repeated: one extent, or a list or a group with a shift in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
-    /// An encoded list: little memory.
+    /// An encoded list, which takes little memory, and its shift in bytes.
     List(Packed, i64),
-    /// A list that is not encoded: fast to build and to walk.
+    /// A list that is not encoded, which is fast to build and to walk, and its shift in bytes.
     Plain(PlainExtents, i64),
     Group(Arc<NodeGroup>, i64),
 }
@@ -30,22 +31,23 @@ pub enum Base {
 #[derive(Debug, PartialEq, Eq)]
 pub struct NodeGroup {
     pub nodes: Vec<ListNode>,
-    /// The places in sequence: `offset` is the shift of the first copy in bytes, `len` the number of copies.
+    /// The places in sequence. In each, `offset` is the shift of the first copy in bytes, and `len` is the number of
+    /// copies.
     pub places: Packed,
-    /// Bytes from a copy to the next one of the same place.
+    /// Number of bytes from a copy to the next copy at the same place.
     pub stride: i64,
 }
 
-/// A base, repeated.
+/// A base that is repeated along levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListNode {
     pub base: Base,
-    /// Outermost first.
+    /// Levels of the repetition, the outermost first.
     pub levels: SmallVec<[Level; 3]>,
 }
 
 impl ListNode {
-    /// Bytes of memory the node takes.
+    /// Returns the number of bytes of memory that the node takes beside its own size.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
             Base::One(_) => 0,
@@ -61,7 +63,7 @@ impl ListNode {
 }
 
 impl NodeGroup {
-    /// The shift of each copy in bytes, when the whole group is shifted by `by`.
+    /// Returns the shift of each copy in bytes. `by` is the shift of the whole group.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {
             let first = by.wrapping_add(place.offset as i64);
@@ -70,7 +72,7 @@ impl NodeGroup {
     }
 }
 
-/// Counts through the levels of a node and yields the displacement of each repetition.
+/// Iterates over the repetitions of a node, and yields the displacement of each in bytes.
 pub struct Odometer<'a> {
     levels: &'a [Level],
     digits: SmallVec<[u64; 3]>,

@@ -1,5 +1,6 @@
-//! A sequence of extents as sublists. A run is one sublist, whatever its number of extents. An inner loop over a sublist
-//! has a fixed step, so the cost of decoding a node is paid once a sublist and not once an extent.
+//! Splits a sequence of extents into sublists. A strided run is one sublist, whatever its number of extents. An inner
+//! loop over a sublist has a fixed step, so the cost of decoding a node is paid once a sublist and not once an
+//! extent.
 
 use std::cell::RefCell;
 
@@ -9,32 +10,32 @@ use super::node::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 
-/// How many extents of a packed list are decoded at a time.
+/// Number of extents of a packed list that are decoded at a time.
 const DECODED_EXTENTS: usize = 512;
 
-/// Consecutive extents of a sequence.
+/// Some consecutive extents of a sequence: a strided run, or a slice of a list.
 #[derive(Debug, Clone, Copy)]
 pub enum Sublist<'a> {
     /// `count` extents, `stride` bytes from start to start.
     Run {
-        /// The first extent.
+        /// First extent of the run.
         first: Extent,
-        /// Bytes from the start of an extent to the start of the next.
+        /// Number of bytes from the start of an extent to the start of the next.
         stride: i64,
         /// Number of extents.
         count: u64,
     },
     /// A list of extents, each shifted by `shift` bytes.
     List {
-        /// The extents before the shift.
+        /// Extents of the list, before the shift.
         extents: &'a [Extent],
-        /// Bytes to add to every offset.
+        /// Number of bytes to add to every offset.
         shift: i64,
     },
 }
 
 impl Sublist<'_> {
-    /// Number of extents.
+    /// Returns the number of extents.
     #[inline]
     pub fn len(&self) -> u64 {
         match self {
@@ -43,12 +44,12 @@ impl Sublist<'_> {
         }
     }
 
-    /// Whether the sublist has no extents.
+    /// Returns true if the sublist has no extents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The extent with number `index`, which must be below [`Sublist::len`].
+    /// Returns the extent with number `index`, which must be below [`Sublist::len`].
     #[inline]
     pub fn get(&self, index: u64) -> Extent {
         match self {
@@ -58,18 +59,18 @@ impl Sublist<'_> {
     }
 }
 
-/// Walks a sequence sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
+/// Walk over a sequence of extents, sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
 pub struct Sublists<'a> {
     nodes: std::slice::Iter<'a, ListNode>,
-    /// How far all nodes are shifted, in bytes.
+    /// Number of bytes by which all nodes are shifted.
     by: i64,
     state: CursorState<'a>,
-    /// The current sublist. Inside a group, the group's own walk has it.
+    /// Current sublist. Not used inside a group, where the walk over the group has the current sublist.
     current: Current,
     decoded: Decoded,
 }
 
-/// The extents that were decoded last.
+/// Buffer of the extents that were decoded last.
 #[derive(Default)]
 struct Decoded(Vec<Extent>);
 
@@ -102,13 +103,15 @@ impl Drop for Decoded {
 }
 
 enum CursorState<'a> {
-    /// Between two nodes.
+    /// The walk is between two nodes.
     Between,
-    /// One extent repeated along the innermost level, and the repetitions of the outer levels.
+    /// The walk is in one extent that is repeated along the innermost level, with the repetitions of the outer
+    /// levels.
     One(Extent, Level, Odometer<'a>),
-    /// A list, its repetitions, and the repetition that is being decoded.
+    /// The walk is in a list: the list, its shift, its repetitions, and the repetition that is being decoded.
     List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
-    /// A group, its repetitions, and the repetition whose copies are being walked.
+    /// The walk is in a group: the group, its shift, its repetitions, and the repetition whose copies are being
+    /// walked.
     Group(&'a NodeGroup, i64, Odometer<'a>, Option<Copies<'a>>),
 }
 
@@ -135,12 +138,12 @@ struct Copies<'a> {
 #[derive(Clone, Copy)]
 enum Current {
     Run(Extent, Level),
-    /// The extents decoded last, shifted.
+    /// The extents that were decoded last, shifted by this number of bytes.
     Decoded(i64),
 }
 
 impl<'a> Sublists<'a> {
-    /// A walk over all of `extents`, before its first sublist. O(1).
+    /// Creates a walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
         Self::from_nodes(&extents.nodes, 0)
     }
@@ -208,7 +211,7 @@ impl<'a> Sublists<'a> {
         }
     }
 
-    /// The sublist that the last [`Sublists::advance`] reached; it must have returned true.
+    /// Returns the sublist that the last [`Sublists::advance`] reached. That call must have returned true.
     #[inline]
     pub fn current(&self) -> Sublist<'_> {
         if let CursorState::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
@@ -221,16 +224,16 @@ impl<'a> Sublists<'a> {
     }
 }
 
-/// The extents of a sequence, one by one.
+/// Iterator over the extents of a sequence, one by one.
 pub struct Each<'a> {
     sublists: Sublists<'a>,
-    /// Number of extents in the current sublist, and of those of them that have been taken.
+    /// Number of extents in the current sublist; `index` of them have been taken.
     len: u64,
     index: u64,
 }
 
 impl<'a> Each<'a> {
-    /// Before the first extent. O(1).
+    /// Creates an iterator that stands before the first extent. O(1).
     pub fn new(extents: &'a Extents) -> Self {
         Self { sublists: Sublists::new(extents), len: 0, index: 0 }
     }
@@ -303,7 +306,7 @@ mod tests {
         all
     }
 
-    /// What the nodes say, without sublists.
+    /// Returns the extents of the nodes without using sublists, for comparison.
     fn reference(nodes: &[ListNode], by: i64) -> Vec<Extent> {
         let repeated = |node: &ListNode, by: i64| match &node.base {
             Base::One(extent) => vec![shifted(*extent, by)],

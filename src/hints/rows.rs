@@ -14,21 +14,21 @@ use super::values::{
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
 
-/// A row of the table.
+/// A row of the table of hints: how the value of one hint is set, printed and explained.
 pub(super) struct Key {
     pub(super) key: &'static str,
     pub(super) unit: &'static str,
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
-    /// Whether it has an effect only where bytes are exchanged by messages.
+    /// True if the hint has an effect only if bytes are exchanged by messages.
     pub(super) only_exchanged: bool,
-    /// Sets the value; returns false and changes nothing if it is not allowed.
+    /// Function that sets the value. Returns false and changes nothing if the value is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,
     pub(super) get: fn(&Hints) -> String,
 }
 
-/// At the end of a row: the hint has an effect only where bytes are exchanged by messages.
+/// Stands at the end of a row whose hint has an effect only if bytes are exchanged by messages.
 const ONLY_EXCHANGED: bool = true;
 
 macro_rules! hints {
@@ -36,8 +36,9 @@ macro_rules! hints {
        $when:literal $(, $only_exchanged:ident)?;)+) => {
         /// The hints of a file: the user's values, and defaults for the others.
         ///
-        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of ranks is
-        /// known. The caller passes equal hints on all ranks of a collective call.
+        /// [`Hints::parse`], [`Hints::from_env`] or [`Default`] creates the hints; the caller must call
+        /// [`Hints::check`] when the number of ranks is known. The caller passes equal hints on all ranks of a
+        /// collective call.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Hints {
@@ -133,7 +134,7 @@ hints! {
         "The open takes long because every rank opens the file, and the program does collective I/O only.";
     /// Number of local aggregators on every node for the kernel `two_layer`. 0: if `auto` chose the kernel, the number that
     /// fits the ranks and nodes; otherwise 512 in all, spread over the nodes, as in the paper: with at most 512 ranks every
-    /// rank is its own local aggregator.
+    /// rank is its own local aggregator, and there is one layer.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or the memory or core of one local aggregator limits the speed.", ONLY_EXCHANGED;
     /// The kernel that exchanges metadata and data. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as
@@ -157,23 +158,25 @@ hints! {
     /// The limit in the data phase. `common`: the value of `trib_throttle`.
     "trib_throttle_data" limit_data: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
         "The data phase needs another limit than the metadata phase.", ONLY_EXCHANGED;
-    /// How a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of them, as in the paper.
-    /// `window`: it posts the next as soon as any of them completes. `auto`: `window` if the limit is `default`, `batch` if you
-    /// set the limit.
+    /// The way in which a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of
+    /// them, as in the paper. `window`: it posts the next as soon as any of them completes. `auto`: `window` if the
+    /// limit is `default`, `batch` if you set the limit.
     "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",
         "You compare with the paper (`batch`), or a limit that you set must not wait for the slowest rank (`window`).", ONLY_EXCHANGED;
     /// The order of ranks that the kernel `balanced` divides into groups. `identity`: by rank. `node_round_robin`: the first
     /// rank of every node, then the second of every node, and so on. Or a list of all ranks.
     "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "",
         "Neighbouring ranks are on one node, so each group keeps the network port of one node busy.", ONLY_EXCHANGED;
-    /// The kernel that `two_layer` uses between local aggregators and aggregators.
+    /// The kernel that `two_layer` uses between local aggregators and aggregators, and between all ranks and aggregators where
+    /// ranks of a node share no memory.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
         "There are so many nodes that this exchange needs a throttle.", ONLY_EXCHANGED;
     /// The file-system driver. `auto`: the driver for the file system of the file.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The library takes the file system for another one, or you want to try the layout of another driver.";
-    /// Which ranks are aggregators. `default`: the driver chooses. `stride:K`: ranks 0, K, 2 K, ... `spread`: as far apart as
-    /// there are nodes. `lowest_per_node`: the lowest rank of every node. `list:R,R,...`: exactly these ranks.
+    /// The choice which ranks are aggregators. `default`: the driver chooses. `stride:K`: ranks 0, K, 2 K, ...
+    /// `spread`: as far apart as there are nodes. `lowest_per_node`: the lowest rank of every node. `list:R,R,...`:
+    /// exactly these ranks.
     "trib_placement" placement: PlacementHint = PlacementHint::Default, PLACEMENT, "",
         "Some ranks have a better connection to the file system than others.", ONLY_EXCHANGED;
     /// Whose bytes are in the file if several ranks write the same bytes. `any`: those of one of the ranks, never a mixture
@@ -205,9 +208,9 @@ hints! {
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes",
         "The file system is fast with smaller requests (lower), or needs larger ones (higher).";
     /// If all ranks are on one host, they write and read through shared memory, without messages. If they are on several hosts,
-    /// the ranks of a host agree through shared memory, and `two_layer` gathers through it. `automatic`: with MPI, unless
-    /// `trib_ranks_per_node` is set. `enable`: also between threads, and inside the nodes of `trib_ranks_per_node`. `disable`:
-    /// never.
+    /// the ranks of a host agree through shared memory. `automatic`: with MPI, unless `trib_ranks_per_node` is set. `enable`:
+    /// also between threads, and inside the nodes of `trib_ranks_per_node`. `disable`: never. `two_layer` gathers through shared
+    /// memory unless this hint is `disable`; then it has one layer.
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or threads or the nodes of `trib_ranks_per_node` should use it (`enable`).";
     /// If ranks are on several hosts, each host writes (reads) the bytes of its own ranks through shared memory, and no data
@@ -222,7 +225,7 @@ hints! {
     /// line.
     "trib_stall_timeout" stall_timeout: usize = 30, COUNT_OR_ZERO, "seconds",
         "Ranks usually arrive late (higher, or 0), or a program hangs and you want to know it sooner (lower).";
-    /// What a rank does if a collective call fails and it cannot inform the other ranks: a panic, an error of MPI, a damaged
+    /// Action of a rank if a collective call fails and the rank cannot inform the other ranks: a panic, an error of MPI, a damaged
     /// message. `abort`: prints the reason on standard error and ends the job. `return`: returns the error; the other ranks may
     /// wait for ever. (All ranks return an error of an argument or of the file alike.)
     "trib_on_failure" on_failure: OnFailure = OnFailure::Abort, OnFailure::CODEC, "",

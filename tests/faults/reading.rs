@@ -1,4 +1,4 @@
-//! Collective reads on the threads fabric when reading fails, is slow or comes in pieces.
+//! Tests collective reads with ranks as threads, when reads fail, are slow, or return fewer bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn storage_that_is_only_difficult() {
     });
 }
 
-/// Without an exchange every rank reads its own data; the error of one is the result on all.
+/// Without an exchange every rank reads its own data; all ranks get the error of one.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
     on_threads("a_rank_that_fails_on_the_direct_path", RANKS, |endpoint, directory| {
@@ -70,7 +70,7 @@ fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
     });
 }
 
-/// A buffer that is too small on one rank is an error on all, before anything is read.
+/// If a buffer is too small on one rank, all ranks get an error, before anything is read.
 #[test]
 fn a_buffer_that_is_too_small_on_one_rank() {
     on_threads("a_buffer_that_is_too_small_on_one_rank", RANKS, |endpoint, directory| {
@@ -88,7 +88,7 @@ fn a_buffer_that_is_too_small_on_one_rank() {
     });
 }
 
-/// The last rank gets less than it asked for; that does not make ranges overlap.
+/// The last rank gets fewer bytes than it asked for; that does not make ranges overlap.
 #[test]
 fn a_file_that_ends_early_is_still_read_directly() {
     on_threads("a_file_that_ends_early_is_still_read_directly", RANKS, |endpoint, directory| {

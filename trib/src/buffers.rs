@@ -6,32 +6,33 @@ use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::cli::replay::MemoryLayout;
 
-/// The value of bytes in gaps.
+/// Value of bytes in gaps.
 pub const CANARY: u8 = 0xc5;
-/// Bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue 6985.
+/// Number of bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue
+/// 6985.
 const GAP: u64 = 16;
 
 /// A rank's access in one call, and its memory.
 pub struct PreparedAccess {
-    /// The extents in the file and in `buffer`.
+    /// Extents in the file and in `buffer`.
     pub access: RankAccess,
-    /// The data at its places, and [`CANARY`] in all gaps.
+    /// Memory of the rank: the data at its offsets, and [`CANARY`] in all gaps.
     pub buffer: Vec<u8>,
 }
 
-/// The contents of a rank's memory.
+/// Kind of contents of a rank's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferContents {
-    /// The bytes that the rank writes.
+    /// Bytes that the rank writes.
     Written,
-    /// The bytes that a read returns after all ranks have written.
+    /// Bytes that a read returns after all ranks have written.
     Read,
 }
 
 /// Makes the rank's memory for one call.
 ///
 /// # Errors
-/// The pattern's.
+/// Errors of the pattern.
 pub fn prepare(
     pattern: &dyn Pattern,
     rank: usize,
@@ -57,7 +58,7 @@ pub fn prepare(
 }
 
 impl PreparedAccess {
-    /// The memory before a read: every byte of the data is wrong, and the gaps are right.
+    /// Returns the memory before a read: every byte of the data is wrong, and the gaps are right.
     pub fn inverted(&self) -> Vec<u8> {
         let mut buffer = self.buffer.clone();
         for piece in pieces(&self.access.file, &self.access.layout) {
@@ -66,7 +67,7 @@ impl PreparedAccess {
         buffer
     }
 
-    /// Describes the first wrong byte of `got`.
+    /// Returns a description of the first wrong byte of `got`; none if all are right.
     pub fn difference(&self, got: &[u8]) -> Option<String> {
         if got == self.buffer {
             return None;
@@ -81,8 +82,8 @@ impl PreparedAccess {
     }
 }
 
-/// The access with the memory layout that `asked` names. `noncontiguous` takes O(extents) time, and memory for the
-/// irregular parts.
+/// Returns the access with the memory layout that `asked` names. `noncontiguous` takes O(extents) time, and memory for
+/// the irregular parts.
 ///
 /// # Errors
 /// A buffer beyond 2^63 - 1 bytes.

@@ -13,7 +13,7 @@ use crate::cli::replay::{Fabric, FileFormat, ReplayOptions};
 use crate::numbers::{grouped, sized};
 use crate::report::{facts, fan_in, kernel, name};
 
-/// The result of a replay; the same on all ranks.
+/// Result of a replay; the same on all ranks.
 pub struct ReplayOutcome {
     report: ReplayReport,
     nodes: usize,
@@ -42,10 +42,10 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// The program of every rank. Collective; the same error on all ranks or none.
+/// Replays the exchange. Every rank calls it. Collective; the same error on all ranks or none.
 ///
 /// # Errors
-/// Those of the fabric, or a message that differs from what was sent.
+/// Errors of the fabric, or a message that differs from what was sent.
 pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<ReplayOutcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
     let settings = ReplaySettings::from_hints(hints, &topology)?;
@@ -53,7 +53,7 @@ pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<Rep
     Ok(ReplayOutcome { report, nodes: topology.nodes() })
 }
 
-/// Which ranks share a node: as the options pretend, or as the fabric says.
+/// Returns the placement of ranks on nodes: as the options pretend, or as the fabric says.
 fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
@@ -68,7 +68,7 @@ fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     Topology::listed(&labels.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>())
 }
 
-/// Describes the trace in a line.
+/// Returns a line that describes the trace.
 pub fn describe(trace: &Trace) -> String {
     format!(
         "{} messages of a trace, {} rounds, {} ranks: {}",
@@ -79,19 +79,20 @@ pub fn describe(trace: &Trace) -> String {
     )
 }
 
-/// A replay and its results.
+/// Replay of an exchange, and its results.
 pub struct ReplayedExchange<'a> {
-    /// The trace.
+    /// Trace of the exchange.
     pub trace: &'a Arc<Trace>,
-    /// Its hints.
+    /// Hints of the replay.
     pub hints: &'a Hints,
-    /// The fabric.
+    /// Fabric on which the ranks ran.
     pub fabric: Fabric,
-    /// The results.
+    /// Results of the replay.
     pub outcome: &'a ReplayOutcome,
 }
 
-/// One JSON object, with the keys of a file's replay where they make sense. Every message is always checked.
+/// Returns the results as one JSON object, with the keys of a file's replay where they make sense. Every message is
+/// always checked.
 pub fn json(replayed: &ReplayedExchange<'_>) -> Value {
     let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;
@@ -116,7 +117,7 @@ pub fn json(replayed: &ReplayedExchange<'_>) -> Value {
     })
 }
 
-/// The results as a table.
+/// Returns the results as a table.
 pub fn table(replayed: &ReplayedExchange<'_>) -> String {
     let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;

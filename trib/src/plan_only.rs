@@ -16,12 +16,12 @@ use crate::numbers::{grouped, sized};
 use crate::report::{facts, kernel};
 use crate::{Failure, hints, report, rest, say};
 
-/// Ranks per node without --ranks-per-node.
+/// Default number of ranks per node.
 const RANKS_PER_NODE: usize = 64;
-/// Bytes of an offset-length pair, as ROMIO sends it for every request.
+/// Number of bytes of an offset-length pair, as ROMIO sends it for every request.
 const PAIR: u64 = 16;
 
-/// The sums over all calls.
+/// Sums over all planned calls.
 #[derive(Default)]
 struct PlanTotals {
     aggregators: usize,
@@ -31,7 +31,7 @@ struct PlanTotals {
     metadata_bytes: u64,
     metadata_messages: u64,
     data_messages: u64,
-    /// Fan-in of each call that exchanges anything.
+    /// Fan-in of the aggregators in each call with an exchange.
     fan_in: Vec<FanIn>,
 }
 
@@ -48,7 +48,7 @@ impl PlanTotals {
         self.fan_in.extend(Some(call.fan_in()).filter(|fan_in| fan_in.max > 0));
     }
 
-    /// Minimum and maximum over all calls, and the median of the calls' medians.
+    /// Returns the minimum and maximum fan-in over all calls, and the median of the calls' medians.
     fn fan_in(&self) -> FanIn {
         let mut medians: Vec<_> = self.fan_in.iter().map(|call| call.median).collect();
         medians.sort_unstable();
@@ -60,7 +60,7 @@ impl PlanTotals {
     }
 }
 
-/// Plans and prints.
+/// Plans the calls of a pattern and prints the counts.
 pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failure> {
     let hints = &hints::of_replay(how)?;
     // One node with thousands of ranks is not realistic. The report states the assumption.
@@ -144,7 +144,7 @@ fn plan(call: PatternCall<'_>, topology: &Topology, hints: &Hints, all: &mut Pla
     Ok(())
 }
 
-/// The driver, with its name, and the layout a new file in the temporary directory has under these hints.
+/// Returns the driver, with its name, and the layout that a new file in the temporary directory has under these hints.
 fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("probe");
@@ -155,7 +155,7 @@ fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure
     Ok((name, driver, layout))
 }
 
-/// Folds over all ranks on all cores, with a progress bar on a terminal.
+/// Combines the accesses of all ranks into one value, on all cores, with a progress bar on a terminal.
 fn fold<T: Send + Sync + Clone>(
     call: PatternCall<'_>,
     what: &'static str,

@@ -1,4 +1,4 @@
-//! The program of every rank in a replay, on any fabric: write all calls, read all calls, or both.
+//! Program that every rank runs in a replay, on any fabric: write all calls, read all calls, or both.
 
 use std::path::Path;
 use std::pin::pin;
@@ -12,76 +12,76 @@ use crate::buffers::{self, BufferContents, PreparedAccess};
 use crate::calls::Calls;
 use crate::cli::replay::{FileFormat, MemoryLayout};
 
-/// The task of a replay; the same on all ranks.
+/// Task of a replay; the same on all ranks.
 pub struct ReplayTask<'a> {
-    /// The pattern.
+    /// Pattern to replay.
     pub pattern: &'a dyn Pattern,
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// The hints.
+    /// Hints for the file.
     pub hints: &'a Hints,
-    /// The layout of each rank's memory; by default the pattern's.
+    /// Layout of each rank's memory; by default the pattern's.
     pub buffer: Option<MemoryLayout>,
-    /// The format of the file.
+    /// Format of the file.
     pub format: FileFormat,
-    /// The calls.
+    /// Calls to make: writes, reads or both.
     pub calls: Wished,
-    /// Whether what is read is compared with the pattern.
+    /// True if bytes that are read are compared with the pattern.
     pub compared: bool,
 }
 
-/// The calls that a task makes.
+/// Calls that a task makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wished {
-    /// Writes.
+    /// Writes only.
     Write,
     /// Writes, then reads of the same bytes.
     WriteAndRead,
-    /// Reads.
+    /// Reads only.
     Read,
 }
 
-/// The result of a run; the same on all ranks.
+/// Result of a replay; the same on all ranks.
 pub struct RunOutcome {
-    /// The collective calls.
+    /// Collective calls that were made.
     pub done: Done,
     /// Number of nodes, as found or pretended.
     pub nodes: usize,
-    /// The driver.
+    /// Name of the file-system driver.
     pub driver: DriverName,
 }
 
-/// The collective calls, by direction.
+/// Collective calls that were made, by direction.
 pub enum Done {
-    /// Only writes.
+    /// Writes only.
     Wrote(Calls),
     /// Writes, then reads of the same bytes.
     ReadBack(Calls, Box<Read>),
-    /// Only reads.
+    /// Reads only.
     Read(Read),
 }
 
 impl Done {
-    /// The writes, or the reads if nothing was written.
+    /// Returns the writes, or the reads if nothing was written.
     pub fn calls(&self) -> &Calls {
         match self {
             Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
         }
     }
 
-    /// As [`Done::calls`].
+    /// Returns the writes, or the reads if nothing was written, and drops the rest.
     pub fn into_calls(self) -> Calls {
         match self {
             Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
         }
     }
 
-    /// Whether anything was written.
+    /// Returns true if anything was written.
     pub fn wrote(&self) -> bool {
         !matches!(self, Self::Read(_))
     }
 
-    /// The reads.
+    /// Returns the result of reading, if anything was read.
     pub fn read(&self) -> Option<&Read> {
         match self {
             Self::Wrote(_) => None,
@@ -91,12 +91,12 @@ impl Done {
     }
 }
 
-/// The result of reading.
+/// Result of reading.
 pub struct Read {
-    /// The calls.
+    /// Sums over the reads.
     pub calls: Calls,
-    /// If verification was asked for: whether every rank read the pattern's bytes, or the difference on the lowest rank that
-    /// did not.
+    /// If the bytes were compared: `Ok` if every rank read the pattern's bytes, or the difference on the lowest rank
+    /// that did not.
     pub right: Option<Result<(), String>>,
 }
 
@@ -104,7 +104,7 @@ impl ReplayTask<'_> {
     /// Runs the task, and returns the endpoint for another one. Collective; the same error on all ranks or none.
     ///
     /// # Errors
-    /// Those of the engine, or the pattern's error on the lowest failing rank.
+    /// Errors of the engine, or the pattern's error on the lowest failing rank.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<(RunOutcome, Endpoint), Error> {
         if self.calls == Wished::Read {
             let first = self.first(&mut endpoint, BufferContents::Read)?;
@@ -121,8 +121,8 @@ impl ReplayTask<'_> {
         Ok((shown.with(Done::ReadBack(written, Box::new(read))), endpoint))
     }
 
-    /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.
-    /// Collective.
+    /// Returns the memory of the first call. The memory is prepared before the file is opened, so that an error of the
+    /// pattern leaves no file. Collective.
     fn first(&self, endpoint: &mut Endpoint, bytes: BufferContents) -> Result<PreparedAccess, Error> {
         let first = self.prepare(endpoint.rank(), 0, bytes);
         endpoint.waiting().clone().wait(pin!(agree(endpoint, first)))
@@ -152,7 +152,7 @@ impl ReplayTask<'_> {
         Ok((calls, shown, file.close()?))
     }
 
-    /// The pattern as a NetCDF file, if that is asked for.
+    /// Returns the pattern as a NetCDF file, if the options ask for that format.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
         self.pattern.netcdf().filter(|_| self.format == FileFormat::Netcdf)
     }
@@ -208,7 +208,7 @@ impl ReplayTask<'_> {
     }
 }
 
-/// The settings of an open file.
+/// Settings of an open file that the results show.
 struct Shown {
     nodes: usize,
     driver: DriverName,
@@ -224,7 +224,7 @@ impl Shown {
     }
 }
 
-/// The difference that the lowest failing rank found, on every rank. Collective.
+/// Returns the difference that the lowest failing rank found, on every rank. Collective.
 fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, Error> {
     const DIFFERENCE: u32 = 0;
     match file.agree(wrong.map_or(Ok(()), |found| Err(Error::refused(DIFFERENCE, found)))) {

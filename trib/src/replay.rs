@@ -21,7 +21,7 @@ use crate::source::Subject;
 use crate::{Failure, say};
 use crate::{exchange, hints, limits, plan_only, verify};
 
-/// Bytes of an extent in a rank's list, packed or not.
+/// Number of bytes of an extent in a rank's list, packed or not.
 const EXTENT: u64 = 16;
 
 /// Runs a replay.
@@ -36,15 +36,15 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// What a replay needs before it touches a file.
+/// Inputs of a replay, checked before it touches a file.
 struct Prepared {
     hints: Hints,
     subject: Subject,
-    /// The file, on the process that reports.
+    /// File of the replay; only on the process that reports.
     output: Option<Output>,
 }
 
-/// Checks the whole command line.
+/// Reads and checks the whole command line.
 fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Result<Prepared, Failure> {
     let mut hints = hints::of_replay(&options.how)?;
     let subject = options.pattern.subject(ranks)?;
@@ -150,7 +150,7 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// Runs in every process. Errors of one process are agreed on before the file is touched.
+/// Runs the replay on MPI, in every process. All processes agree on errors before they touch the file.
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
@@ -190,7 +190,7 @@ fn say_exchange(options: &ReplayOptions, replayed: &exchange::ReplayedExchange<'
     if options.wanted.json { say(exchange::json(replayed)) } else { say(exchange::table(replayed)) }
 }
 
-/// Verifies and reports.
+/// Verifies the file, if the options ask for it, and prints the report.
 fn finish(
     options: &ReplayOptions,
     pattern: &dyn Pattern,

@@ -17,21 +17,21 @@ use crate::value::splitmix64;
 use super::content::E3smCase;
 use super::decomposition::{Decompositions, Entry};
 
-/// Levels of the atmosphere in the F case.
+/// Number of levels of the atmosphere in the F case.
 const LEVELS: u64 = 72;
-/// Levels of the ocean in the G case; interfaces between them are one more.
+/// Number of levels of the ocean in the G case; there is one more interface between levels.
 const OCEAN_LEVELS: u64 = 100;
-/// Levels of D2 to D5 in the I case.
+/// Numbers of levels of D2 to D5 in the I case.
 const LAND_LEVELS: [u64; 4] = [15, 10, 9, 17];
 
-/// The options of the generator.
+/// Options of the generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GeneratorOptions {
     /// Number of columns of each rank. Default 36.
     pub columns_per_rank: u64,
-    /// Number of runs of each rank, at most its columns. Default 13.
+    /// Number of runs (consecutive columns) of each rank, at most its number of columns. Default 13.
     pub groups: u64,
-    /// Seed of the order of the ranks. Default 0.
+    /// Seed of the random order of the ranks. Default 0.
     pub seed: u64,
 }
 
@@ -41,44 +41,44 @@ impl Default for GeneratorOptions {
     }
 }
 
-/// A decomposition, by the runs of columns.
+/// The form of a decomposition, made of the runs of columns.
 #[derive(Debug, Clone, Copy)]
 enum DecompositionForm {
-    /// One run of a rank's size.
+    /// One run for each rank, as long as the rank's columns.
     Block,
-    /// The runs, with this number of elements per column.
+    /// The runs, each column with this number of elements.
     Runs(u64),
-    /// The runs on each of this number of levels.
+    /// The runs, repeated on this number of levels.
     Levels(u64),
-    /// The runs, with a number of elements per column, and for each element a row of levels.
+    /// The runs, each column with this number of elements, and each element with a row of this number of levels.
     Rows(u64, u64),
 }
 
-/// Generated decompositions. Memory: 4 bytes per rank; a rank's entries are computed on demand.
+/// Generated decompositions. Takes 4 bytes of memory per rank; a rank's entries are computed on demand.
 pub struct Generator {
     name: String,
     options: GeneratorOptions,
-    /// The place of every rank in a band.
+    /// Position of every rank in a band.
     place: Vec<u32>,
-    /// Whether bands are rows of a grid, all of the length of the longest.
+    /// True if bands are rows of a grid, which all have the length of the longest.
     is_grid: bool,
     forms: Vec<DecompositionForm>,
     dims: Vec<Vec<u64>>,
 }
 
 impl Generator {
-    /// Decompositions of the F case over `ranks` ranks.
+    /// Generates decompositions of the F case for `ranks` ranks.
     ///
     /// # Errors
-    /// No ranks or too many, no columns, or groups that are none or more than a rank's columns.
+    /// There are no ranks or too many, no columns, no groups, or more groups than a rank has columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         Self::from_case(E3smCase::F, ranks, options)
     }
 
-    /// Decompositions of a case over `ranks` ranks.
+    /// Generates decompositions of a case for `ranks` ranks.
     ///
     /// # Errors
-    /// As [`Generator::new`].
+    /// The errors of [`Generator::new`].
     pub fn from_case(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
@@ -105,7 +105,7 @@ impl Generator {
         Ok(Self { name, options, place: permutation(count, seed), is_grid, forms, dims })
     }
 
-    /// The rank's run in every band, in ascending order.
+    /// Returns the run of `rank` in every band, in ascending order.
     fn runs(&self, rank: usize) -> impl Iterator<Item = Entry> + '_ {
         let GeneratorOptions { columns_per_rank, groups, .. } = self.options;
         let (least, more) = (columns_per_rank / groups, columns_per_rank % groups);
@@ -123,7 +123,7 @@ impl Generator {
     }
 }
 
-/// The decompositions of a case over so many columns, and their dimensions.
+/// Returns the decompositions of a case over `columns` columns, and their dimensions.
 fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<DecompositionForm>, Vec<Vec<u64>>) {
     let all = match case {
         E3smCase::F => vec![
@@ -191,7 +191,7 @@ impl Decompositions for Generator {
     }
 }
 
-/// A random order of `0..count`: Fisher and Yates, driven by splitmix64.
+/// Returns a random order of `0..count`: Fisher and Yates, driven by splitmix64.
 fn permutation(count: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut state = seed;

@@ -1,4 +1,4 @@
-//! [`E3sm`] as a [`Pattern`]; a step is a record.
+//! Implements [`Pattern`] for [`E3sm`]; a step is a record.
 
 use std::fs::File;
 
@@ -82,8 +82,8 @@ impl Pattern for E3sm {
         self.totals
     }
 
-    /// The elements of every rank are spread over every variable, so in the worst case every rank sends to every aggregator
-    /// in every round. The benchmark's maps of the F case reach this bound.
+    /// Returns the closed form. The elements of every rank are spread over every variable, so in the worst case every
+    /// rank sends to every aggregator in every round. The benchmark's maps of the F case reach this bound.
     fn closed_form(&self, _division: Division) -> ClosedForm {
         let ranks = Some(self.ranks.min(self.source.ranks()) as u64);
         let Totals { requests, bytes, .. } = self.totals;
@@ -99,7 +99,7 @@ impl Pattern for E3sm {
     }
 }
 
-/// Puts elements of record `step` at the front of `buffer`; returns what is behind them.
+/// Writes the values of elements of record `step` to the front of `buffer`; returns the rest of `buffer`.
 pub(super) fn put<'a>(
     buffer: &'a mut [u8],
     variable: &LayoutVariable,

@@ -1,4 +1,4 @@
-//! [`E3sm`] as a [`NetcdfCase`]: the benchmark's calls of PnetCDF, variable by variable.
+//! Implements [`NetcdfCase`] for [`E3sm`]: the benchmark's calls of PnetCDF, variable by variable.
 
 use smallvec::{SmallVec, smallvec};
 use tributary_netcdf::{Alignment, Requests, Schema, VariableId};
@@ -20,7 +20,7 @@ impl NetcdfCase for E3sm {
         Alignment::PACKED
     }
 
-    /// Variables without elements of the rank are left out.
+    /// Returns the puts of a rank. Leaves out variables of which the rank has no elements.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
         let lists = self.lists(rank, step)?;
         let mut puts = Vec::new();
@@ -46,7 +46,7 @@ fn all_of(variable: &LayoutVariable) -> Entry {
     Entry { offset: 0, length: variable.elements }
 }
 
-/// The whole variable, or its part of one record.
+/// Returns the request for the whole variable, or for its part of one record.
 fn whole(variable: &LayoutVariable, step: usize) -> Requests {
     let record = variable.is_record.then_some((step as u64, 1)).into_iter();
     let parts = record.chain(variable.shape.iter().map(|&length| (0, length)));
@@ -56,10 +56,10 @@ fn whole(variable: &LayoutVariable, step: usize) -> Requests {
     requests
 }
 
-/// An index per dimension, without an allocation, because there are millions.
+/// An index along each dimension. Needs no allocation, because there are millions.
 type Index = SmallVec<[u64; 4]>;
 
-/// An entry, which lies inside a row: one element along every dimension but the last.
+/// Adds the request for an entry, which lies inside a row: one element along every dimension but the last.
 fn push(requests: &mut Requests, variable: &LayoutVariable, step: usize, entry: Entry) {
     let dimensions = variable.shape.len() + usize::from(variable.is_record);
     let (mut start, mut count): (Index, Index) = (smallvec![0; dimensions], smallvec![1; dimensions]);
@@ -77,7 +77,7 @@ fn push(requests: &mut Requests, variable: &LayoutVariable, step: usize, entry: 
     requests.push(&start, &count);
 }
 
-/// The values of entries, one after the other.
+/// Returns the values of entries, one after the other.
 fn data(variable: &LayoutVariable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in entries {

@@ -11,7 +11,7 @@ use crate::value::element_bytes;
 use super::decomposition::Decompositions;
 use super::layout::{HistoryLayout, LayoutVariable, VariableOwner};
 
-/// Writes the file, from length 0. Holds one variable of one record in memory.
+/// Writes the whole file, after setting its length to 0. Holds one variable of one record in memory.
 pub(super) fn write(all: &dyn Decompositions, layout: &HistoryLayout, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     file.set_len(0).map_err(failed)?;
@@ -36,7 +36,8 @@ pub(super) fn write(all: &dyn Decompositions, layout: &HistoryLayout, file: &Fil
     Ok(())
 }
 
-/// Puts elements of a record into the bytes of its variable, which grow as needed. Elements without an owner stay zero.
+/// Writes elements of a record into the bytes of their variable, which grow as needed. Elements without an owner stay
+/// zero.
 fn put(bytes: &mut Vec<u8>, variable: &LayoutVariable, record: u64, offset: u64, length: u64) {
     let size = variable.size as usize;
     for element in offset..offset + length {

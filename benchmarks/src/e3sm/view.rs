@@ -1,8 +1,8 @@
-//! One rank's extents in the whole file, in little memory.
+//! Computes one rank's extents in the whole file, in little memory.
 //!
-//! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps: so where D3 is
-//! D2 on every level, a sequence of such variables is D2's list repeated at the distance of a row, whatever their number.
-//! The same holds for the planes of the I case.
+//! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps. If D3 is
+//! D2 on every level, a sequence of such variables is therefore D2's list repeated at the distance of a row, whatever
+//! their number. The same holds for the planes of the I case.
 
 use tributary::access::{Extent, Extents};
 
@@ -11,14 +11,14 @@ use crate::error::PatternError;
 use super::decomposition::{Decompositions, Entry, merged};
 use super::layout::{LayoutVariable, VariableOwner};
 
-/// A rank's elements: a merged list for each decomposition, and its number of repetitions.
+/// The elements that a rank owns: a merged list for each decomposition, and its number of repetitions.
 pub(super) struct RankLists {
     lists: Vec<Vec<Entry>>,
-    /// By decomposition: which list, on how many levels, with how many elements a level.
+    /// List, number of levels, and number of elements in a level, of each decomposition.
     parts: Vec<LeveledList>,
 }
 
-/// A decomposition as a list on levels.
+/// A decomposition as a list that is repeated on levels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeveledList {
     list: usize,
@@ -27,7 +27,7 @@ pub(super) struct LeveledList {
 }
 
 impl RankLists {
-    /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
+    /// Returns the joined lists of the decomposition ranks `ranks`. O(their entries), without lists that repeat.
     pub fn from_decompositions(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
@@ -43,7 +43,7 @@ impl RankLists {
         Self { lists, parts }
     }
 
-    /// What one variable of each decomposition takes; nothing is expanded.
+    /// Returns the counts of one variable of each decomposition, without expanding any list.
     pub fn counts(&self) -> Vec<Counts> {
         let one = |part: &LeveledList| {
             let list = &self.lists[part.list];
@@ -56,7 +56,7 @@ impl RankLists {
         self.parts.iter().map(one).collect()
     }
 
-    /// The requests for one variable of decomposition `which`, ascending.
+    /// Returns the requests for one variable of decomposition `which`, in ascending order.
     pub fn entries(&self, which: usize) -> impl Iterator<Item = Entry> + '_ {
         let part = self.parts[which];
         (0..part.levels).flat_map(move |level| {
@@ -66,14 +66,14 @@ impl RankLists {
     }
 }
 
-/// Sums over one variable of a decomposition.
+/// Number of requests and elements of one variable of a decomposition.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Number of requests.
     pub requests: u64,
-    /// Number of elements in them.
+    /// Number of elements in these requests.
     pub elements: u64,
-    /// One past the last element; 0 when there is none.
+    /// Number of the element behind the last one; 0 if there are none.
     pub end: u64,
 }
 
@@ -86,7 +86,7 @@ impl Counts {
     }
 }
 
-/// A list repeated at the distance of a row, as far as the variables seen continue it.
+/// A list that is repeated at the distance of a row. It grows while variables continue it.
 struct Rows {
     list: usize,
     size: u64,
@@ -101,7 +101,7 @@ impl Rows {
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
 
-    /// Extends these rows by `next` if it continues them.
+    /// Extends these rows by `next` if `next` continues them. Returns true in that case.
     fn continues(&mut self, next: &Self) -> bool {
         let same = (self.list, self.size, self.stride) == (next.list, next.size, next.stride);
         let joins = same && self.begin + self.stride * self.count == next.begin;
@@ -112,8 +112,8 @@ impl Rows {
     }
 }
 
-/// The extents of a rank in variables with their places in the file, in this order; `root`: with the variables that are
-/// not decomposed.
+/// Returns the file extents of a rank in variables with their offsets in the file, in this order. With `root`, the
+/// variables that rank 0 writes are included.
 pub(super) fn extents<'a>(
     variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
     lists: &RankLists,
@@ -141,7 +141,8 @@ pub(super) fn extents<'a>(
     Ok(all)
 }
 
-/// Lists as extents by (list, element size): packed once, shared wherever they repeat.
+/// Lists as extents, by number of the list and size of an element: each is packed once and shared wherever it
+/// repeats.
 type PackedLists = Vec<((usize, u64), Extents)>;
 
 fn push(

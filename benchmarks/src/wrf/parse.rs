@@ -1,5 +1,5 @@
-//! The file of a trace: see the head of [`super`] for its layout. Every number is checked before it is used; a message of
-//! no bytes is none.
+//! Reads the file of a trace, whose layout the comment of [`super`] describes. Every number is checked before it is
+//! used; a message of no bytes is left out.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::source::SharedBytes;
 
 use super::trace::{PeerBytes, Trace, TransferTable};
 
-/// The first bytes of a gzip file.
+/// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Bytes of a number.
+/// Size of a number in the file, in bytes.
 const WORD: usize = 4;
 
 pub(super) fn open(path: &Path) -> Result<Trace, PatternError> {
@@ -62,7 +62,8 @@ fn plain(name: &str, bytes: &[u8]) -> Result<Trace, PatternError> {
     Trace::new(name.to_string(), ranks, rounds, sends, receives)
 }
 
-/// The sends or the receives of a block: the counts of all rounds, then round by round peers and bytes.
+/// Reads the sends or the receives of a block: the counts of all rounds, then round by round the peers and their
+/// bytes.
 fn half(
     block: &mut NumberReader<'_>,
     what: &str,
@@ -90,7 +91,7 @@ fn half(
     Ok(())
 }
 
-/// Numbers yet to be read, in a named part of the file.
+/// The numbers that are not read yet, in a named part of the file.
 struct NumberReader<'a> {
     name: &'a str,
     place: String,
@@ -102,7 +103,7 @@ impl<'a> NumberReader<'a> {
         PatternError::input(self.name, &self.place, problem)
     }
 
-    /// Cuts the next `count` numbers off.
+    /// Splits off the next `count` numbers.
     fn part(&mut self, what: &str, count: u64) -> Result<Self, PatternError> {
         let here = (self.bytes.len() / WORD) as u64;
         if count > here {
@@ -113,7 +114,7 @@ impl<'a> NumberReader<'a> {
         Ok(NumberReader { name: self.name, place: self.place.clone(), bytes: part })
     }
 
-    /// The next number, which is `what`.
+    /// Returns the next number, which must be from `least` to `most`. `what` names it in errors.
     fn number(&mut self, what: &str, least: u64, most: u64) -> Result<u64, PatternError> {
         let Some((word, rest)) = self.bytes.split_first_chunk::<WORD>() else {
             return Err(self.wrong(format!("ends before its {what}: truncated")));

@@ -1,4 +1,5 @@
-//! All files of all cases: requests and bytes of the real benchmark, records appended, the same through NetCDF calls.
+//! Tests all files of all cases: requests and bytes of the real benchmark, appended records, and the same file
+//! through NetCDF calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ fn small(case: E3smCase, history: History, records: usize, ranks: usize) -> E3sm
         .unwrap()
 }
 
-/// How many variables each decomposition has, rank 0 alone last: (fixed-size, record).
+/// Returns the number of variables of each decomposition, (fixed-size, record); the variables of rank 0 alone come
+/// last.
 fn counts(case: &E3sm) -> BTreeMap<usize, (usize, usize)> {
     let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for variable in &case.layout().variables {
@@ -63,7 +65,8 @@ fn every_file_has_the_benchmarks_variables() {
     assert_eq!(i.iter().map(|c| c.0 + c.1).collect::<Vec<_>>(), [465, 69, 2, 1, 1, 14]);
 }
 
-/// Every rank's extents and bytes make the file that the serial writer makes; the numbers stated hold.
+/// Checks that every rank's extents and bytes make the file that the serial writer makes, and that the totals are
+/// right.
 fn check_bytes(case: &E3sm) {
     let (placed, written) = place_all(case);
     let totals = case.totals();
@@ -162,7 +165,8 @@ fn netcdf_calls_write_the_same_bytes_to_the_same_places() {
     }
 }
 
-/// Requests of one record by the rule: merged entries, variable by variable, and one for each variable of rank 0.
+/// Returns the number of requests of one record by the benchmark's rule: merged entries, variable by variable, and
+/// one for each variable of rank 0.
 fn requests_by_rule(case: &E3sm) -> u64 {
     let source = case.decompositions();
     let of = |which: usize| (0..source.ranks()).map(|r| merged(source, which, r..r + 1).len() as u64).sum::<u64>();
@@ -211,8 +215,8 @@ fn the_real_maps_have_the_benchmarks_requests() {
     }
 }
 
-/// Names and dimensions of the variables against a header of a production run (`ncdump -h`), which has them in another
-/// order.
+/// Compares names and dimensions of the variables with a header of a production run (`ncdump -h`), which has them in
+/// another order.
 #[test]
 fn the_tables_have_the_variables_of_the_models_own_files() {
     let Some(directory) = at_hand("TRIB_E3SM_HEADERS", "e3sm") else { return };

@@ -1,4 +1,5 @@
-//! Lists of extents: both forms of the file, what they mean, what is refused, and that a collective write follows them.
+//! Tests lists of extents: both forms of the file, their meaning, what is refused, and that a collective write
+//! follows them.
 
 use std::io::Write;
 
@@ -39,7 +40,8 @@ fn error(bytes: impl Into<Vec<u8>>) -> String {
     line
 }
 
-/// What each byte of the file is if the highest rank wins, byte by byte; `None` where nobody writes.
+/// Returns the rank whose byte is in the file if the highest rank wins, byte by byte; `None` for bytes that nobody
+/// writes.
 fn owners(lists: &Plain) -> Vec<Option<usize>> {
     let size = lists.iter().flatten().filter(|e| e.1 > 0).map(|e| e.0 + e.1).max().unwrap_or(0);
     let owner = |at: u64| lists.iter().rposition(|list| list.iter().any(|e| (e.0..e.0 + e.1).contains(&at)));
@@ -100,7 +102,7 @@ proptest! {
     }
 }
 
-/// Writes `case` collectively on threads; the file's bytes.
+/// Writes `case` collectively with ranks as threads; returns the file's bytes.
 fn collectively(case: &ListPattern, hints: &str) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");

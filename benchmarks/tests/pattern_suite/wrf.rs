@@ -1,4 +1,5 @@
-//! The WRF trace: a small one written here, what is refused, replays with every kernel; and the real one where it is.
+//! Tests the WRF trace: a small one that is written here, what is refused, replays with every kernel, and the real
+//! one if it is available.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,10 +12,10 @@ use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Topology};
 use tributary_benchmarks::wrf::{Replay, ReplayReport, ReplaySettings, Synthetic, Trace};
 
-/// Bytes by (round, from, to).
+/// Numbers of bytes by (round, sender, receiver).
 type Sends = BTreeMap<(usize, usize, usize), i32>;
 
-/// The numbers of a trace file, in 32 bits each.
+/// Returns the numbers of a trace file, in 32 bits each.
 fn numbers(ranks: usize, rounds: usize, sends: &Sends) -> Vec<i32> {
     let mut blocks = Vec::new();
     for rank in 0..ranks {
@@ -47,7 +48,8 @@ fn open(ranks: usize, rounds: usize, sends: &Sends) -> Trace {
     Trace::from_bytes("t", &file(&numbers(ranks, rounds, sends))).unwrap()
 }
 
-/// `ranks` ranks send to every third; sizes from one byte on, a rank's own too, gaps here and there.
+/// Returns sends of every rank to every third rank, with sizes from one byte on, a rank's message to itself included,
+/// and some gaps.
 fn some(ranks: usize, rounds: usize) -> Sends {
     let mut sends = Sends::new();
     for round in 0..rounds {
@@ -248,7 +250,7 @@ proptest! {
     }
 }
 
-/// The trace's bytes: 129,074.16 MiB. (In units of 10^6 bytes it would be 135,344.07.)
+/// Number of bytes of the real trace: 129,074.16 MiB. (In units of 10^6 bytes it would be 135,344.07.)
 const BYTES: u64 = 135_344_065_136;
 
 #[test]
@@ -297,7 +299,7 @@ fn a_trace_is_written_as_it_was_read() {
     assert!(open(3, 1, &large).to_bytes().is_ok());
 }
 
-/// Element by element: who owns it, in whose window it lies.
+/// Computes for every element its owner and the aggregator whose window contains it.
 #[test]
 fn the_synthetic_trace_sends_every_element_once() {
     for synthetic in [

@@ -1,4 +1,4 @@
-//! The hints in force.
+//! Returns the hints in force to C programs.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -14,7 +14,7 @@ use super::text::copy;
 pub struct HintTable(Vec<(CString, CString)>);
 
 impl HintTable {
-    /// The hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
+    /// Creates the table of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
     pub fn from_file(file: &File) -> Self {
         let text = |text: String| CString::new(text).unwrap_or_default();
         let entries = in_force(file, |_| true).into_iter();

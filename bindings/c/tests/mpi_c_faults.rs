@@ -1,5 +1,5 @@
-//! Calls that the C API makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
-//! status, or the job ends with a message. No rank waits for ever.
+//! Tests failures of calls that the C API makes on one rank: of MPI, of the allocator, of the file system. Every rank
+//! gets the same status, or the job ends with a message. No rank waits for ever.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,18 +1,18 @@
-//! The access mode of GIO: the flags of open(2).
+//! Translates the access mode of GIO, which has the flags of open(2).
 
 use std::ffi::c_int;
 use std::path::Path;
 
 use tributary::{Error, Mode, Result};
 
-/// What a file is opened for.
+/// The access for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessMode {
-    /// The engine's mode.
+    /// Mode in which the engine opens the file.
     pub mode: Mode,
-    /// Whether it may be read.
+    /// True if the file may be read.
     pub read: bool,
-    /// Whether it may be written.
+    /// True if the file may be written.
     pub write: bool,
     create: bool,
     exclusive: bool,
@@ -22,7 +22,7 @@ pub struct AccessMode {
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
 impl AccessMode {
-    /// The access that the flags ask for.
+    /// Returns the access that the flags ask for.
     ///
     /// # Errors
     /// The combination of flags is not supported.
@@ -47,15 +47,16 @@ impl AccessMode {
         Ok(Self { mode, read, write, create, exclusive })
     }
 
-    /// The mode in which to open a file again that is open already.
+    /// Returns the engine's mode for opening a file again that is open already.
     pub fn mode_again(self) -> Mode {
         if self.write { Mode::Update } else { Mode::Read }
     }
 
-    /// Does what the engine does not do: checks or creates the file as O_CREAT and O_EXCL say. Call it on one rank.
+    /// Checks or creates the file as O_CREAT and O_EXCL say, which the engine does not do. Must be called on one
+    /// rank.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
         let failed = |cause| Err(Error::io(0, "open", path, None, &cause));
         match std::fs::metadata(path) {

@@ -1,4 +1,4 @@
-//! Opening, closing and deleting files, and asking for their hints.
+//! Opens, closes and deletes files, and returns their hints.
 
 use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub unsafe extern "C-unwind" fn GIO_open(
     })
 }
 
-/// What the first rank decides for all ranks.
+/// The arguments of an open that the first rank decides for all ranks.
 struct OpenTerms {
     path: PathBuf,
     amode: c_int,
@@ -51,7 +51,7 @@ struct OpenTerms {
 wire::fields!(struct OpenTerms { path, amode, hints });
 
 /// # Safety
-/// As [`GIO_open`].
+/// The requirements of [`GIO_open`].
 unsafe fn open(
     comm: MPI_Comm,
     filename: *const c_char,
@@ -76,7 +76,7 @@ unsafe fn open(
     Ok(GioFile::new(file, terms.path, access, info))
 }
 
-/// The first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
+/// Returns the first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
 /// allreduce.
 fn agreed(
     endpoint: &mut Endpoint,

@@ -1,4 +1,4 @@
-//! A subarray as a list of offsets and lengths.
+//! Makes the list of offsets and lengths of a subarray.
 
 use std::ffi::c_int;
 
@@ -54,14 +54,14 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
     if out_of_memory { code::ENOMEM } else { code }
 }
 
-/// The rows of a subarray.
+/// The rows of a subarray, which are contiguous pieces of the array.
 struct SubarrayRows {
     /// Number of rows.
     count: usize,
-    /// Bytes of each row.
+    /// Number of bytes of each row.
     len: MPI_Offset,
     first: MPI_Offset,
-    /// Number of rows, and bytes from one to the next, in every dimension but the last.
+    /// For every dimension but the last: number of rows, and bytes from one row to the next.
     steps: Vec<(MPI_Offset, MPI_Offset)>,
 }
 

@@ -1,5 +1,5 @@
-//! The program's error handler of a file. A C++ exception may leave it, so no lock is held and no panic is caught around it,
-//! except by [`returning`], which has MPI not call it.
+//! Calls the program's error handler of a file. A C++ exception may leave the handler, so no lock is held and no
+//! panic is caught around the call. [`returning`] makes MPI return errors instead.
 
 use std::ffi::c_int;
 
@@ -16,8 +16,8 @@ pub fn raise(file: Word, code: c_int) -> Word {
     to_word(code)
 }
 
-/// Runs a call of MPI on a file. Its errors are returned, and the program's error handler is not called. Local, apart from the
-/// call.
+/// Runs a call of MPI on a file such that MPI returns errors and does not call the program's error handler. Local,
+/// except for what `call` does.
 pub fn returning<T>(file: Word, call: impl FnOnce() -> T) -> T {
     static GET: InterposedFunction = InterposedFunction::new("PMPI_File_get_errhandler\0");
     static SET: InterposedFunction = InterposedFunction::new("PMPI_File_set_errhandler\0");

@@ -1,4 +1,4 @@
-//! The files that the program has open, by their handles.
+//! The table of the files that the program has open, by their MPI_File handles.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -10,8 +10,8 @@ use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
 use crate::pointer::Pointer;
 
-/// An open file, for all threads. The counts and the file pointer have their own locks, because independent calls must not wait
-/// for a collective call of another thread.
+/// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
+/// because independent calls must not wait for a collective call of another thread.
 pub struct SharedFile {
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
@@ -19,12 +19,12 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Waits until no other call uses the file. A panicked call does not poison the lock.
+    /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
     pub fn lock(&self) -> Locked<'_> {
         Locked(lock(&self.file))
     }
 
-    /// The file, unless another thread uses it.
+    /// Locks the file, unless another thread uses it.
     pub fn try_lock_file(&self) -> Option<Locked<'_>> {
         match self.file.try_lock() {
             Ok(file) => Some(Locked(file)),
@@ -33,18 +33,18 @@ impl SharedFile {
         }
     }
 
-    /// The counts of the file's calls.
+    /// Locks and returns the counts of the calls on the file.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
     }
 
-    /// This rank's individual file pointer.
+    /// Locks and returns this rank's individual file pointer.
     pub fn pointer(&self) -> MutexGuard<'_, Pointer> {
         lock(&self.pointer)
     }
 }
 
-/// A file, with the right to use it.
+/// A locked file: nobody else uses the file until this is dropped.
 pub struct Locked<'a>(MutexGuard<'a, MovableFile>);
 
 impl Deref for Locked<'_> {
@@ -80,27 +80,28 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<SharedFile>>> {
     lock(TABLE.get_or_init(Table::default))
 }
 
-/// True once this rank has opened a file.
+/// True once this rank has opened a file. Never reset.
 static IS_ANY_SEEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns true if this rank has opened a file, which it may have closed. Local.
+/// Returns true if this rank has ever opened a file. Local.
 pub fn is_any_seen() -> bool {
     IS_ANY_SEEN.load(Ordering::Relaxed)
 }
 
-/// Keeps an open file under its handle.
+/// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
     table().insert(handle, Arc::new(SharedFile { file, counts, pointer }));
 }
 
-/// The file of a handle; none if its opening was not interposed, or it is not a handle.
+/// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's
+/// MPI_File_open.
 pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
 }
 
-/// Removes a handle and returns its file.
+/// Removes a handle from the table and returns its file.
 pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
     let shared = table().remove(&handle)?;
     let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());

@@ -1,4 +1,4 @@
-//! `trib capture export`: one call as lists of text.
+//! `trib capture export`: writes one call as lists of text.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ pub fn run(options: &ExportOptions) -> Result<(), Failure> {
     }
     match &options.output {
         None => match write(&capture, options, &mut BufWriter::new(std::io::stdout().lock())) {
-            // A reader that has seen enough is no failure.
+            // It is no failure if the reader of a pipe stops reading.
             Err(Problem::Output(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(problem) => Err(problem.into_failure("output")),
             Ok(()) => Ok(()),

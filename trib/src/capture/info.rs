@@ -1,4 +1,4 @@
-//! `trib capture info`: what a capture has.
+//! `trib capture info`: prints what a capture contains.
 
 use serde_json::{Value, json};
 use tributary::engine::Capture;
@@ -9,7 +9,7 @@ use crate::listing::table;
 use crate::numbers::{counted, grouped};
 use crate::{Failure, say};
 
-/// What all ranks did in one call.
+/// Sums over all ranks for one call.
 #[derive(Clone, Default, PartialEq)]
 struct Sum {
     ranks: u64,
@@ -18,7 +18,7 @@ struct Sum {
     memory_pieces: u64,
 }
 
-/// Calls that follow one another and are alike.
+/// Consecutive calls with the same sums.
 struct AlikeCalls {
     first: usize,
     count: usize,
@@ -29,7 +29,7 @@ struct AlikeCalls {
     seconds: f64,
 }
 
-/// Prints a capture.
+/// Prints the contents of a capture.
 pub fn run(options: &InfoOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let (rows, encoded) = rows(&capture)?;

@@ -1,8 +1,8 @@
-//! Medians, and ratios pair by pair.
+//! Computes medians, and ratios pair by pair.
 
 use serde::{Deserialize, Serialize};
 
-/// The median: the mean of the two middle numbers if their count is even; none of an empty list.
+/// Returns the median; for an even count the mean of the two middle numbers; none for an empty list.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -10,19 +10,19 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some((below + above) / 2.0)
 }
 
-/// The ratios of pairs: another library's numbers divided by ours.
+/// Ratios of pairs of runs: another library's numbers divided by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The median of all pairs.
+    /// Median of the ratios of all pairs.
     pub median: f64,
-    /// The minimum.
+    /// Minimum of the ratios.
     pub min: f64,
-    /// The maximum.
+    /// Maximum of the ratios.
     pub max: f64,
 }
 
 impl Ratio {
-    /// The n-th of `peer` divided by the n-th of `ours`. None without pairs, or if a number of ours is 0.
+    /// Divides the n-th number of `peer` by the n-th of `ours`. None without pairs, or if a number of ours is 0.
     pub fn from_times(peer: &[f64], ours: &[f64]) -> Option<Self> {
         let ratios: Vec<f64> = peer.iter().zip(ours).map(|(peer, ours)| peer / ours).collect();
         let all_finite = ratios.iter().all(|ratio| ratio.is_finite());
@@ -31,7 +31,7 @@ impl Ratio {
     }
 }
 
-/// The geometric mean of positive numbers.
+/// Returns the geometric mean of positive numbers.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }

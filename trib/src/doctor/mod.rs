@@ -1,5 +1,6 @@
-//! `trib doctor`: what stands in the way of a program that is to run on the library. Nothing of the command is run but the
-//! dynamic linker, which lists the program's libraries, the launcher, for its version, and Python, for that of mpi4py's MPI.
+//! `trib doctor`: finds problems of a program that is to run with the library. Of the command, it runs only the dynamic
+//! linker, which lists the program's libraries, the launcher, which prints its version, and Python, which finds the MPI
+//! library of mpi4py.
 //!
 //! | module | holds |
 //! |---|---|
@@ -31,37 +32,37 @@ use place::FilePlace;
 use program::Program;
 use settings::Settings;
 
-/// All that was found.
+/// Findings of `trib doctor`.
 #[derive(Debug, Serialize)]
 struct Findings {
-    /// The library to preload.
+    /// Path of the library to preload.
     library: Option<String>,
-    /// The launcher, if the command begins with one that is known.
+    /// Launcher, if the command begins with a known one.
     launcher: Option<Found>,
-    /// The program of the command.
+    /// Program of the command.
     program: Option<Program>,
-    /// The MPI library: the program's; without a program, the one that a program would load here.
+    /// MPI library that the program loads; without a program, the one that a program would load here.
     mpi: Option<MpiLibrary>,
     place: FilePlace,
     #[serde(flatten)]
     settings: Settings,
-    /// What stands in the way, the worst first.
+    /// Problems that were found, the worst first.
     problems: Vec<String>,
-    /// What to do next.
+    /// Advice what to do next.
     next: String,
 }
 
-/// A launcher.
+/// Launcher of the command.
 #[derive(Debug, Serialize)]
 struct Found {
     command: String,
     name: &'static str,
 }
 
-/// Looks, and prints what was found. Problems are an error.
+/// Checks everything that the options ask for, and prints the findings.
 ///
 /// # Errors
-/// There is something in the way.
+/// There is a problem.
 pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     if options.load_mpi {
         return mpi::load();
@@ -75,7 +76,7 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     }
 }
 
-/// The program of a command, if neither it nor a library that it is linked with is MPI's, and it is no Python.
+/// Returns the program of a command, if it is not linked with MPI, also not through a library, and is no Python.
 pub fn without_mpi(command: &[String]) -> Option<String> {
     let is_launcher = usize::from(launcher::is_named(&command[0]));
     let word = &command[words::place(command, is_launcher)?];
@@ -119,7 +120,7 @@ impl Findings {
     }
 }
 
-/// A launcher of one family, and an MPI library with the ABI of another.
+/// Returns the problem of a launcher whose family differs from the ABI of the MPI library, if they differ.
 fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     let (other, launcher) = match (family?, mpi.abi?) {
         (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
@@ -132,7 +133,7 @@ fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     ))
 }
 
-/// The line at the end.
+/// Returns the last line of the output: the advice what to do next.
 fn next(
     options: &DoctorOptions,
     problems: &[String],

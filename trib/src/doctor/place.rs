@@ -1,4 +1,5 @@
-//! The file system of a path, and the stripes that a file there has, or a new one would get, as the drivers see them.
+//! Finds the file system of a path, and the stripes that a file there has, or a new one would get, as the drivers see
+//! them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,33 +9,38 @@ use tributary::drivers::{DriverHints, DriverName, OpenStorage, SystemFiles, driv
 
 use crate::compare::machine;
 
-/// A place for files.
+/// File system of a path.
 #[derive(Debug, Serialize)]
 pub struct FilePlace {
     pub path: PathBuf,
-    /// Its name, or the number of an unknown one.
+    /// The nearest folder above the path that exists, if the folder of the path does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<PathBuf>,
+    /// Name of the file system, or the number of an unknown one.
     pub file_system: String,
     pub driver: &'static str,
-    /// Whether two hosts may write into one page at a time.
+    /// True if two hosts may write into one page at a time.
     pub is_coherent: bool,
-    /// Where the file system has stripes or blocks.
+    /// Stripes or blocks of the file, if the file system has them.
     pub stripes: Option<FileStripes>,
 }
 
-/// How a file lies on its servers.
+/// Layout of a file on its servers.
 #[derive(Debug, Serialize)]
 pub struct FileStripes {
-    /// Bytes that lie together.
+    /// Number of bytes of a stripe or block.
     pub unit: u64,
-    /// Servers; 0 where it is not known.
+    /// Number of servers; 0 if it is not known.
     pub factor: u32,
 }
 
 impl FilePlace {
-    /// That of a file or a directory; of a file that is not there, of its directory. A directory that is not there is a problem.
+    /// Finds the file system of a file or a directory; of a missing file, that of its directory. A missing directory is
+    /// a problem.
     pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        if let Some(folder) = path.parent().filter(|folder| !path.exists() && !folder.is_dir()) {
+        let missing = path.parent().filter(|folder| !path.exists() && !folder.is_dir());
+        if let Some(folder) = missing {
             problems.push(format!(
                 "path: {}: there is no folder {}; make it, or correct --path",
                 path.display(),
@@ -49,6 +55,7 @@ impl FilePlace {
         };
         let layout = if name == DriverName::Posix { None } else { layout() };
         Self {
+            nearest: missing.map(|_| there.to_path_buf()),
             file_system: machine::file_system(there),
             driver: name.as_str(),
             is_coherent: SystemFiles.file_system(there).is_none_or(|found| found.is_coherent()),

@@ -1,10 +1,10 @@
-//! The findings as lines for people.
+//! Prints the findings as lines of text.
 
 use super::Findings;
 use super::program::Program;
 use crate::launcher::sanitizer::Sanitizer;
 
-/// The lines.
+/// Returns the findings as lines of text.
 pub fn of(findings: &Findings) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let mut line = |name, text: String| lines.push((name, text));
@@ -28,7 +28,9 @@ pub fn of(findings: &Findings) -> String {
         servers => format!(", stripes of {} bytes over {servers}", stripes.unit),
     });
     let apart = if place.is_coherent { "" } else { ", where hosts do not see each other's writes at once" };
-    line("files", format!("{}: {}, driver {}{stripes}{apart}", place.path.display(), place.file_system, place.driver));
+    let (name, note) =
+        place.nearest.as_ref().map_or((&place.path, ""), |nearest| (nearest, " (the nearest folder that is there)"));
+    line("files", format!("{}{note}: {}, driver {}{stripes}{apart}", name.display(), place.file_system, place.driver));
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));
     }
@@ -62,7 +64,7 @@ pub fn of(findings: &Findings) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What AddressSanitizer needs.
+/// Returns the line about the runtime that AddressSanitizer needs first in LD_PRELOAD.
 fn first(sanitizer: &Sanitizer) -> String {
     let what = "the program is built with -fsanitize=address";
     match sanitizer {
@@ -76,7 +78,7 @@ fn first(sanitizer: &Sanitizer) -> String {
     }
 }
 
-/// The program in a line.
+/// Returns a line that describes the program.
 fn about(program: &Program) -> String {
     let script = program.script.as_ref().map(|script| format!("{}, a script of ", script.display()));
     let linked = match &program.linker {

@@ -1,4 +1,4 @@
-//! What a real program wrote, from its capture.
+//! Pattern `capture`: the calls of a real program, from its capture.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ pub struct CaptureSource {
     /// The capture; must be given.
     #[arg(value_name = "FILE")]
     capture: Option<PathBuf>,
-    /// Which calls: the writes or the reads; by default the writes, or the reads of a file that was only read. Either are
-    /// replayed as writes.
+    /// Which calls: the writes or the reads; by default the writes, or the reads of a file that was only read. Either
+    /// are replayed as writes.
     #[arg(long, value_enum, value_name = "CALLS")]
     calls: Option<Which>,
 }

@@ -1,4 +1,4 @@
-//! IOR's shared file.
+//! Pattern `ior`: the shared file of IOR.
 
 use clap::{Args, ValueEnum};
 use tributary_benchmarks::{Ior, IorOptions, Packet};

@@ -1,4 +1,4 @@
-//! Any access at all, from a file of extents.
+//! Pattern `list`: any extents, from a file.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use crate::Failure;
 /// Any extents: a list of (offset, length) for each rank, from a text or binary file
 #[derive(Args)]
 pub struct ListSource {
-    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the
-    /// documentation of tributary_benchmarks::list.
+    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see
+    /// the documentation of tributary_benchmarks::list.
     #[arg(long, value_name = "FILE")]
     lists: Option<PathBuf>,
 }

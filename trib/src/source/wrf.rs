@@ -1,4 +1,4 @@
-//! The recorded exchange of WRF.
+//! Pattern `wrf`: the recorded exchange of WRF.
 
 use std::path::PathBuf;
 use std::sync::Arc;

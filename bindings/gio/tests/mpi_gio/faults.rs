@@ -1,5 +1,5 @@
-//! Calls that the library makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same code,
-//! or the job ends with a message. No rank hangs.
+//! Tests failures of calls that the library makes on one rank: of MPI, of the allocator, of the file system. Every
+//! rank gets the same code, or the job ends with a message. No rank hangs.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -10,7 +10,7 @@ use crate::files;
 use crate::next::InterposedFunction;
 use crate::pending;
 
-/// Handles the call.
+/// Handles MPI_File_set_atomicity: passes the call to MPI, and records the mode if MPI succeeds.
 pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, flag] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {

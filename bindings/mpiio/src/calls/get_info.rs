@@ -1,4 +1,5 @@
-//! MPI_File_get_info: MPI's hints, overridden by the engine's hints in force, and the program's hints that neither knows.
+//! MPI_File_get_info: returns MPI's hints, overridden by the engine's hints in force, and the program's hints that
+//! neither library knows.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -13,7 +14,7 @@ use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 
-/// Handles the call.
+/// Handles MPI_File_get_info. Local.
 pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
@@ -27,7 +28,7 @@ pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
     })
 }
 
-/// Adds hints of the engine and of the program to those of MPI.
+/// Adds hints of the engine and of the program to the info `used` that MPI returned.
 fn complete(file: &mut OpenFile, used: MPI_Info) {
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.

@@ -1,8 +1,8 @@
-//! MPI_Request_get_status and its variants of MPI 4.1: they test requests without freeing them. Errors of calls in flight
-//! are left to the function that completes the request.
+//! Handles MPI_Request_get_status and its variants of MPI 4.1, which test requests without freeing them. They do not
+//! return errors of calls in flight: the function that completes the request does.
 //!
-//! MPI libraries before MPI 4.1 have only MPI_Request_get_status. Programs that look the variants up in the dynamic linker
-//! find ours, which are then implemented with it.
+//! MPI libraries before MPI 4.1 have only MPI_Request_get_status. A program that looks up a variant in the dynamic
+//! linker finds ours, which then calls MPI_Request_get_status.
 
 use std::ffi::c_int;
 
@@ -31,7 +31,7 @@ pub fn look(
     answer
 }
 
-/// One request.
+/// Runs MPI_Request_get_status on one request. An error is MPI's code.
 pub fn one(arguments: &[Word]) -> Result<(), c_int> {
     static GET_STATUS: InterposedFunction = InterposedFunction::new("PMPI_Request_get_status\0");
     match GET_STATUS.call(arguments) as c_int {
@@ -40,7 +40,7 @@ pub fn one(arguments: &[Word]) -> Result<(), c_int> {
     }
 }
 
-/// MPI_Request_get_status_any.
+/// Implements MPI_Request_get_status_any with [`one`]. An error is MPI's code.
 pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, index, flag, status] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: the program's arguments: as many requests as it says, and two ints.
@@ -61,7 +61,7 @@ pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// MPI_Request_get_status_all.
+/// Implements MPI_Request_get_status_all with [`one`]. An error is MPI's code.
 pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, flag, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
@@ -79,7 +79,7 @@ pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// MPI_Request_get_status_some.
+/// Implements MPI_Request_get_status_some with [`one`]. An error is MPI's code.
 pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, found, indices, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
@@ -95,7 +95,7 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Whether a request has ended; if so, its status is set.
+/// Returns true if a request has ended. Sets the status at address `status` in that case.
 fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
     let mut flag: c_int = 0;
     one(&[request.as_word(), (&raw mut flag) as Word, status]).map(|()| flag != 0)
@@ -105,7 +105,7 @@ fn ignored() -> Word {
     constants().status_ignore as usize
 }
 
-/// The address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
+/// Returns the address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
 fn place(statuses: Word, index: usize) -> Word {
     if statuses == ignored() || statuses == 0 {
         return ignored();
@@ -113,7 +113,7 @@ fn place(statuses: Word, index: usize) -> Word {
     MPI_Status::nth(statuses as *mut _, index) as Word
 }
 
-/// The array of requests of one call.
+/// The array of requests that the program passed to one call.
 pub struct RequestArray(pub Vec<MPI_Request>);
 
 impl RequestArray {
@@ -127,7 +127,7 @@ impl RequestArray {
         })
     }
 
-    /// The requests that are not null, with their indices.
+    /// Returns the requests that are not null, with their indices.
     pub fn active(&self) -> impl Iterator<Item = (usize, MPI_Request)> {
         self.0.iter().copied().enumerate().filter(|(_, request)| *request != handles().request_null)
     }

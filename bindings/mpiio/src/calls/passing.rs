@@ -1,4 +1,4 @@
-//! Calls that the MPI library runs.
+//! Handles calls that the MPI library runs.
 
 use crate::abi::word::Word;
 use crate::backend;
@@ -19,9 +19,9 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
     Answer::Pass
 }
 
-/// Passes a collective call to the MPI library, on a file whose opening was not interposed (by a plug-in, for example,
-/// that is bound to the MPI library directly). MPI cannot return a file's name, so the engine cannot open it. If reports
-/// are wanted, this is printed once.
+/// Passes a collective call to the MPI library, on a file whose MPI_File_open this library did not see (a plug-in
+/// that is bound to the MPI library directly may have opened it). The engine cannot open the file, because MPI has no
+/// function that returns a file's name. Prints this once if reports are wanted.
 pub fn unseen(function: &'static InterposedFunction) -> Answer {
     static TOLD: std::sync::Once = std::sync::Once::new();
     if report::is_wanted() {

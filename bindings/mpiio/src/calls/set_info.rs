@@ -1,4 +1,4 @@
-//! MPI_File_set_info: new hints for an open file, in force from the next collective call on.
+//! Handles MPI_File_set_info: new hints for an open file, which take effect in the next collective call.
 
 use std::ffi::c_int;
 
@@ -13,7 +13,7 @@ use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::pending;
 
-/// Handles the call. Local.
+/// Handles MPI_File_set_info. Local.
 pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
@@ -28,7 +28,8 @@ pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
     })
 }
 
-/// Records the hints of an info that was passed to `call`. Those of the first rank will be applied.
+/// Records the hints of `info`, which the program passed to MPI function `call` on this rank. The next collective
+/// call applies the first rank's hints.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.

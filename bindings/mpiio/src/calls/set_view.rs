@@ -1,5 +1,5 @@
-//! MPI_File_set_view: MPI sets the view, and this rank records it. The next collective call agrees on whether the engine
-//! supports the views of all ranks.
+//! Handles MPI_File_set_view: MPI sets the view, and this rank records it. The ranks agree in the next collective
+//! call whether the engine supports the views of all ranks.
 
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::pending;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
-/// Handles the call. Sends no message beyond MPI's own. If MPI fails, its view is not known, and so is its pointer: until the next
-/// view MPI runs the calls, from the pointer that the program knows.
+/// Handles MPI_File_set_view. Sends no message beyond MPI's own. If MPI fails, its view and its file pointer are not
+/// known: MPI runs all calls until the program sets another view, from the pointer that the program knows.
 pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, displacement, etype, filetype, representation, info] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };

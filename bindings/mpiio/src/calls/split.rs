@@ -1,4 +1,4 @@
-//! Split collectives: the begin call starts the operation, the end call waits for it.
+//! Handles split collectives: the begin call starts the operation, the end call waits for it.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -15,29 +15,30 @@ use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
 use crate::pending::{self, CallTicket};
 
-/// A split collective that was begun.
+/// A split collective that the program has begun and not ended.
 pub struct Split {
     direction: Direction,
     place: Position,
     by: SplitBy,
 }
 
-/// What runs a split collective.
+/// The library that runs a split collective.
 pub enum SplitBy {
-    /// A call in flight.
+    /// The engine runs the call; this ticket stands for the call in flight.
     Engine(Arc<CallTicket>),
-    /// MPI, at the explicit offset at which the pointer was.
+    /// MPI runs the call with an explicit offset, the position of this library's file pointer at the begin.
     MpiAtOffset,
 }
 
 impl Split {
-    /// A call of this form.
+    /// Creates the record of a begun split collective of the form `form`.
     pub fn new(form: Form, by: SplitBy) -> Self {
         Self { direction: form.direction, place: form.place, by }
     }
 }
 
-/// Passes the begin of a split collective to MPI: at a pointer of ours with an explicit offset.
+/// Passes the begin of a split collective to MPI. If this library keeps the file pointer, calls `at`, MPI's function
+/// with an explicit offset.
 pub fn pass(
     shared: &Arc<SharedFile>,
     form: Form,
@@ -56,8 +57,8 @@ pub fn pass(
     })
 }
 
-/// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error. `at` is the function that ends one at
-/// an explicit offset.
+/// Ends a split collective. If the engine did not begin one, MPI ends its own or returns an error. `at` is MPI's end
+/// function of the form with an explicit offset.
 pub fn end(
     direction: Direction,
     place: Position,

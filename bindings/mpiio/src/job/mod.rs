@@ -1,9 +1,10 @@
-//! What was accelerated of a job, over all of its files, and the line about it for the site.
+//! Counts how much of a job was accelerated, over all files of the job, and writes one line about it for the site.
 //!
-//! A rank adds up the files that it closes. What the engine ran, and collective calls that MPI ran, are counted by a file's first
-//! rank, independent calls by each rank. At MPI_Finalize the sums of all ranks make one line, if all ranks are known to take part:
-//! after a collective read or write of a file that has all of them, whose first agreement says whether the site wants a line.
-//! Otherwise each rank that was the first of a file writes a line of its own: a rank without this library would be waited for.
+//! Each rank adds up the files that it closes. The first rank of a file counts calls that the engine ran and
+//! collective calls that MPI ran; every rank counts its independent calls. At MPI_Finalize the sums of all ranks make
+//! one line, if all ranks are known to take part: that is so after a collective read or write of a file of all ranks,
+//! whose first agreement says whether the site wants a line. Otherwise each rank that was the first rank of a file
+//! writes a line of its own, because a rank without this library would be waited for.
 //!
 //! | module | holds |
 //! |---|---|
@@ -24,56 +25,58 @@ use tributary_abi::{self as ffi, SUCCESS, handles};
 use crate::abi::{is_world_there, rank, ranks, world};
 use crate::counts::CallCounts;
 
-/// The numbers that ranks add up.
+/// Number of sums that ranks add up.
 const SUMS: usize = 8;
 
-/// Of this rank.
+/// Sums of this rank, over the files that it has closed.
 static OWN: Mutex<JobSums> = Mutex::new(JobSums([0; SUMS]));
-/// Whether all ranks of the program know that they tell the job together.
+/// True if all ranks of the program have agreed to write one line together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
-/// Variables with the number of a job, by scheduler.
+/// Environment variables that hold the number of the job, for each scheduler.
 const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
 
-/// In the order of [`JobLine::from_sums`].
+/// Sums about files and calls, in the order in which [`JobLine::of`] takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct JobSums([u64; SUMS]);
 
-/// The line.
+/// The line about a job, which is written as JSON.
 #[derive(Debug, Serialize)]
 struct JobLine {
     /// The version of this library.
     tributary: &'static str,
-    /// Seconds since 1970, UTC.
+    /// Time of the line, in seconds since 1970, UTC.
     time: u64,
-    /// What the scheduler calls the job.
+    /// Number of the job from the scheduler's environment variable.
     job: Option<String>,
     uid: u32,
-    /// What `USER` says, which its user can change.
+    /// Value of the variable `USER`, which the user can change.
     user: Option<String>,
     program: String,
-    /// Of MPI_COMM_WORLD.
+    /// Number of ranks of MPI_COMM_WORLD.
     ranks: usize,
-    /// Whether the numbers are of all ranks; otherwise of the files whose first rank this rank was.
+    /// True if the numbers are sums over all ranks. Otherwise they are about the files whose first rank this rank
+    /// was.
     whole: bool,
-    /// Different names of hosts of all ranks.
+    /// Number of different hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<usize>,
     files: JobFiles,
     calls: JobCalls,
-    /// Of accelerated calls, over all ranks.
+    /// Bytes of accelerated calls, over all ranks.
     bytes: JobBytes,
-    /// In accelerated calls, of the slowest rank in each.
+    /// Seconds in accelerated calls: of the slowest rank in each call, added up.
     seconds: f64,
 }
 
-/// Files with an accelerated call, and those without one.
+/// Number of files with at least one accelerated call, and number of files without one.
 #[derive(Debug, Serialize)]
 struct JobFiles {
     accelerated: u64,
     left_to_mpi: u64,
 }
 
-/// Collective calls of files, and independent calls of ranks, which are MPI's.
+/// Numbers of calls: collective calls that the engine ran and that MPI ran, each counted once, and independent calls,
+/// which MPI ran.
 #[derive(Debug, Serialize)]
 struct JobCalls {
     accelerated: u64,
@@ -139,22 +142,23 @@ impl JobLine {
     }
 }
 
-/// Where the site wants the line, by this rank's reading.
+/// Returns the logs to which the site wants the line written, by the settings that this rank reads.
 fn wanted() -> &'static [Log] {
     Environment::of_process().map_or(&[], |environment| environment.site().log())
 }
 
-/// Whether the site wants a line, by this rank's reading. Local.
+/// Returns true if the site wants a line, by the settings that this rank reads. Local.
 pub fn is_wanted() -> bool {
     !wanted().is_empty()
 }
 
-/// Takes down that all ranks have agreed to tell the job together. Each of them calls this before MPI_Finalize, or none. Local.
+/// Records that all ranks have agreed to write one line together. Either every rank calls this before MPI_Finalize,
+/// or none does. Local.
 pub fn is_told_by_all() {
     TOGETHER.store(true, Ordering::Relaxed);
 }
 
-/// Adds a file that is being closed. Local.
+/// Adds the counts of a file that is being closed to this rank's sums. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
     let file = JobSums::from_counts(is_first, counts);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,13 +169,14 @@ fn own() -> JobSums {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether [`tell`] has anything to do on this rank. Local.
+/// Returns true if this rank must call [`tell`] at MPI_Finalize. Local.
 pub fn is_to_be_told() -> bool {
     TOGETHER.load(Ordering::Relaxed) || (own().has_files() && is_wanted())
 }
 
-/// Writes the line to where the site wants it: rank 0 for all, or a rank for itself. Collective over MPI_COMM_WORLD if all ranks have
-/// agreed: a reduction, and 8 bytes of each rank to rank 0. Returns what could not be written.
+/// Writes the line to the site's logs: rank 0 for all ranks, or each rank for itself. Collective over MPI_COMM_WORLD
+/// if all ranks have agreed to write one line: costs a reduction, and a message of 8 bytes from each rank to rank 0.
+/// Returns a message for each log that could not be written.
 pub fn tell() -> Vec<String> {
     let is_together = TOGETHER.swap(false, Ordering::Relaxed);
     if !is_world_there().unwrap_or(false) {
@@ -188,7 +193,8 @@ pub fn tell() -> Vec<String> {
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }
 
-/// On rank 0, the sums of all ranks and the number of hosts. Collective over MPI_COMM_WORLD.
+/// Returns, on rank 0, the sums of all ranks and the number of hosts; None on other ranks. Collective over
+/// MPI_COMM_WORLD.
 fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
     let (own, mut sums) = (own(), JobSums([0; SUMS]));

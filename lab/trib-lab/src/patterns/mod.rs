@@ -1,5 +1,5 @@
-//! `trib-lab patterns`: each pattern's description, parameters and counts. The parameters come from the definition of the
-//! command line, the counts from the pattern's closed forms.
+//! `trib-lab patterns`: shows each pattern's description, parameters and counts. The parameters come from the
+//! definition of the command line, the counts from the pattern's closed forms.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,10 +20,10 @@ use trib::report::facts;
 use trib::source::{PatternSource, SOURCES, Subject};
 use trib::{Failure, say};
 
-/// Width of the table in characters without a terminal.
+/// Width of the table in characters if standard output is no terminal.
 const PIPED: u16 = 120;
 
-/// Prints all, or one.
+/// Prints all patterns, or one.
 pub fn run(options: &PatternsOptions) -> Result<(), Failure> {
     let Some(chosen) = &options.pattern else { return all(options) };
     let numbers = match chosen.subject(options.ranks) {
@@ -43,7 +43,7 @@ pub fn run(options: &PatternsOptions) -> Result<(), Failure> {
     say(one(chosen.source, numbers.as_ref(), &options.division))
 }
 
-/// The list of all patterns.
+/// Prints the list of all patterns.
 fn all(options: &PatternsOptions) -> Result<(), Failure> {
     if options.json {
         let rows: Vec<_> = SOURCES.iter().map(about).collect();
@@ -65,7 +65,7 @@ fn all(options: &PatternsOptions) -> Result<(), Failure> {
     say(format!("{table}\n{more}"))
 }
 
-/// One pattern, without numbers.
+/// Returns one pattern as JSON, without numbers.
 fn about(source: &PatternSource) -> Value {
     json!({
         "name": source.name,
@@ -79,7 +79,7 @@ fn about(source: &PatternSource) -> Value {
     })
 }
 
-/// One pattern, for people.
+/// Returns the text about one pattern.
 fn one(source: &PatternSource, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
     let PatternSource { name, code, origin, formulas, example, picture, .. } = source;
     let mut rows = vec![("pattern", format!("{name}: {}", source.about()))];

@@ -1,39 +1,40 @@
-//! A way to run a program that nobody can change: hints reach it by its environment.
+//! Contenders: ways to run a program that cannot be changed. Hints reach the program by its environment.
 
 use std::path::Path;
 
 use super::super::variant::Variant;
 use crate::Failure;
 
-/// The variables by which ROMIO (a file of hints) and PnetCDF (a line of them) take hints beside those of the program.
+/// Environment variables by which ROMIO (a file of hints) and PnetCDF (a line of hints) take hints in addition to the
+/// program's.
 pub const FOR_HINTS: [&str; 2] = ["ROMIO_HINTS", "PNETCDF_HINTS"];
 
-/// A way to run the command, which is compared with others.
+/// Way to run the command, which is compared with others.
 #[derive(Debug)]
 pub struct Contender {
-    /// Its name in results.
+    /// Name of the contender in results.
     pub name: String,
-    /// What differs from the MPI library's defaults.
+    /// Text with the differences from the MPI library's defaults.
     pub setting: String,
-    /// Variables of the ranks.
+    /// Environment variables of the ranks.
     pub variables: Vec<(String, String)>,
-    /// The command, if it is another one.
+    /// Command that is run instead of the user's, if it is another one.
     pub command: Option<Vec<String>>,
 }
 
 impl Contender {
-    /// The contender of this name, with the defaults.
+    /// Creates a contender called `name`, with the defaults.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_string(), setting: "defaults".to_string(), variables: Vec::new(), command: None }
     }
 
-    /// Another library (`--peer`): a command of its own.
+    /// Creates the contender for another library (`--peer`), with its own command.
     pub fn peer(name: &str, command: &str) -> Self {
         let command = Some(command.split_whitespace().map(str::to_string).collect());
         Self { setting: "as given".to_string(), command, ..Self::new(name) }
     }
 
-    /// The same with a variable, which its setting tells.
+    /// Adds an environment variable, also to the setting.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.setting = format!("{name}={value}");
@@ -41,7 +42,8 @@ impl Contender {
         self
     }
 
-    /// A variant's hints and the launcher's arguments as variables; ROMIO reads hints from a file, which is made in `folder`.
+    /// Creates a contender from a variant's hints and launcher arguments, as environment variables. ROMIO reads hints
+    /// from a file, which is made in `folder`.
     ///
     /// # Errors
     /// The file cannot be written.

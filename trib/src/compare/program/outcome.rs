@@ -1,4 +1,4 @@
-//! What all ways of running a program took, and the table.
+//! Results of all contenders, and their table.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{DEFAULT, OURS, Turn};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
 
-/// The runs of all ways; the ratios are other ways' divided by ours.
+/// Runs of all contenders. A ratio is another contender's number divided by ours.
 #[derive(Debug, Serialize)]
 pub struct ProgramOutcome<'a> {
     command: &'a [String],
@@ -23,11 +23,11 @@ pub struct ProgramOutcome<'a> {
     peers: BTreeMap<String, Peer>,
 }
 
-/// Another contender than ours.
+/// Contender other than our library.
 #[derive(Debug, Serialize)]
 struct Peer {
     setting: String,
-    /// By the program's own timer, if one was named.
+    /// Ratio of the times by the program's own timer, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     timed_ratio: Option<Ratio>,
     inside_ratio: Option<Ratio>,
@@ -38,7 +38,7 @@ struct Peer {
 }
 
 impl<'a> ProgramOutcome<'a> {
-    /// What was measured; one of the turns is ours.
+    /// Creates the results from the runs of all contenders; one of them is our library.
     pub fn from_turns(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
         let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);
         let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
@@ -58,10 +58,10 @@ impl<'a> ProgramOutcome<'a> {
         Self { command: &options.command, pairs: options.pairs, ranks, hosts, ours, peers }
     }
 
-    /// Prints it, for programs or for people.
+    /// Prints the results as JSON or as a table.
     ///
     /// # Errors
-    /// Those of standard output.
+    /// Errors of standard output.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
         if json { say(serde_json::to_string(self)?) } else { say(self.text()) }
     }
@@ -78,7 +78,7 @@ impl<'a> ProgramOutcome<'a> {
         format!("{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair{note}")
     }
 
-    /// The times with the MPI library's defaults.
+    /// Adds the rows with the times of our library and of the MPI library's defaults.
     fn add_times(&self, table: &mut Table, default: &Peer) {
         let (theirs, ours) = (&default.runs, &self.ours);
         if !theirs.timed_seconds.is_empty() {
@@ -93,7 +93,7 @@ impl<'a> ProgramOutcome<'a> {
         add_time(table, "processor, all ranks, s", both, default.cpu_ratio);
     }
 
-    /// The time that counts, of each other contender.
+    /// Adds the rows of the other contenders, with the time that counts.
     fn add_others(&self, table: &mut Table) {
         for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
             let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };
