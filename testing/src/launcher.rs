@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::sweep;
+use crate::fault_sweep;
 
 /// Maximum number of ranks that run at the same time for each core of the machine. A run of 4 ranks leaves a third of two cores idle:
 /// processes start one after the other, and ranks sleep. Ranks that poll starve each other if there are many.
@@ -67,7 +67,7 @@ pub fn yielding() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
         let this = std::env::current_exe().expect("the path of this program");
-        sweep::preloadable("cc", "yield", &this.with_extension("yield.so"))
+        fault_sweep::preloadable("cc", "yield", &this.with_extension("yield.so"))
     })
 }
 

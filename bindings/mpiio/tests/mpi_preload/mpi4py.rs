@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tributary_testing::sweep::most_tried;
+use tributary_testing::fault_sweep::most_tried;
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;

@@ -10,9 +10,9 @@ use crate::common::matrix::Setting;
 use crate::common::programs::compile;
 
 const RANKS: usize = 4;
-/// Rounds of a run: without the library a fifth of them or more went wrong in each run of 200 that was tried.
+/// Number of rounds of a run: without the library a fifth of them or more went wrong in each run of 200 that was tried.
 const ROUNDS: &str = "60";
-/// What follows the collective write.
+/// Operations that follow the collective write.
 const CASES: [&str; 2] = ["read", "write"];
 
 /// Returns, for each rank, the number of rounds in which its bytes were wrong.
@@ -43,8 +43,8 @@ fn are_right_with_the_library() {
     }
 }
 
-/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time. Nothing of this library is in a
-/// run on MPICH, so there is one.)
+/// Returns true if any rank's bytes are wrong in one of some runs. (Timing decides which rounds go wrong. A run on MPICH does not
+/// have this library, so one run is enough.)
 fn goes_wrong(launch: &Launch) -> bool {
     let runs = if ours() == Family::OpenMpi { 5 } else { 1 };
     (0..runs).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))

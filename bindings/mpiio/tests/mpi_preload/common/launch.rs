@@ -12,7 +12,7 @@ use tributary_testing::launcher;
 use super::family::{Family, ours};
 use super::report::Report;
 
-/// The time limit of a run, at which the launcher ends it, unless `MPIEXEC_TIMEOUT` says another.
+/// Time limit of a run in seconds, after which the launcher ends it, unless `MPIEXEC_TIMEOUT` sets another.
 const SECONDS: u64 = 60;
 /// Additional time in seconds, after which the launcher itself is killed.
 const GRACE: u64 = 15;

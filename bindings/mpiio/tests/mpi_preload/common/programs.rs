@@ -89,8 +89,8 @@ pub fn compile(source: &str) -> PathBuf {
     Build::default().compile(source)
 }
 
-/// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
-/// system.
+/// Compiles a library that a test preloads, from the sources that the bindings' tests share: `faults` makes calls
+/// fail, `lustre` pretends to be a file system.
 ///
 /// # Panics
 /// Panics as [`Build::compile`] does.

@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use tributary_testing::sweep::most_tried;
+use tributary_testing::fault_sweep::most_tried;
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
 const RANKS: usize = 3;
-/// Files that are opened, written together and closed: usually, and with TRIB_TEST_ALL=1. MPI opens a file of one rank twenty times
+/// Numbers of files that are opened, written together and closed, by communicator: usually, and with TRIB_TEST_ALL=1. MPI opens a file of one rank twenty times
 /// faster than a file of all ranks, and most of what a file has is the same for both.
 const FILES: [(&str, u64, u64); 3] = [("world", 260, 800), ("self", 1500, 1500), ("group", 180, 500)];
-/// Ints that a rank writes to a file.
+/// Number of ints that a rank writes to a file.
 const INTS: u64 = 64;
-/// What a process may have more of on its heap after them, in bytes. MPI libraries keep pools of messages, up to 250 KB here, and
-/// 64 bytes of each file; what this library has of an open file is kilobytes.
+/// Number of bytes by which a process's heap may grow. MPI libraries keep pools of messages, up to 250 KB here, and
+/// 64 bytes for each file; this library has kilobytes for an open file.
 const GROWTH: i64 = 384 << 10;
 
-/// The bytes of a file that these ranks have written `count` times.
+/// Returns the bytes of a file that these ranks have written `count` times.
 fn written(ranks: Range<usize>, count: u64) -> Vec<u8> {
     let value = |rank: usize, at: u64| 1 + rank as i32 + 1000 * (count - 1 + at) as i32;
     ranks.flat_map(|rank| (0..INTS).flat_map(move |at| value(rank, at).to_ne_bytes())).collect()
 }
 
-/// All files that the program leaves.
+/// Returns all files that the program leaves, by name.
 fn files(counts: [u64; 3]) -> BTreeMap<String, Vec<u8>> {
     let [world, own, group] = counts;
     let mut all: BTreeMap<_, _> =

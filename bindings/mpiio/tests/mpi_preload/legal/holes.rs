@@ -1,6 +1,6 @@
 //! Tests holes of a collective write that other processes write at the same time: no byte of them is lost.
 
-use tributary_testing::sweep::most_tried;
+use tributary_testing::fault_sweep::most_tried;
 
 use super::is_ok;
 
