@@ -12,6 +12,7 @@ use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
+use crate::engine::policy::decision::Decision;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
@@ -45,6 +46,8 @@ words! {
         /// Whether nobody can be writing the file during the call but the call's ranks, in the call. Only then may bytes that no
         /// rank writes be written back as they were.
         pub is_sole: bool,
+        /// How the bytes of the call go.
+        pub decision: Decision,
     }
 }
 
@@ -74,6 +77,7 @@ impl Agreed {
             transferred,
             micros,
             is_sole,
+            decision: Decision::default(),
         };
         agreed.redo(direction);
         agreed

@@ -1,12 +1,15 @@
 //! What decides how a call goes: here every threshold of the engine, with its unit and its reason; in [`itself`] and [`paths`]
-//! the rules that use them for pieces and for the path of a call; in [`reason`] what they say of it.
+//! the rules that use them for pieces and for the path of a call; in [`reason`] what they say of it; in [`decision`] what the
+//! ranks are told; in [`window_ring`] the windows in shared memory.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are with what they lay out. So are what the hints say
 //! (`src/hints`) and what a driver says of its file system.
 
+pub mod decision;
 mod itself;
 pub mod paths;
 pub mod reason;
+pub mod window_ring;
 
 // Pieces that a rank writes or reads by itself: sizes are means, in bytes; counts are of one rank.
 

@@ -72,9 +72,10 @@ impl Display for Path {
 }
 
 /// The way of a call, after its first agreement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
+    #[default]
     Nothing,
     /// Every rank has already written or read its own bytes.
     Itself,
@@ -130,7 +131,7 @@ impl Rules<'_> {
         if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// The way of a call, and why.
+    /// The way of a call, and why. The rank that answers for all asks ([`Setup::decide`](crate::engine::setup::Setup::decide)).
     pub fn choose(&self, agreed: &Agreed) -> (Way, Reason) {
         let Agreed { all, left, .. } = agreed;
         match self.direction {
@@ -146,7 +147,7 @@ impl Rules<'_> {
     /// Whether the ranks still have to find out whether their ranges overlap
     /// ([`truly_disjoint`](crate::engine::agreement::truly_disjoint)): they have written or would write directly.
     pub fn must_look(&self, agreed: &Agreed) -> bool {
-        let would = || self.switch() == Switch::Automatic && self.choose(agreed).0 == Way::Direct;
+        let would = || self.switch() == Switch::Automatic && agreed.decision.way == Way::Direct;
         self.direction == Direction::Write && agreed.disjoint.is_none() && (agreed.transferred > 0 || would())
     }
 
@@ -220,6 +221,8 @@ mod tests {
     use crate::access::Extents;
     use crate::engine::facts::agreed::tests::agreed;
     use crate::engine::facts::tiling::Tiling;
+    use crate::engine::policy::decision::Decision;
+    use crate::engine::policy::window_ring::WindowRing;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
@@ -236,7 +239,9 @@ mod tests {
         transferred: 0,
         micros: 0,
         is_sole: false,
+        decision: Decision { way: Way::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
     };
+    const NO_WINDOWS: WindowRing = WindowRing { base: 0, start: 0, end: 0, window: 0, ring: 0 };
 
     fn left(left: Amount) -> Agreed {
         Agreed { left, ..CALL }
@@ -317,7 +322,12 @@ mod tests {
     fn writes_look_whether_ranges_overlap() {
         let unknown =
             |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
-        let looks = |direction, hints, agreed| with(direction, hints, |rules| rules.must_look(&agreed));
+        let looks = |direction, hints, mut agreed: Agreed| {
+            with(direction, hints, |rules| {
+                (agreed.decision.way, agreed.decision.reason) = rules.choose(&agreed);
+                rules.must_look(&agreed)
+            })
+        };
         assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
         assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
         assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));

@@ -8,8 +8,13 @@ use std::sync::Arc;
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::capture::target::Target;
 use crate::engine::direction::Direction;
+use crate::engine::facts::Amount;
+use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::paths::Rules;
+use crate::engine::policy::WINDOWS_AHEAD;
+use crate::engine::policy::decision::Decision;
+use crate::engine::policy::paths::{Rules, Way};
+use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
@@ -229,6 +234,25 @@ impl Setup {
     /// What the path of a call depends on, besides its amounts.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
+    }
+
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank does so and answers for all; if the ranks then
+    /// find out more ([`Rules::must_look`]), each of them decides again, the same.
+    pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
+        let (way, reason) = rules.choose(agreed);
+        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { WindowRing::default() };
+        agreed.decision = Decision { way, reason, windows };
+    }
+
+    /// The windows in shared memory of a call that has this left to do.
+    fn windows(&self, left: &Amount) -> WindowRing {
+        let (memory, unit) = self.window_terms();
+        // What goes past the cache is written in windows that are large enough for it, if there are several.
+        let unit = match self.layout.direct_from {
+            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+            _ => unit,
+        };
+        WindowRing::over(left.start.min(left.end), left.end, memory, unit)
     }
 
     /// What to do about gaps in a read.

@@ -8,13 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::{CACHED_RING, WINDOW, WINDOWS_AHEAD};
+use crate::engine::policy::window_ring::{LARGEST_RING, PLACES, WindowRing};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
-/// Most bytes of the ring.
-const LARGEST_RING: usize = 64 << 20;
-/// Most windows in the ring.
-const PLACES: usize = 256;
 const LINE: usize = 64;
 /// Most ranks.
 const RANKS: usize = 1024;
@@ -30,56 +26,6 @@ const AROUND: usize = 64 << 10;
 pub const PROGRESS: usize = 0;
 /// The signal that counts turns of ranks.
 pub const TURN: usize = 1;
-
-/// The windows of a call, equal on all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Windows {
-    /// Offset of the first window.
-    pub base: u64,
-    /// The first byte of data.
-    pub start: u64,
-    /// The end of the data.
-    pub end: u64,
-    /// Bytes of a window.
-    pub window: u64,
-    /// Number of windows in the ring.
-    pub ring: u64,
-}
-
-impl Windows {
-    /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is the unit in bytes that the file system locks.
-    pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
-        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
-        let base = start - start % window;
-        let wanted = (end - base).div_ceil(window);
-        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
-        let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
-        Self { base, start, end, window, ring }
-    }
-
-    /// Number of windows.
-    pub fn count(&self) -> u64 {
-        (self.end - self.base).div_ceil(self.window)
-    }
-
-    /// The window of a byte.
-    #[inline]
-    pub fn of(&self, offset: u64) -> u64 {
-        (offset - self.base) / self.window
-    }
-
-    /// The bytes of window `number` between the start and the end of the data.
-    pub fn extent(&self, number: u64) -> Extent {
-        let from = self.base + number * self.window;
-        let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
-        Extent { offset: start, len: end.saturating_sub(start) }
-    }
-
-    /// Bytes of the ring.
-    pub fn bytes(&self) -> u64 {
-        self.ring * self.window
-    }
-}
 
 /// The memory, as one rank sees it.
 pub struct Arena {
@@ -173,12 +119,12 @@ impl Arena {
     }
 
     /// The sum of the hashes of the pieces in a window, by its place.
-    pub fn sum(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn sum(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
     /// In a write, the bytes placed in a window. In a read, the state of its place: see [`super::window_reader`].
-    pub fn placed(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn placed(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
@@ -191,7 +137,7 @@ impl Arena {
     ///
     /// # Errors
     /// The system has no memory left.
-    pub fn prepare(&self, windows: &Windows) -> std::io::Result<()> {
+    pub fn prepare(&self, windows: &WindowRing) -> std::io::Result<()> {
         let reserved = self.memory().long(self.line(0) + 48);
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
@@ -219,7 +165,7 @@ impl Arena {
     }
 
     /// Maps the memory of a window with few page faults before its pieces are copied: reading a byte maps its surroundings.
-    pub fn touch(&self, windows: &Windows, number: u64) {
+    pub fn touch(&self, windows: &WindowRing, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
@@ -236,7 +182,7 @@ impl Arena {
 
     /// The address of a byte of the file. The rank must be allowed to access its window.
     #[inline]
-    pub fn place(&self, windows: &Windows, offset: u64) -> *mut u8 {
+    pub fn place(&self, windows: &WindowRing, offset: u64) -> *mut u8 {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
@@ -245,7 +191,7 @@ impl Arena {
     ///
     /// # Safety
     /// No rank writes the bytes while the slice is used.
-    pub unsafe fn bytes(&self, windows: &Windows, extent: Extent) -> &[u8] {
+    pub unsafe fn bytes(&self, windows: &WindowRing, extent: Extent) -> &[u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
     }
@@ -255,21 +201,21 @@ impl Arena {
     /// # Safety
     /// No rank accesses the bytes otherwise while the slice is used.
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn bytes_mut(&self, windows: &Windows, extent: Extent) -> &mut [u8] {
+    pub unsafe fn bytes_mut(&self, windows: &WindowRing, extent: Extent) -> &mut [u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
     }
 
     /// The word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
-    fn bit(&self, windows: &Windows, offset: u64) -> (&AtomicU64, u64) {
+    fn bit(&self, windows: &WindowRing, offset: u64) -> (&AtomicU64, u64) {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
     }
 
     /// Marks bytes of one window as placed; returns whether some were already.
     #[inline]
-    pub fn mark(&self, windows: &Windows, extent: Extent) -> bool {
+    pub fn mark(&self, windows: &WindowRing, extent: Extent) -> bool {
         let (mut offset, mut left, mut twice) = (extent.offset, extent.len, false);
         while left > 0 {
             let (word, bit) = self.bit(windows, offset);
@@ -283,7 +229,7 @@ impl Arena {
     }
 
     /// The runs of marked bytes of a window; clears their marks. Called by the rank that writes the window.
-    pub fn take_runs(&self, windows: &Windows, extent: Extent, runs: &mut Vec<Extent>) {
+    pub fn take_runs(&self, windows: &WindowRing, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
         while left > 0 {
@@ -308,23 +254,5 @@ impl Arena {
             offset += count;
             left -= count;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_cover_the_range() {
-        let all = Windows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
-        assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
-        assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
-        assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
-        assert_eq!(Windows::over(10, 20, 1 << 40, 1).ring, 1);
-        assert_eq!(
-            Windows::over(4096, 8192, 1 << 20, 4096),
-            Windows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
-        );
     }
 }

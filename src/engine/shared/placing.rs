@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Arena, PROGRESS, Windows};
+use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
+use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -63,7 +64,7 @@ pub async fn place(
 #[inline]
 fn copy_pieces(
     arena: &Arena,
-    windows: &Windows,
+    windows: &WindowRing,
     number: u64,
     walk: &mut Walk<'_>,
     limit: u64,

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::arena::{Arena, PROGRESS, Windows};
+use super::arena::{Arena, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
+use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub struct WindowReader<'a> {
     /// The windows.
     pub arena: &'a Arena,
     /// The windows of the call.
-    pub windows: Windows,
+    pub windows: WindowRing,
     /// Whether this rank reads windows ahead.
     pub reads_ahead: bool,
     /// This rank, and the file's name, for errors.

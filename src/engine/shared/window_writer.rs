@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::arena::{Arena, PROGRESS, Windows};
+use super::arena::{Arena, PROGRESS};
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_FOR_CALL;
+use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::storage::sieve::{Group, Sieve};
 use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};
 use crate::error::{Error, Result};
@@ -28,7 +29,7 @@ pub struct WindowWriter<'a> {
     /// The windows.
     pub arena: &'a Arena,
     /// The windows of the call.
-    pub windows: Windows,
+    pub windows: WindowRing,
     /// How the bytes with data are known.
     pub known: DataKnown,
     /// With [`DataKnown::BySum`]: where the ranks have data, ascending.
@@ -79,7 +80,7 @@ impl WindowWriter<'_> {
             if from >= passed {
                 break;
             }
-            // Windows behind the ring have no data yet.
+            // WindowRing behind the ring have no data yet.
             let to = passed.min(from + windows.ring);
             let next = self.write_some(from, to);
             arena.unwritten().store(if next == to { passed } else { next }, Ordering::SeqCst);
