@@ -1,8 +1,8 @@
-//! Small collectives that the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
+//! Small collective operations for the engine: allreduce, broadcast, gather, and agreement on errors.
 //!
-//! Every rank of the endpoint must call each of them. Allreduce and broadcast are binomial and gather is linear. If
-//! all ranks share memory, they use it instead of messages ([`super::on_host`]). If the ranks of each of several hosts do,
-//! allreduce and broadcast are combines over the hosts ([`super::combine`]).
+//! Every rank of the endpoint must call each of them. Allreduce and broadcast use binomial trees, and gather is linear.
+//! If all ranks share memory, they use it instead of messages ([`super::on_host`]). If the ranks of each of several
+//! hosts share memory, allreduce and broadcast are reductions over the hosts ([`super::combine`]).
 
 use std::sync::Arc;
 
@@ -19,11 +19,12 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
 use crate::topology::Rank;
 
-/// Combines each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all ranks. A
-/// binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w).
+/// Reduces each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all
+/// ranks. A binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w) for p ranks (see
+/// [`super`] for t_s and t_w).
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
     if on_host::applies_to(endpoint) && on_host::fits(words.len()) {
         return on_host::allreduce(endpoint, ops, words).await;
@@ -45,15 +46,15 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u
     Ok(())
 }
 
-/// The hosts, if agreements are combines over them: the ranks of a host share memory.
+/// Returns the hosts, if ranks of a host share memory: agreements then go over the hosts.
 fn combining_hosts(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
     endpoint.hosts().filter(|hosts| hosts.shares()).cloned()
 }
 
-/// Adds a rank's operations of a part.
+/// A function that adds a rank's operations of a part to a schedule.
 type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
-/// The schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
+/// Returns the schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
 fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
     let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, WordOps::Each(ops));
     let mut builder = Builder::default();
@@ -61,16 +62,16 @@ fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[R
     builder.finish()
 }
 
-/// The schedule of a binomial broadcast of `len` bytes.
+/// Returns the schedule of a binomial broadcast of `len` bytes.
 fn broadcast_schedule(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
     among_all(endpoint, binomial::broadcast, root, len, &[])
 }
 
-/// Gives every rank the bytes of `root`; `bytes` is ignored on the other ranks. Collective. Two binomial broadcasts, of the
-/// length and of the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
+/// Returns the bytes of `root` on every rank; `bytes` is ignored on the other ranks. Collective. Two binomial
+/// broadcasts, of the length and of the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     if on_host::applies_to(endpoint) {
         return on_host::broadcast(endpoint, root, bytes).await;
@@ -90,7 +91,7 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     Ok(body.get(Buffer::Receive).to_vec())
 }
 
-/// A broadcast by combines, one for each [`MAX_CONTRIBUTION`] bytes.
+/// Broadcasts by reductions over hosts, one for each [`MAX_CONTRIBUTION`] bytes.
 async fn broadcast_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     let (is_root, mut all) = (endpoint.rank() == root, Vec::new());
     loop {
@@ -128,11 +129,12 @@ impl Combine for RootBytes {
     }
 }
 
-/// Gives `root` the bytes of every rank, in rank order; the other ranks get an empty list. Collective. An allreduce of the
-/// longest length, then one message per rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of bytes) t_w.
+/// Returns the bytes of every rank on `root`, in rank order; an empty list on the other ranks. Collective. An allreduce
+/// of the longest length, then one message per rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of
+/// bytes) t_w.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut longest = [bytes.len() as u64];
     allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
@@ -143,11 +145,11 @@ pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result
     Ok(slots.into_blocks())
 }
 
-/// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An allreduce
-/// of 8 bytes, and a broadcast if there is an error.
+/// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An
+/// allreduce of 8 bytes, and a broadcast if there is an error.
 ///
 /// # Errors
-/// The agreed error, or the fabric's.
+/// The agreed error; errors of the message transport.
 pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> {
     let mut first = [if outcome.is_err() { endpoint.rank() as u64 } else { u64::MAX }];
     allreduce(endpoint, &[ReduceOp::Min], &mut first).await?;
@@ -157,11 +159,11 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
     }
 }
 
-/// Gives every rank the error of `root`, which names `root` if there are several ranks; `error` is ignored on the other ranks.
-/// Collective. Costs a broadcast.
+/// Returns the error of `root` on every rank; it names `root` if there are several ranks. `error` is ignored on the
+/// other ranks. Collective. Costs a broadcast.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
     let internal = |what: String| Error::Internal { rank: root, what };
     if root >= endpoint.ranks() {

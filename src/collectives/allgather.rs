@@ -1,8 +1,10 @@
-//! Bruck's allgather: in each step every rank sends all blocks that it has to a lower rank, and has twice as many afterwards.
+//! Bruck's allgather: in each step every rank sends all blocks that it has to a lower rank, and has twice as many
+//! afterwards.
 //!
-//! Paper: Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient Algorithms for All-to-All Communications in Multiport Message-Passing
-//! Systems (1997). In step i rank r sends the first min(2^i, p - 2^i) blocks to rank r - 2^i, and appends the blocks of rank
-//! r + 2^i. A rotation at the end brings the blocks into rank order. ceil(log2 p) t_s + (p - 1) m t_w for blocks of m bytes.
+//! Paper: Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient Algorithms for All-to-All Communications in Multiport
+//! Message-Passing Systems (1997). In step i rank r sends the first min(2^i, p - 2^i) blocks to rank r - 2^i, and
+//! appends the blocks of rank r + 2^i. A rotation at the end brings the blocks into rank order. ceil(log2 p) t_s + (p -
+//! 1) m t_w for blocks of m bytes.
 
 use super::{ALLGATHER, on_host};
 use crate::error::Result;
@@ -10,11 +12,11 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
-/// Gives every rank the blocks of all ranks, in rank order. Collective; all blocks must have the same length. Ranks that share
-/// memory send no messages.
+/// Returns the blocks of all ranks on every rank, in rank order. Collective; all blocks must have the same length.
+/// Ranks that share memory send no messages.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     if on_host::applies_to(endpoint) {
         return on_host::allgather(endpoint, own).await;
@@ -28,7 +30,7 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
 /// Returns the schedule of one rank for blocks of `len` bytes. O(log ranks).
 fn schedule(rank: Rank, ranks: usize, len: u64) -> Schedule {
     let blocks = |buffer, first: usize, count: usize| Span::new(buffer, first as u64 * len, count as u64 * len);
-    // The blocks of this rank and those behind it.
+    // Blocks in the order of ranks from this rank on.
     let turned = Buffer::Stage(0);
     let mut builder = Builder::default();
     let mut before = vec![builder.copy(blocks(Buffer::Send, 0, 1), blocks(turned, 0, 1), &[])];

@@ -1,8 +1,8 @@
-//! A combine over hosts: the contributions of all ranks are merged on their way to rank 0, which decides for all, and the answer
-//! goes back to all ranks.
+//! A reduction over hosts: the contributions of all ranks are merged on their way to rank 0, which decides for all; the
+//! answer of rank 0 goes back to all ranks.
 //!
-//! The ranks of a host contribute to their leader through shared memory ([`Hosts`]); leaders form a binomial tree. With h
-//! hosts: 2 ceil(log2 h) (t_s + body t_w), and one wait of the ranks that are no leaders.
+//! The ranks of a host give their contributions to their leader through shared memory ([`Hosts`]); leaders form a
+//! binomial tree. With h hosts: 2 ceil(log2 h) (t_s + body t_w), and one wait of the ranks that are no leaders.
 
 use crate::error::{Error, Result};
 use crate::fabric::shared::Hosts;
@@ -12,30 +12,30 @@ use crate::topology::Rank;
 
 use super::COMBINE;
 
-/// The longest merged body, in bytes. (The contribution of one rank has another limit,
+/// Maximum length of a merged body in bytes. (The contribution of one rank has another limit,
 /// [`crate::fabric::shared::MAX_CONTRIBUTION`].)
 pub const MAX_BODY: usize = 64 << 10;
 
-/// Bytes of the length before a body in a message.
+/// Number of bytes of the length before a body in a message.
 const LENGTH_BYTES: usize = 8;
 
-/// The contribution of a rank to a combine, how contributions merge, and how rank 0 decides.
+/// A value that is reduced over hosts: the contribution of a rank, how contributions merge, and how rank 0 decides.
 pub trait Combine {
-    /// This rank's contribution, with all that was merged into it.
+    /// Returns this rank's contribution, with all contributions merged into it, encoded.
     fn body(&self) -> Vec<u8>;
 
-    /// Merges the body of other ranks into this one. Bodies come in any order.
+    /// Merges the encoded contribution of other ranks into this one. Contributions come in any order.
     fn merge(&mut self, body: &[u8]);
 
-    /// The answer to all ranks, at most [`crate::fabric::shared::MAX_CONTRIBUTION`] bytes, or [`MAX_BODY`] if no ranks share memory.
-    /// Called on rank 0, when all contributions are merged.
+    /// Returns the answer to all ranks, at most [`crate::fabric::shared::MAX_CONTRIBUTION`] bytes, or [`MAX_BODY`] if
+    /// no ranks share memory. Called on rank 0, when all contributions are merged.
     fn decide(&mut self) -> Vec<u8>;
 }
 
-/// Runs a combine and returns the answer of rank 0. Collective over all ranks of the endpoint.
+/// Runs a reduction over hosts and returns the answer of rank 0. Collective over all ranks of the endpoint.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn combine_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Combine) -> Result<Vec<u8>> {
     if !hosts.leads() {
         return endpoint.contribute(hosts, &own.body()).await;
@@ -82,7 +82,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Com
     Ok(answer.slice(LENGTH_BYTES..))
 }
 
-/// A message that begins with its length, so that a truncated one is recognised.
+/// Returns a message that begins with its length, so that a truncated message is recognised.
 fn framed(body: Vec<u8>) -> Message {
     let mut framed = Vec::with_capacity(LENGTH_BYTES + body.len());
     framed.extend_from_slice(&(body.len() as u64).to_le_bytes());
@@ -90,13 +90,13 @@ fn framed(body: Vec<u8>) -> Message {
     framed.into()
 }
 
-/// The children of vertex `me` in a binomial tree of `count` vertices, ascending: the largest subtree is last.
+/// Returns the children of vertex `me` in a binomial tree of `count` vertices, ascending: the largest subtree is last.
 fn children(me: usize, count: usize) -> impl Iterator<Item = usize> {
     let until = if me == 0 { usize::BITS } else { me.trailing_zeros() };
     (0..until).map(move |bit| me + (1 << bit)).take_while(move |&child| child < count)
 }
 
-/// The memory of a combine: the message to send, and those received.
+/// Memory of a reduction over hosts: the message to send, and the received messages.
 struct CombineMemory {
     own: Message,
     received: Vec<Message>,
@@ -111,7 +111,7 @@ impl Memory for CombineMemory {
         let len = message.split_first_chunk().map(|(len, body)| (u64::from_le_bytes(*len), body.len() as u64));
         if len.is_none_or(|(sent, received)| sent != received) {
             return Err(Error::Fabric(format!(
-                "a message of a combine from rank {from} was cut to {} bytes",
+                "a message of a reduction over hosts from rank {from} was cut to {} bytes",
                 message.len()
             )));
         }
@@ -124,16 +124,16 @@ impl Memory for CombineMemory {
     }
 }
 
-/// An allreduce as a combine.
+/// An allreduce as a reduction over hosts.
 pub struct Allreduce<'a> {
-    /// The operation of each word.
+    /// Operation of each word.
     pub ops: &'a [ReduceOp],
-    /// This rank's words; afterwards the results.
+    /// This rank's words; after [`Allreduce::set`], the results.
     pub words: &'a mut [u64],
 }
 
 impl Allreduce<'_> {
-    /// Sets the words to the answer of the combine.
+    /// Sets the words to the answer of [`combine_over_hosts`].
     pub fn set(&mut self, answer: &[u8]) {
         self.words.iter_mut().zip(words(answer)).for_each(|(value, word)| *value = word);
     }
@@ -154,7 +154,7 @@ impl Combine for Allreduce<'_> {
     }
 }
 
-/// The little-endian integers of 8 bytes in `bytes`.
+/// Returns the little-endian integers of 8 bytes in `bytes`.
 pub fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word))
 }

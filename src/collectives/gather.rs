@@ -1,4 +1,4 @@
-//! Linear gather of blocks of different lengths.
+//! A linear gather of blocks of different lengths.
 //!
 //! The root receives from every other rank, at most 32 messages at a time; each receive has room for the longest block.
 //! (p - 1) t_s + (sum of blocks) t_w at the root: for statistics, not for data.
@@ -8,7 +8,7 @@ use crate::fabric::{Memory, Message};
 use crate::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
-/// The schedule of this rank, which has `len` bytes; any other rank has at most `longest`.
+/// Returns the schedule of this rank, whose block has `len` bytes; the longest block of any rank has `longest`.
 pub fn linear(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> Schedule {
     let mut builder = Builder::default();
     if rank == root {
@@ -22,14 +22,14 @@ pub fn linear(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> S
     builder.finish()
 }
 
-/// The memory of a gather: keeps the messages as they arrive.
+/// Memory of a gather: keeps the messages as they arrive.
 pub struct Slots {
     own: Message,
     bodies: Vec<Message>,
 }
 
 impl Slots {
-    /// Memory for `slots` blocks (0 on all ranks but the root); this rank's block is `own`.
+    /// Returns memory for `slots` blocks (0 on all ranks but the root); this rank's block is `own`.
     pub fn new(own: &[u8], rank: Rank, slots: usize) -> Self {
         let own = Message::copy_from_slice(own);
         let mut bodies = vec![Message::new(); slots];
@@ -39,7 +39,7 @@ impl Slots {
         Self { own, bodies }
     }
 
-    /// All blocks, in rank order.
+    /// Returns all blocks, in rank order.
     pub fn into_blocks(self) -> Vec<Vec<u8>> {
         self.bodies.into_iter().map(Vec::from).collect()
     }

@@ -1,7 +1,7 @@
-//! An ordered group of ranks, as one member sees it. Algorithms number its members 0, 1, ....
+//! An ordered group of ranks, as one member sees it. Algorithms number the members 0, 1, ....
 //!
-//! A group is a size, an own member number and a function from members to ranks. So a group of a group (rotated to a root,
-//! folded to a power of two, the leaders, the members of one node) takes O(1) time and no list.
+//! A group is a size, the number of this rank, and a function from member numbers to ranks. So a group of a group
+//! (rotated to a root, folded to a power of two, the leaders, the members of one node) takes O(1) time and no list.
 
 use std::fmt;
 use std::rc::Rc;
@@ -10,22 +10,23 @@ use std::sync::Arc;
 use crate::schedule::{Builder, OpId, SendMode, Span};
 use crate::topology::Rank;
 
-/// See the module. This rank is a member.
+/// An ordered group of ranks, of which this rank is a member.
 #[derive(Clone)]
 pub struct Group {
     size: usize,
     me: usize,
-    /// `None` for all ranks in rank order.
+    /// Returns the rank of a member; `None` if the group is all ranks in rank order.
     rank_of: Option<Rc<dyn Fn(usize) -> Rank>>,
 }
 
 impl Group {
-    /// All ranks, in rank order.
+    /// Returns the group of all ranks, in rank order.
     pub fn world(rank: Rank, ranks: usize) -> Self {
         Self { size: ranks, me: rank, rank_of: None }
     }
 
-    /// A subgroup of `size` members, in which this rank has number `me`. `member` maps a number in the subgroup to one here.
+    /// Returns a subgroup of `size` members, in which this rank has number `me`. `member` maps a number in the subgroup
+    /// to a number in this group.
     pub fn part(&self, size: usize, me: usize, member: impl Fn(usize) -> usize + 'static) -> Self {
         let rank_of: Rc<dyn Fn(usize) -> Rank> = match self.rank_of.clone() {
             Some(rank_of) => Rc::new(move |index| rank_of(member(index))),
@@ -34,18 +35,18 @@ impl Group {
         Self { size, me, rank_of: Some(rank_of) }
     }
 
-    /// The group of `members` in their order, in which this rank has number `me`.
+    /// Returns the group of `members` in their order, in which this rank has number `me`.
     pub fn of(members: Arc<[Rank]>, me: usize) -> Self {
         let (size, rank_of) = (members.len(), move |index: usize| members[index]);
         Self { size, me, rank_of: Some(Rc::new(rank_of)) }
     }
 
-    /// Whether this is [`Group::world`].
+    /// Returns true if this is [`Group::world`].
     pub fn is_world(&self) -> bool {
         self.rank_of.is_none()
     }
 
-    /// The same members, numbered from `first` on and wrapping around.
+    /// Returns the same members, numbered from member `first` on and wrapping around.
     pub fn rotated(&self, first: usize) -> Self {
         if first == 0 {
             return self.clone();
@@ -54,17 +55,17 @@ impl Group {
         self.part(size, (self.me + size - first) % size, move |index| (index + first) % size)
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// This rank's member number.
+    /// Returns this rank's member number.
     pub fn me(&self) -> usize {
         self.me
     }
 
-    /// The rank of a member.
+    /// Returns the rank of a member.
     pub fn rank_of(&self, member: usize) -> Rank {
         self.rank_of.as_ref().map_or(member, |rank_of| rank_of(member))
     }

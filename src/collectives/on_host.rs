@@ -1,4 +1,5 @@
-//! Allreduce, broadcast and allgather of ranks that share memory: by combines there instead of messages.
+//! Allreduce, broadcast and allgather of ranks that share memory, without messages: ranks write to their slots and read
+//! the slots of the others.
 
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -6,23 +7,23 @@ use crate::fabric::shared::{DECISION, SLOT, Slots};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Bytes of a slot that hold a length.
+/// Number of bytes of a slot that hold a length.
 const LENGTH: usize = 8;
 
-/// Whether the ranks of an endpoint meet in shared memory: they have it.
+/// Returns true if all ranks of an endpoint share memory.
 pub fn applies_to(endpoint: &Endpoint) -> bool {
     endpoint.combined().is_some()
 }
 
-/// Whether the words of an allreduce fit in a slot and in a decision.
+/// Returns true if the words of an allreduce fit in a slot and in a decision.
 pub fn fits(words: usize) -> bool {
     words * 8 <= SLOT.min(DECISION)
 }
 
-/// An allreduce as one combine, in which the last rank to arrive combines the words. Collective; O(p words).
+/// Runs an allreduce: the last rank to arrive reduces the words in all slots. Collective; one wait, O(p words).
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
     let own = &*words;
     let leave = |slot: &mut [u8]| {
@@ -42,10 +43,10 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u
     Ok(())
 }
 
-/// A broadcast with one combine for each slot of bytes. Collective.
+/// Runs a broadcast, with one wait for each slot of bytes. Collective.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     let is_root = endpoint.rank() == root;
     let mut all = Vec::new();
@@ -72,10 +73,10 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
 }
 
-/// An allgather of blocks of the same length, in rank order, with one combine for each slot of bytes. Collective.
+/// Runs an allgather of blocks of the same length, in rank order, with one wait for each slot of bytes. Collective.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     let mut all = vec![0; own.len() * endpoint.ranks()];
     for (number, part) in own.chunks(SLOT).enumerate() {
@@ -89,7 +90,7 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// The integer at byte `at`; 0 if it is not within `bytes`.
+/// Returns the integer at byte `at`; 0 if it is not within `bytes`.
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
 }

@@ -1,13 +1,13 @@
-//! A collective call, described once, for writes and reads alike: facts, agreement, decision, plan, rounds, outcome.
+//! A collective write or read from begin to end: facts, agreement, choice, plan, rounds, outcome.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | what a rank brings: which call it is in, its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
+//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/itself.rs` |
 //! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
-//! | decision | the way of the bytes, and why: one rank decides in the agreement, and its answer says so | `setup`, `policy/paths.rs` |
-//! | plan | who sends what to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
-//! | rounds | the bytes move, window by window | a module of `ways` for each way; below it `data`, `shared`, `storage` |
-//! | outcome | errors, counts and times, agreed | `agreement/finish.rs` |
+//! | choice | the path of the bytes, the same on all ranks, and the reason | `policy/paths.rs` |
+//! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
+//! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
+//! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in `api`.
 
@@ -26,23 +26,23 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
-/// What a rank brings to a call: bytes of the file, and where they are in its memory.
+/// The arguments of one rank in a collective call: bytes of the file, and their memory.
 pub struct Call<'a> {
-    /// The extents, as the program passed them.
+    /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
-    /// The same bytes, ascending where windows in shared memory are filled.
+    /// The extents of `asked`, sorted in ascending order if windows in shared memory are filled.
     pub extents: &'a Extents,
-    /// The memory.
+    /// The memory to write from or to read into.
     pub memory: CallMemory<'a>,
-    /// The bytes of this rank that a read has moved, once it is over.
+    /// Number of this rank's bytes that the call moved; set when the call is over.
     pub moved: u64,
 }
 
-/// The memory of a call, which also says its direction.
+/// The memory of a call. The variant is the direction of the call.
 pub enum CallMemory<'a> {
-    /// Of a write: the layout of the bytes, and the memory.
+    /// A write: the layout of the bytes, and the memory that holds them.
     Source(&'a BufferLayout, Source<'a>),
-    /// Of a read.
+    /// A read: the memory that receives the bytes.
     Target(Target<'a>),
 }
 
@@ -56,10 +56,12 @@ impl Call<'_> {
 }
 
 impl File {
-    /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Collective.
+    /// Runs a collective call. If `checked` is an error of this rank's arguments, this rank takes part without data.
+    /// Collective.
     ///
     /// # Errors
-    /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
+    /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
+    /// the message transport.
     pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start());
 
@@ -69,7 +71,7 @@ impl File {
             false => checked,
         };
 
-        // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
+        // Facts. A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early =
             (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
@@ -79,7 +81,7 @@ impl File {
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
 
-        // Agreement: a combine of ranks that all share memory, or a combine over hosts.
+        // Agreement: in shared memory if all ranks share it, otherwise over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
         self.watchdog.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
@@ -165,7 +167,8 @@ impl File {
         Ok(report)
     }
 
-    /// Whether this rank moves its bytes before the ranks agree. If ranks overlap, bytes are written again.
+    /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again
+    /// after the agreement.
     fn goes_early(&self, call: &Call<'_>) -> bool {
         let rules = self.setup.rules(call.direction());
         match call.memory {
@@ -177,7 +180,7 @@ impl File {
         }
     }
 
-    /// Remembers what a call shows of the next. (A read in which nobody wanted anything shows nothing.)
+    /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
     fn learn(&mut self, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.may_overlap |= agreed.redone,
@@ -188,9 +191,8 @@ impl File {
         }
     }
 
-    /// Adds what the way of the bytes tells of aggregators and rounds.
-    fn count(&self, report: &mut CallReport, agreed: &Agreed) {
-        let Decision { way, windows, .. } = agreed.decision;
+    /// Sets the numbers of aggregators and rounds in the report, which depend on the path of the bytes.
+    fn count(&self, report: &mut CallReport, way: Way, agreed: &Agreed) {
         report.aggregators = match way {
             Way::Windows => 1,
             Way::Hosts => self.hosts(),
@@ -202,7 +204,7 @@ impl File {
         }
     }
 
-    /// Moves the bytes of extents that need no other rank. Local.
+    /// Writes or reads extents directly, without other ranks. Local.
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
             CallMemory::Source(layout, source) => self.write_directly(extents, layout, *source),
@@ -210,7 +212,7 @@ impl File {
         }
     }
 
-    /// Copies what was read to a device, if the program's memory is there. Local.
+    /// Copies the bytes that were read to device memory, if the program's buffer is there. Local.
     fn deliver(&self, call: &mut Call<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
             self.copy_to_device(target, call.asked, outcome);

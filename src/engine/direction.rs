@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The direction of a call.
+/// Direction of a call: write or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From memory to the file.
+    /// Bytes go from memory to the file.
     Write,
-    /// From the file to memory.
+    /// Bytes go from the file to memory.
     Read,
 }
 
 impl Direction {
-    /// `write` or `read`.
+    /// Returns the name of the direction: `write` or `read`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -21,7 +21,7 @@ impl Direction {
         }
     }
 
-    /// The hint that switches collective buffering.
+    /// Returns the name of the hint that switches collective buffering in this direction.
     pub(in crate::engine) fn switch_key(self) -> &'static str {
         match self {
             Self::Write => "romio_cb_write",

@@ -21,34 +21,34 @@ use crate::fabric::Endpoint;
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 
-/// An open file. If a method is collective, all ranks must call it, in the same order, and all get the same error or none. Other methods are local.
+/// An open file. If a method is collective, all ranks must call it, in the same order, and all get the same error or
+/// none. Other methods are local.
 pub struct File {
     pub(in crate::engine) endpoint: Endpoint,
     pub(in crate::engine) setup: Setup,
     files: Arc<dyn OpenStorage>,
     /// This rank's handle. The file opens it when it is first needed.
     storage: Option<Arc<dyn Storage>>,
-    /// What this rank knows about bytes in the caches of hosts.
+    /// Visibility of bytes between this host and other hosts, if hosts cache independently.
     pub(in crate::engine) handle: Handle,
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) plans: Plans,
-    /// The number of this aggregator's rounds by fan-in.
+    /// Number of rounds of this aggregator with each fan-in.
     pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
-    /// Windows in the memory that all ranks share, or those of this host.
+    /// Windows in shared memory, of all ranks or of the ranks of this host.
     arena: Option<Arc<Arena>>,
     /// True if ranks may have written the same bytes in some call.
     pub(in crate::engine) may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub(in crate::engine) reads_disjoint: bool,
-    /// The calls so far, if they are captured.
+    /// Recorded calls of this rank, if calls are captured.
     pub(in crate::engine) recording: Option<Recording>,
     /// The timeline of this rank, if it is recorded.
     pub(in crate::engine) timeline: Option<Box<TimelineWriter>>,
-    /// The stall watchdog.
     pub(in crate::engine) watchdog: Arc<StallWatchdog>,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
-    /// Name of the next calls in messages, if the caller has its own (for example the MPI function).
+    /// Name of the next calls in messages, if the caller set one (for example the MPI function).
     pub(in crate::engine) called: Option<&'static str>,
     /// The state, which determines the possible calls.
     pub(in crate::engine) state: FileState,
@@ -66,11 +66,12 @@ pub enum FileState {
     Running,
     /// A call failed with an error that the other ranks do not know.
     Failed,
-    /// This rank closed the file while other ranks made other calls.
+    /// The given rank closed the file while other ranks made other calls.
     ClosedBy(Rank),
 }
 
-/// What this rank knows about its handle on file systems whose clients cache independently (NFS).
+/// State of this rank's handle on file systems whose clients cache independently (NFS): which bytes hosts do not see
+/// yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Handle {
     /// True if this rank has written bytes that other hosts do not see yet.
@@ -82,7 +83,7 @@ pub struct Handle {
 }
 
 impl File {
-    /// Makes the file of a setup. With a `target`, it records its calls for a capture.
+    /// Returns the open file of a setup. With a `target`, the file records its calls for a capture.
     pub(in crate::engine) fn of(
         endpoint: Endpoint,
         setup: Setup,
@@ -122,27 +123,27 @@ impl File {
         }
     }
 
-    /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and the error of ranks in
-    /// different calls. Local.
+    /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and
+    /// the error of ranks in different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
         self.called = Some(name);
     }
 
-    /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call in flight,
-    /// through this handle or another. If it is true on all ranks, a blocking write may read the gaps between its pieces and write them
-    /// back with the pieces (`romio_ds_write`); otherwise it writes its pieces only. Without this call, the value is true only if the
-    /// hint `romio_ds_write` is `enable`. Local.
+    /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call
+    /// in flight, through this handle or another. If it is true on all ranks, a blocking write may read the gaps
+    /// between its pieces and write them back with the pieces (`romio_ds_write`); otherwise it writes its pieces only.
+    /// Without this call, the value is true only if the hint `romio_ds_write` is `enable`. Local.
     pub fn set_sole_writer(&mut self, is_sole: bool) {
         self.sole_writer = Some(is_sole);
     }
 
-    /// Returns whether no one else can write the file during the current call, as far as this rank knows.
+    /// Returns true if no one else can write the file during the current call, as far as this rank knows.
     pub(in crate::engine) fn is_sole_writer(&self) -> bool {
         self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
 
-    /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight), and no rank has
-    /// closed the file.
+    /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight),
+    /// and no rank has closed the file.
     pub(in crate::engine) fn usable(&self) -> Result<()> {
         let why = match self.state {
             FileState::Ready => return Ok(()),
@@ -153,7 +154,7 @@ impl File {
         Err(Error::state(format!("{why}; close the file, no other call is possible")))
     }
 
-    /// Begins a call.
+    /// Begins a call: marks the file as running. Fails if no call is possible.
     pub(in crate::engine) fn begin(&mut self) -> Result<()> {
         self.usable()?;
         self.state = FileState::Running;
@@ -203,18 +204,18 @@ impl File {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
     }
 
-    /// Returns whether this rank shares memory with other ranks.
+    /// Returns true if this rank shares memory with other ranks.
     pub(in crate::engine) fn has_arena(&self) -> bool {
         self.arena.is_some()
     }
 
-    /// Returns the windows in shared memory.
+    /// Returns the shared memory of windows. An error if this rank shares no memory.
     pub(in crate::engine) fn arena(&self) -> Result<Arc<Arena>> {
         let rank = self.endpoint.rank();
         self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
 
-    /// This rank's own handle.
+    /// Returns this rank's own handle, and opens it if needed.
     pub(in crate::engine) fn storage(&mut self) -> Result<Arc<dyn Storage>> {
         if let Some(storage) = &self.storage {
             return Ok(storage.clone());
@@ -242,7 +243,7 @@ impl File {
         self.storage.as_ref()
     }
 
-    /// Takes this rank's handle, if it is open. Its drop closes it.
+    /// Takes this rank's handle, if it is open. Dropping the handle closes it.
     pub(in crate::engine) fn take_storage(&mut self) -> Option<Arc<dyn Storage>> {
         self.storage.take()
     }
@@ -261,33 +262,34 @@ impl File {
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }
 
-    /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None` if they share memory,
-    /// or the hints do not allow it.
+    /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None`
+    /// if they share memory, or the hints do not allow it.
     pub fn without_shared_memory(&self) -> Option<&str> {
         self.setup.hosts.as_ref().and_then(|hosts| hosts.refusal())
     }
 
-    /// Returns the driver in use.
+    /// Returns the storage driver of the file.
     pub fn driver(&self) -> DriverName {
         self.setup.driver_name
     }
 
-    /// Returns the layout in use.
+    /// Returns the layout of the file on its file system: stripes or blocks.
     pub fn layout(&self) -> Layout {
         self.setup.layout
     }
 
-    /// Returns the maximum size of a window in bytes: the part of the file that an aggregator holds in one round. A stripe may be larger.
+    /// Returns the maximum size of a window in bytes: the part of the file that an aggregator holds in one round. A
+    /// stripe may be larger.
     pub fn window(&self) -> u64 {
         self.setup.window_terms().0
     }
 
-    /// Returns the aggregators in ascending order.
+    /// Returns the ranks that are aggregators, in ascending order.
     pub fn aggregators(&self) -> &[Rank] {
         &self.setup.roles.aggregators
     }
 
-    /// Returns whether collective calls go through memory that all ranks share, without messages.
+    /// Returns true if collective calls go through memory that all ranks share, without messages.
     pub fn shares_memory(&self) -> bool {
         self.setup.shares_memory
     }
@@ -297,7 +299,7 @@ impl File {
         &self.setup.topology
     }
 
-    /// Returns the hints in use.
+    /// Returns the hints in force for the file.
     pub fn hints(&self) -> &Hints {
         &self.setup.hints
     }
@@ -308,7 +310,7 @@ impl File {
     }
 }
 
-/// Returns the seconds of the hint `trib_stall_timeout`, or none if there is no other rank.
+/// Returns the value of the hint `trib_stall_timeout` in seconds, or 0 (no warning) if there is no other rank.
 pub(in crate::engine) fn stall_timeout_of(endpoint: &Endpoint, hints: &Hints) -> usize {
     if endpoint.ranks() > 1 { hints.stall_timeout } else { 0 }
 }
@@ -320,7 +322,7 @@ mod tests {
 
     fn goes_to_another_thread<T: Send>() {}
 
-    /// All parts of a file but its transport: MPI decides which threads may call it.
+    /// All parts of a file can be sent to another thread, except the transport: MPI decides which threads may call it.
     #[test]
     fn the_shared_parts_of_a_file_are_send() {
         goes_to_another_thread::<(Setup, Option<WindowQueue>, Plans)>();

@@ -9,26 +9,26 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `call` | a collective call on one page: facts, agreement, choice, plan, rounds, outcome |
-//! | `api`, `file` | [`File`]: open, write, read, close; what it holds. `setup`: what is fixed at open |
-//! | `facts` | what a rank brings to a call, what all ranks know then, and how both are encoded |
-//! | `agreement` | on the facts: a combine in shared memory, or a combine over hosts; on the outcome |
-//! | `policy` | what decides how a call goes: every threshold, the table of paths, the reason |
-//! | `roles` | the aggregators and the phases to them: one layer of messages or two |
-//! | `plan` | who sends what to which aggregator; plans that are used again; [`planning`] at any scale |
-//! | `lists` | the access cut by aggregator, and the cursors through it |
-//! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
-//! | `ways` | the ways of the bytes: by each rank itself, through shared memory, by the two-phase exchange |
-//! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: what members and local aggregators hand each other |
+//! | `call` | a collective call from begin to end: facts, agreement, choice, plan, rounds, outcome |
+//! | `api`, `file` | [`File`]: open, write, read, close; its state. `setup`: settings that are fixed at open |
+//! | `facts` | arguments, errors and amounts of ranks in a call, their merged result, and the encoding of both |
+//! | `agreement` | agreements of all ranks: on the facts when a call begins, on the outcome when it ends |
+//! | `policy` | the rules that choose the path of a call: every threshold, the table of paths, the reason |
+//! | `roles` | the aggregators, and the routes of messages to them: one layer of messages or two |
+//! | `plan` | which rank sends which bytes to which aggregator; plans that are used again; [`planning`] at any scale |
+//! | `lists` | the access cut by aggregator, and the cursors over it |
+//! | `metadata` | exchanges lists of extents, in messages whose sizes only their senders know |
+//! | `ways` | the code of each path: each rank by itself, through shared memory, the two-phase exchange |
+//! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: data between members and local aggregators |
 //! | `shared` | the windows of ranks that share memory |
-//! | [`storage`] | the file: the thread that writes behind and reads ahead, holes, what goes without windows |
-//! | `staging`, `visible`, `watchdog` | memory of a device; hosts that cache by themselves; a line where a rank waits long |
-//! | `record`, [`capture`] | the report and the timeline of calls; every call recorded: the format, and [`Capture`] that reads it |
+//! | [`storage`] | file I/O: the thread that writes behind and reads ahead, holes, I/O without windows |
+//! | `staging`, `visible`, `watchdog` | device memory; hosts that cache independently; the warning about a rank that waits long |
+//! | `record`, [`capture`] | report and timeline of calls; the capture of every call: the format, and [`Capture`], which reads it |
 //!
-//! A module knows only those that stand before it in the list of `tests/suite/layers.rs`.
+//! A module uses only modules that stand before it in the list of `tests/suite/layers.rs`.
 //!
-//! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end returns
-//! the same error on every rank.
+//! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end
+//! returns the same error on every rank.
 
 mod agreement;
 mod api;

@@ -1,8 +1,8 @@
-//! Device memory: bytes that the processor may not access are copied to, or from, host memory of the size of the rank's bytes,
-//! where they lie one after the other in the order of the call.
+//! Staging of device memory: bytes that the processor may not access are copied to or from host memory. The host memory
+//! has the size of the rank's bytes, and holds them one after the other in the order of the call.
 //!
-//! Each piece of a layout is copied by itself, by the runtime of its memory; adjacent pieces are copied together. Bytes between
-//! pieces are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
+//! The runtime of the device copies each piece of a layout; adjacent pieces are copied together. Bytes between pieces
+//! are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
 
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
@@ -11,21 +11,21 @@ use crate::engine::file::File;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 
-/// The memory that a read fills.
+/// Memory that a read fills: the caller's, or host memory instead of device memory.
 pub struct Target<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
-    /// Host memory in place of a device's.
+    /// Host memory instead of the caller's device memory; `None` if the caller's memory is host memory.
     staged: Option<Vec<u8>>,
 }
 
 impl<'a> Target<'a> {
-    /// The caller's memory.
+    /// Returns the caller's memory as the target.
     pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self { layout, sink, staged: None }
     }
 
-    /// The memory to read into.
+    /// Returns the memory to read into, and its layout.
     pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
         match &mut self.staged {
             Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
@@ -35,10 +35,11 @@ impl<'a> Target<'a> {
 }
 
 impl File {
-    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Local.
+    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes`
+    /// empty. Local.
     ///
     /// # Errors
-    /// No memory, an error of the runtime. On this rank only.
+    /// There is no host memory, or the runtime of the device fails. The error is on this rank only.
     #[cold]
     pub(in crate::engine) fn stage_write(
         &self,
@@ -57,7 +58,8 @@ impl File {
             match survey.of(from) {
                 None => to.copy_from_slice(source.piece(memory, len)),
                 Some(runtime) => {
-                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
+                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be
+                    // read.
                     let copied = unsafe { runtime.to_host(from, to) };
                     copied.map_err(|cause| self.not_copied("write from", runtime.name(), cause))?;
                 }
@@ -69,7 +71,7 @@ impl File {
     /// Makes a read of `len` bytes go to host memory, if the target has device memory. Local.
     ///
     /// # Errors
-    /// As [`File::stage_write`].
+    /// The same errors as [`File::stage_write`].
     #[cold]
     pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
         let Target { layout, sink, staged } = target;
@@ -79,8 +81,8 @@ impl File {
         Ok(())
     }
 
-    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
-    /// unchanged. An error goes into `outcome`. Local.
+    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
+    /// file is unchanged. An error goes into `outcome`. Local.
     pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
@@ -99,7 +101,8 @@ impl File {
             match survey.of(to) {
                 None => sink.piece(memory, len).copy_from_slice(from),
                 Some(runtime) => {
-                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
+                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be
+                    // written.
                     let copied = unsafe { runtime.to_device(from, to) };
                     copied.map_err(|cause| self.not_copied("read into", runtime.name(), cause))?;
                 }
@@ -129,22 +132,23 @@ impl File {
     }
 }
 
-/// Tells whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
+/// Returns true if a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close
+/// together.
 fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> bool {
     let mut survey = Survey::default();
     in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
 }
 
-/// Bytes that are contiguous in memory and in the order of the call.
+/// Bytes that are contiguous both in memory and in the order of the call.
 struct StagedPiece {
     /// Offset in the caller's memory.
     memory: u64,
-    /// Offset among the bytes of the call.
+    /// Offset among this rank's bytes of the call.
     at: usize,
     len: u64,
 }
 
-/// The pieces of a layout of `len` bytes.
+/// Returns the pieces of a layout of `len` bytes.
 fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = StagedPiece> {
     let (whole, pieces) = match layout {
         BufferLayout::Contiguous => ((len > 0).then_some(Extent { offset: 0, len }), None),
@@ -158,7 +162,7 @@ fn in_memory(layout: &BufferLayout, len: u64) -> impl Iterator<Item = StagedPiec
     })
 }
 
-/// The pieces of an access before the file's `end`.
+/// Returns the pieces of an access before the file's `end`.
 fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = StagedPiece> + 'a {
     let mut at = 0;
     let clipped = move |piece: Piece| {
@@ -169,7 +173,7 @@ fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Ite
     pieces(file, layout).map(clipped).filter(|part| part.len > 0)
 }
 
-/// Calls `each` for the parts; adjacent parts are joined.
+/// Calls `each` for the pieces; joins adjacent pieces first.
 fn in_one(parts: impl Iterator<Item = StagedPiece>, mut each: impl FnMut(StagedPiece) -> Result<()>) -> Result<()> {
     let mut open: Option<StagedPiece> = None;
     for part in parts {
@@ -183,7 +187,7 @@ fn in_one(parts: impl Iterator<Item = StagedPiece>, mut each: impl FnMut(StagedP
     open.map_or(Ok(()), each)
 }
 
-/// The end of a file if `got` bytes of the extents `file` lie before it.
+/// Returns the end of a file of which `got` bytes of the extents `file` could be read.
 fn end_of(file: &Extents, got: u64) -> u64 {
     if got >= file.bytes() {
         return u64::MAX;

@@ -1,18 +1,19 @@
-//! Bytes that one host has written and another is to see, on a file system whose hosts cache by themselves: NFS, FUSE
-//! ([`FileSystem::is_coherent`](crate::drivers::FileSystem::is_coherent)).
+//! Makes bytes that one host has written visible on other hosts, on a file system whose hosts cache independently: NFS,
+//! FUSE ([`FileSystem::is_coherent`](crate::drivers::FileSystem::is_coherent)).
 //!
-//! There a host sees what another has written once that one has closed the file and it has opened the file since (*close-to-open
-//! consistency*). MPI promises more: a rank sees its own bytes at once, also those that an aggregator on another host has
-//! written for it, and of two calls the later one's bytes stay. So
+//! On such a file system, a host sees what another host has written after the other host closed the file and this host
+//! opened it again (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that
+//! an aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
 //!
-//! - whoever has written in a collective call passes its bytes on before the ranks agree on the call's end
-//!   ([`Storage::settle`](crate::drivers::Storage::settle)); an error of the file system, such as a full quota, is then the call's;
-//! - what a rank has written by itself is passed on at the beginning of the next collective call;
-//! - a rank opens the file anew before it reads what other hosts may have written: in a collective call, once all ranks have passed
-//!   on theirs. What opening does not suffice for is the storage's matter
-//!   ([`Storage::see_other_hosts`](crate::drivers::Storage::see_other_hosts)).
+//! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
+//!   ([`Storage::settle`]); an error of the file system, such as a full quota, is then
+//!   an error of the call;
+//! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
+//! - a rank opens the file again before it reads what other hosts may have written: in a collective call, after all
+//!   ranks have made their bytes visible. If opening is not enough, the storage does more
+//!   ([`Storage::see_other_hosts`]).
 //!
-//! Elsewhere, where all ranks are on one host, and in a file that is only read, nothing of this happens.
+//! Nothing of this happens on other file systems, if all ranks are on one host, or in a file that is only read.
 
 use std::sync::Arc;
 
@@ -27,10 +28,10 @@ use crate::error::Result;
 use crate::hints::Switch;
 
 impl Setup {
-    /// Lets other hosts see what was written through this handle. Local.
+    /// Lets other hosts see the bytes that were written through this handle. Local.
     ///
     /// # Errors
-    /// The system's: bytes have no place.
+    /// An error of the file system that appears only now, such as a full disk or quota.
     pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), Failure> {
         if !self.hosts_cache_apart {
             return Ok(());
@@ -41,19 +42,21 @@ impl Setup {
 }
 
 impl File {
-    /// Where hosts cache by themselves, begins a collective call, of this direction: passes on what this rank has written by itself, and for a call
-    /// that reads opens the file anew once all ranks have. The inner outcome is that of this rank. Collective: a call that reads
-    /// costs an agreement, which begins as every first one does: ranks in different calls find out here.
+    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
+    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
+    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
+    /// calls.
     ///
     /// # Errors
-    /// Ranks are in different calls; those of the fabric. The inner ones are those of [`Setup::pass_on`].
+    /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
+    /// [`Setup::pass_on`].
     pub(in crate::engine) async fn meet_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
         if self.setup.mode == Mode::Read {
             return Ok(Ok(()));
         }
         let ahead = std::mem::take(&mut self.handle.is_ahead);
         let passed = if ahead { self.pass_on() } else { Ok(()) };
-        // A write that fills holes reads them.
+        // A write that fills holes also reads.
         if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
             self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
             self.open_anew();
@@ -62,7 +65,8 @@ impl File {
         Ok(passed)
     }
 
-    /// Passes on what this rank has written in a collective call; an error is one of the outcome. Local.
+    /// Lets other hosts see the bytes that this rank has written in a collective call. Puts an error into `outcome`.
+    /// Local.
     #[inline]
     pub(in crate::engine) fn pass_outcome_on(&self, direction: Direction, outcome: &mut Outcome) {
         let writes = self.setup.hosts_cache_apart && direction == Direction::Write;
@@ -71,20 +75,20 @@ impl File {
         }
     }
 
-    /// Notes that this rank has written by itself.
+    /// Records that this rank has written in an independent call.
     pub(in crate::engine) fn note_own_bytes(&mut self) {
         self.handle.is_ahead = true;
     }
 
-    /// Notes that all ranks have met, so that other hosts' bytes may be there.
+    /// Records that all ranks have made a collective call, so that other hosts may have written bytes.
     pub(in crate::engine) fn note_others_bytes(&mut self) {
         self.handle.is_behind = true;
     }
 
-    /// Opens the file anew where this rank is to read by itself what others may have written. Local.
+    /// Opens the file again before this rank reads, in an independent call, what other hosts may have written. Local.
     ///
     /// # Errors
-    /// Those of [`Setup::pass_on`].
+    /// The errors of [`Setup::pass_on`].
     pub(in crate::engine) fn catch_up(&mut self) -> Result<()> {
         if !self.setup.hosts_cache_apart || self.setup.mode == Mode::Read || !self.handle.is_behind {
             return Ok(());
@@ -95,13 +99,13 @@ impl File {
         passed
     }
 
-    /// Closes this rank's handle; what is done next opens the file anew. Local.
+    /// Closes this rank's handle; the next access opens the file again. Local.
     fn open_anew(&mut self) {
         self.handle.was_closed |= self.open_storage().is_some();
         self.close_storage();
     }
 
-    /// The handle through which this rank's bytes are stored: none if it has never written. Local.
+    /// Returns the handle to sync this rank's bytes; `None` if this rank has never written. Local.
     ///
     /// # Errors
     /// The file cannot be opened.

@@ -8,21 +8,21 @@ use crate::error::Result;
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// The memory of small collectives: every named buffer is a vector of bytes, which grows as needed.
+/// Memory of small collectives: every named buffer is a vector of bytes, which grows as needed.
 #[derive(Debug, Default)]
 pub struct Buffers {
     buffers: HashMap<Buffer, Vec<u8>>,
-    /// Whether a message shorter than its span is an error.
+    /// True if a message that is shorter than its span is an error.
     is_exact: bool,
 }
 
 impl Buffers {
-    /// Buffers in which a message must be as long as its span: a shorter one is an error.
+    /// Returns buffers in which a message must be as long as its span.
     pub fn exact() -> Self {
         Self { is_exact: true, ..Self::default() }
     }
 
-    /// The contents of a buffer.
+    /// Returns the contents of a buffer.
     pub fn get(&self, buffer: Buffer) -> &[u8] {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }

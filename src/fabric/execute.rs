@@ -1,9 +1,10 @@
-//! Runs a schedule over any transport. It contains no algorithm: the schedule says what to do, [`Progress`] says when.
+//! Runs a schedule over any transport. This module contains no algorithm: the schedule says what to do, [`Progress`]
+//! says when.
 //!
 //! The functions are `async` without a runtime: each poll of the future polls the fabric once and makes progress.
-//! [`Waiting::wait`] polls until the future is done and yields the core in between. If the rank can start nothing before one
-//! certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`], [`Transport::wait`]). It
-//! does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
+//! [`Waiting::wait`] polls until the future is done and yields the core in between. If the rank can start nothing
+//! before one certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`],
+//! [`Transport::wait`]). It does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -18,42 +19,42 @@ use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
 
-/// The memory behind the named buffers of a schedule. An error of any function ends the run.
+/// The memory behind the named buffers of a schedule. An error of any function ends the run of the schedule.
 pub trait Memory {
-    /// The bytes of a span, to be sent.
+    /// Returns the bytes of a span, to be sent.
     ///
     /// # Errors
-    /// Those of the implementation.
+    /// Errors of the implementation.
     fn read(&mut self, span: Span) -> Result<Message>;
 
     /// Stores a message from rank `from` in `span`. The message may be shorter than the span.
     ///
     /// # Errors
-    /// Those of the implementation.
+    /// Errors of the implementation.
     fn write(&mut self, from: Rank, span: Span, message: Message) -> Result<()>;
 
     /// Copies `from` to `to`. The implementation may transform the bytes.
     ///
     /// # Errors
-    /// Those of the implementation.
+    /// Errors of the implementation.
     fn copy(&mut self, from: Span, to: Span) -> Result<()>;
 
-    /// Combines `from` into `to`. Memory of schedules without reductions leaves this as it is.
+    /// Reduces `from` into `to`. Memory of schedules without reductions does not implement it.
     ///
     /// # Errors
-    /// Those of the implementation; otherwise [`Error::Internal`].
+    /// Errors of the implementation; [`Error::Internal`] if it is not implemented.
     fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
         Err(Error::Internal { rank: 0, what: "memory that reduces nothing".to_string() })
     }
 
-    /// Whether an operation whose dependencies are finished can start. An operation on memory that other ranks share may have
-    /// to wait for them; it is then asked again, before later operations.
+    /// Returns true if an operation can start whose dependencies are finished. An operation on memory that other ranks
+    /// share may have to wait for these ranks; the function is then called again, before later operations.
     fn is_ready(&mut self, _op: &Op) -> bool {
         true
     }
 
-    /// The word in shared memory that changes when an operation may become ready. Called after [`Memory::is_ready`] has
-    /// returned false.
+    /// Returns the word in shared memory that changes when an operation may become ready. Called after
+    /// [`Memory::is_ready`] has returned false.
     fn watch(&mut self) -> Option<Watch> {
         None
     }
@@ -62,11 +63,11 @@ pub trait Memory {
 /// Messages and bytes that one rank sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Bytes of the messages.
+    /// Number of bytes of the messages.
     pub bytes: u64,
-    /// Those of them that went to another host. Where hosts are not known, each rank is taken for one.
+    /// Number of bytes that went to another host. If hosts are unknown, each rank counts as a host.
     pub between_hosts: u64,
 }
 
@@ -79,75 +80,75 @@ impl std::ops::AddAssign for Traffic {
 }
 
 thread_local! {
-    /// Whether this thread may use the transport.
+    /// True if this thread may use the transport.
     static SENDS: Cell<bool> = const { Cell::new(true) };
 }
 
-/// From now on this thread uses no transport: futures that it polls stop where they need messages, until another thread polls them.
-/// For a helper thread of a rank whose MPI lets one thread at a time call it.
+/// Forbids this thread the transport: futures that it polls stop when they need messages, until another thread polls
+/// them. For a helper thread of a rank whose MPI lets one thread at a time call it.
 pub fn send_nothing_here() {
     SENDS.set(false);
 }
 
-/// Is pending until a thread polls that may use the transport.
+/// Waits until a thread polls that may use the transport.
 pub async fn on_a_sending_thread() {
     while !SENDS.get() {
         pause().await;
     }
 }
 
-/// One rank's end of a fabric: its transport, with functions to run schedules on it and to wait.
+/// One rank's connection to all other ranks: its transport, with functions to run schedules on it and to wait.
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
     grouped: Option<Grouped>,
-    /// The hosts in use, and what they are.
+    /// Hosts in use, and whether they are real.
     hosts: Option<(HostsAre, Arc<Hosts>)>,
-    /// The label of each rank's real host, once all are known.
+    /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
-    /// The nodes of the ranks, once they are known.
+    /// Nodes of the ranks, once they are known.
     topology: Option<Topology>,
 }
 
 impl Endpoint {
-    /// The endpoint of a transport. Local.
+    /// Returns the endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
         Self { transport, waiting, grouped: None, hosts: None, labels: None, topology: None }
     }
 
-    /// From here on, messages between nodes of `topology` are counted as such.
+    /// Counts messages between nodes of `topology` as messages between hosts from here on.
     pub fn count_between(&mut self, topology: Topology) {
         self.topology = Some(topology);
     }
 
-    /// This rank.
+    /// Returns this rank.
     pub fn rank(&self) -> Rank {
         self.transport.rank()
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.transport.ranks()
     }
 
-    /// See [`Transport::node_label`].
+    /// Returns [`Transport::node_label`]: equal labels mean that ranks can share memory.
     pub fn node_label(&self) -> usize {
         self.transport.node_label()
     }
 
-    /// See [`Transport::shares_memory`].
+    /// Returns [`Transport::shares_memory`]: true if ranks of a host share memory without a hint.
     pub fn shares_memory(&self) -> bool {
         self.transport.shares_memory()
     }
 
-    /// Whether messages may lie in memory that is lent for the time of a call: [`Transport::sends_in_place`]. Not where a
-    /// failure is returned, which may leave them in flight.
+    /// Returns true if messages may lie in the caller's memory for the time of a call ([`Transport::sends_in_place`]).
+    /// False if failures are returned, because messages may then still be in flight.
     pub fn sends_in_place(&self) -> bool {
         self.transport.sends_in_place() && !self.waiting.failure().returns()
     }
 
-    /// The memory that all ranks share; `None` unless they were found on one host.
+    /// Returns the memory that all ranks share; `None` unless they were found on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
         self.shared_ref().cloned()
     }
@@ -164,17 +165,17 @@ impl Endpoint {
         self.grouped = Some(grouped);
     }
 
-    /// The hosts of the ranks, once they are found.
+    /// Returns the hosts of the ranks, once they are found.
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
     }
 
-    /// The label of each rank's host, once they are found, also if memory is not shared.
+    /// Returns the label of each rank's host, once hosts are found, also if memory is not shared.
     pub fn labels(&self) -> Option<&Arc<[usize]>> {
         self.labels.as_ref()
     }
 
-    /// From here on ranks share no memory. `labels` are those of their hosts. Local; all ranks must call it.
+    /// Makes ranks share no memory from here on. `labels` are the labels of their hosts. Local; all ranks must call it.
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
         (self.hosts, self.labels) = (None, Some(labels));
     }
@@ -202,15 +203,15 @@ impl Endpoint {
         self.waiting.watch(None);
     }
 
-    /// An endpoint over the same ranks with a communication context of its own. Collective.
+    /// Returns an endpoint over the same ranks with a communication context of its own. Collective.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub fn duplicate(&mut self) -> Result<Self> {
         Ok(Self::new(self.transport.duplicate()?))
     }
 
-    /// How this rank waits.
+    /// Returns the waiting of this rank: how it polls, yields and sleeps.
     pub fn waiting(&self) -> &Waiting {
         &self.waiting
     }
@@ -218,18 +219,19 @@ impl Endpoint {
     /// Runs a schedule to its end and waits for it; see [`Endpoint::run`].
     ///
     /// # Errors
-    /// Those of the fabric or the memory.
+    /// Errors of the message transport or the memory.
     pub fn run_and_wait(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let waiting = self.waiting.clone();
         waiting.wait(pin!(self.run(schedule, memory, tag)))
     }
 
     /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage. Every rank that the
-    /// schedules name runs its own; schedules that may be in flight at once on different ranks must have different tags or run
-    /// in the same order on all ranks.
+    /// schedules name runs its own schedule; schedules that may be in flight at once on different ranks must have
+    /// different tags or run in the same order on all ranks.
     ///
     /// # Errors
-    /// Those of the fabric or the memory. Operations may then still be in flight, and the endpoint must not be used again.
+    /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not
+    /// be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
         let elsewhere = Elsewhere { rank: self.rank(), nodes: self.topology.clone() };
@@ -275,22 +277,22 @@ impl Endpoint {
     }
 }
 
-/// A schedule in flight.
+/// The state of a schedule that runs.
 struct Run {
     progress: Progress,
     by_ticket: HashMap<Ticket, OpId>,
-    /// The operations that the memory is not ready for, in order.
+    /// Operations that the memory is not ready for, in order.
     not_ready: Vec<OpId>,
-    /// The inverse of `by_ticket`, in the order of the schedule.
+    /// Inverse of `by_ticket`, in the order of the schedule.
     in_flight: BTreeMap<OpId, Ticket>,
-    /// The result of [`Run::awaited`], until an operation completes.
+    /// Result of [`Run::awaited`], until an operation completes.
     awaited: Option<Option<Ticket>>,
     traffic: Traffic,
     tag: u16,
     elsewhere: Elsewhere,
 }
 
-/// Which ranks are on other nodes; none, as long as that is not known.
+/// Knows which ranks are on other nodes; no rank is, as long as nodes are unknown.
 struct Elsewhere {
     rank: Rank,
     nodes: Option<Topology>,
@@ -303,7 +305,7 @@ impl Elsewhere {
 }
 
 impl Run {
-    /// Starts all operations that can start. Returns whether one of them was not ready before.
+    /// Starts all operations that can start. Returns true if one of them was not ready before.
     fn start_ready(&mut self, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
         let mut any = false;
         for id in std::mem::take(&mut self.not_ready) {
@@ -350,7 +352,7 @@ impl Run {
         Ok(())
     }
 
-    /// The first message in flight, and how many there are.
+    /// Returns the first message in flight, and the number of the others.
     fn pending(&self) -> Option<Pending> {
         let (&id, _) = self.in_flight.first_key_value()?;
         let (peer, is_sent) = match self.progress.schedule().ops()[id as usize].action {
@@ -361,7 +363,7 @@ impl Run {
         Some(Pending { peer, is_sent, more: self.in_flight.len() - 1 })
     }
 
-    /// The message to block on, once all ready operations have been started.
+    /// Returns the message to block on, once all ready operations have been started.
     fn awaited(&mut self) -> Option<Ticket> {
         let Self { progress, in_flight, awaited, .. } = self;
         *awaited.get_or_insert_with(|| {

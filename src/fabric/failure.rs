@@ -1,9 +1,10 @@
 //! Failures that the ranks cannot agree on: a panic, a damaged message, an error of MPI itself.
 //!
-//! A collective call with an agreed error returns the same error on every rank. Here, one rank fails and the others do not
-//! know: they wait for messages that this rank no longer sends. So this rank stops the fabric. On MPI that ends the job; among
-//! threads it makes every other rank's next call fail with the same error. With the hint `trib_on_failure=return`, the rank
-//! returns the error instead; then the others may wait for ever.
+//! A collective call with an agreed error returns the same error on every rank. Here, one rank fails and the others do
+//! not know: they wait for messages that this rank no longer sends. So this rank stops the fabric, that is, the
+//! communication of all ranks. On MPI that ends the job; among threads it makes every other rank's next call fail with
+//! the same error. With the hint `trib_on_failure=return`, the rank returns the error instead; then the others may wait
+//! for ever.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,17 +12,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// Stops a fabric for all ranks. It may not return.
+/// A function that stops the communication of all ranks. It may not return.
 pub type Stop = Box<dyn Fn(&Error) + Send + Sync>;
 
-/// The handling of failures on one endpoint.
+/// Handles the failures of one endpoint.
 pub struct Failure {
     rank: Rank,
     stop: Stop,
     returns: AtomicBool,
-    /// The last error that all ranks agreed on.
+    /// Last error that all ranks agreed on.
     agreed: Mutex<Option<Error>>,
-    /// Whether `agreed` is set.
+    /// True if `agreed` is set.
     is_agreed: AtomicBool,
 }
 
@@ -31,18 +32,18 @@ impl Failure {
         Self { rank, stop, returns, agreed, is_agreed }
     }
 
-    /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the fabric.
-    /// Local.
+    /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the
+    /// fabric. Local.
     pub fn set_returning(&self, returns: bool) {
         self.returns.store(returns, Ordering::Relaxed);
     }
 
-    /// See [`Failure::set_returning`].
+    /// Returns the value of [`Failure::set_returning`].
     pub fn returns(&self) -> bool {
         self.returns.load(Ordering::Relaxed)
     }
 
-    /// Begins a call: no error of it is agreed yet.
+    /// Begins a call: forgets the agreed error of the call before.
     pub fn begin(&self) {
         if self.is_agreed.load(Ordering::Relaxed) {
             self.is_agreed.store(false, Ordering::Relaxed);
@@ -50,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// Records that all ranks know this error and return it.
+    /// Records that all ranks know `error` and return it.
     pub fn agreed(&self, error: &Error) {
         *self.last() = Some(error.clone());
         self.is_agreed.store(true, Ordering::Relaxed);
@@ -60,8 +61,8 @@ impl Failure {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether other ranks may not know this error. Errors of arguments and of the file are agreed before they are returned.
-    /// Errors of messages are not, except the one recorded by [`Failure::agreed`].
+    /// Returns true if other ranks may not know this error. Errors of arguments and of the file are agreed before they
+    /// are returned. Errors of messages are not agreed, except the error recorded by [`Failure::agreed`].
     pub fn is_unagreed(&self, error: &Error) -> bool {
         let is_agreed = self.last().as_ref() == Some(error);
         !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
@@ -70,7 +71,7 @@ impl Failure {
     /// Returns the outcome of a collective call. Stops the fabric first if the call failed on this rank alone.
     ///
     /// # Errors
-    /// That of the outcome.
+    /// The error of the outcome.
     pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && self.is_unagreed(error)
@@ -81,14 +82,14 @@ impl Failure {
         outcome
     }
 
-    /// A guard that stops the fabric if a panic drops it: the other ranks wait for this one.
+    /// Returns a guard that stops the fabric if a panic drops it, because the other ranks wait for this one.
     #[must_use]
     pub fn on_panic(&self) -> OnPanic<'_> {
         OnPanic(self)
     }
 }
 
-/// See [`Failure::on_panic`].
+/// The guard of [`Failure::on_panic`].
 pub struct OnPanic<'a>(&'a Failure);
 
 impl Drop for OnPanic<'_> {

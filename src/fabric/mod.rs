@@ -1,8 +1,8 @@
-//! Fabrics: they carry the messages of a schedule.
+//! Fabrics: carry the messages of a schedule between ranks.
 //!
-//! A fabric is a [`Transport`]: it posts sends and receives, and reports completions. [`execute`] runs a schedule over any
-//! fabric. In [`threads`], ranks are threads of one process; [`mpi`] is the fabric of supercomputers. Fabrics
-//! contain no algorithm.
+//! A fabric is a [`Transport`]: it posts sends and receives, and reports completions. [`execute`] runs a schedule over
+//! any fabric. In [`threads`], ranks are threads of one process; in [`mpi`], ranks are MPI processes. Fabrics contain
+//! no algorithm.
 
 mod buffers;
 pub mod execute;

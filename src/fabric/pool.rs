@@ -1,7 +1,8 @@
-//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page faults.
+//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page
+//! faults.
 //!
-//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed, the
-//! system may reclaim the pages of unused blocks ([`advise_unused`]).
+//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed,
+//! the system may reclaim the pages of unused blocks ([`advise_unused`]).
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -11,19 +12,19 @@ use memmap2::MmapMut;
 
 use super::Message;
 
-/// Smaller blocks come from the allocator, which reuses them itself.
+/// Minimum number of bytes of a pooled block. Smaller blocks come from the allocator, which reuses them itself.
 const MIN_BLOCK: usize = 64 << 10;
 /// An unused block may be reused if it is at most this many times as large as needed. (Untouched pages take no memory.)
 const MAX_EXCESS: usize = 4;
-/// The size of a huge page on most processors.
+/// Size of a huge page on most processors, in bytes.
 #[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
-/// Most bytes of unused blocks that are kept.
+/// Maximum number of bytes of unused blocks that are kept.
 const MAX_UNUSED: usize = 96 << 20;
 
 static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
-/// A block of memory. Its bytes are initialised, but have no defined value. A drop returns it to the pool.
+/// A block of memory. Its bytes are initialised, but have no defined value. Dropping a block returns it to the pool.
 #[derive(Debug, Default)]
 pub struct Block {
     memory: Memory,
@@ -44,7 +45,8 @@ impl Default for Memory {
 }
 
 impl Block {
-    /// A block of at least `capacity` bytes, none of them used. O(unused blocks); new pages are allocated on first access.
+    /// Returns a block of at least `capacity` bytes, none of them used. O(unused blocks); new pages are allocated on
+    /// first access.
     ///
     /// # Errors
     /// The system has no memory left.
@@ -67,12 +69,12 @@ impl Block {
         Ok(Self { memory, len: 0 })
     }
 
-    /// Number of bytes that can be used.
+    /// Returns the number of bytes that can be used.
     pub fn capacity(&self) -> usize {
         self.whole().len()
     }
 
-    /// All of the memory, used or not.
+    /// Returns all of the memory, used or not.
     fn whole(&self) -> &[u8] {
         match &self.memory {
             Memory::Small(small) => small,
@@ -80,7 +82,7 @@ impl Block {
         }
     }
 
-    /// All of the memory, used or not.
+    /// Returns all of the memory, used or not.
     pub fn whole_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
             Memory::Small(small) => small,
@@ -93,11 +95,11 @@ impl Block {
         self.len = len.min(self.capacity());
     }
 
-    /// Uses so many bytes more and gives them, to be written; what they hold is of no meaning. Where they do not fit, all
-    /// moves to a block that is twice as large, or more.
+    /// Adds `len` bytes to the used bytes and returns them, to be written; their contents are undefined. If they do not
+    /// fit, moves all bytes to a block at least twice as large.
     ///
     /// # Panics
-    /// If there is no memory left, as a vector does.
+    /// If there is no memory left, like a vector.
     #[inline]
     pub fn extend(&mut self, len: usize) -> &mut [u8] {
         let (from, end) = (self.len, self.len + len);
@@ -117,7 +119,8 @@ impl Block {
         self.len = std::mem::take(&mut smaller.len);
     }
 
-    /// The used bytes as a message, without a copy. The memory returns to the pool when the last part of it is dropped.
+    /// Returns the used bytes as a message, without a copy. The memory returns to the pool when the last part of the
+    /// message is dropped.
     pub fn into_message(mut self) -> Message {
         match &mut self.memory {
             Memory::Small(small) => {
@@ -129,7 +132,7 @@ impl Block {
     }
 }
 
-/// New memory, in huge pages if it is large enough, so that the first use causes few page faults.
+/// Returns new memory, in huge pages if it is large enough, so that the first use causes few page faults.
 fn map(size: usize) -> io::Result<MmapMut> {
     let map = MmapMut::map_anon(size)?;
     #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! The fabric of threads: ranks are threads of one process. It needs no MPI and works for over a thousand ranks.
 //!
-//! Every rank has a mailbox per context. Only its owner matches messages with receives, so matching needs no lock. Messages
-//! are moved, not copied. A rank with nothing to do parks.
+//! Every rank has a mailbox per context. Only its owner matches messages with receives, so matching needs no lock.
+//! Messages are moved, not copied. A rank with nothing to do parks.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -19,12 +19,13 @@ use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// The longest time that a rank is parked; it then checks whether another rank has died.
+/// Maximum time that a rank is parked; it then checks whether another rank has died.
 const LOOK_UP: Duration = Duration::from_millis(50);
 const NOBODY: usize = usize::MAX;
 
-/// Runs `program` on `ranks` ranks and returns the values that the ranks return, in rank order. If a rank panics, every other
-/// rank's next fabric call fails, so that none waits for it; then this function panics too.
+/// Runs `program` on `ranks` ranks and returns the values that the ranks return, in rank order. If a rank panics, every
+/// other rank's next call of the transport fails, so that no rank waits for the dead one; then this function panics
+/// too.
 ///
 /// # Errors
 /// Zero ranks, or the system cannot start a thread.
@@ -70,14 +71,14 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
     panic.map_or(Ok(all), |payload| resume_unwind(payload))
 }
 
-/// The state that all ranks share.
+/// State that all ranks of a run share.
 struct World {
     ranks: usize,
     sleepers: Vec<OnceLock<Thread>>,
     contexts: Mutex<Vec<Context>>,
-    /// A rank that panicked or stopped the others; [`NOBODY`] if none.
+    /// Rank that panicked or stopped the others; [`NOBODY`] if none.
     died: AtomicUsize,
-    /// The error of every other rank's next call.
+    /// Error that every other rank's next call returns.
     why: OnceLock<Error>,
 }
 
@@ -99,14 +100,15 @@ impl World {
         Self { ranks, sleepers, contexts, died, why }
     }
 
-    /// Makes every rank's next call fail with `why`, or with the error of an earlier call of this function.
+    /// Makes every rank's next call of the transport fail with `why`, or with the error of an earlier call of this
+    /// function.
     fn stop(&self, rank: Rank, why: impl FnOnce() -> Error) {
         self.why.get_or_init(why);
         self.died.store(rank, Ordering::SeqCst);
         self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
     }
 
-    /// The senders and the receiver of `rank` in context `number`. The first rank to enter a context makes it.
+    /// Returns the senders and the receiver of `rank` in context `number`. The first rank to enter a context makes it.
     fn enter(&self, rank: Rank, number: usize) -> (Arc<[Sender<Envelope>]>, Option<Receiver<Envelope>>) {
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         while contexts.len() <= number {
@@ -122,14 +124,14 @@ fn has_died(rank: Rank) -> Error {
     Error::Fabric(format!("rank {rank} has died"))
 }
 
-/// Queues by (sender, tag), oldest first.
+/// Queues of messages or receives by (sender, tag), oldest first.
 type Queues<T> = HashMap<(Rank, u16), VecDeque<T>>;
-/// A receive: its ticket and capacity.
+/// A posted receive: ticket, and capacity in bytes.
 type Posted = (Ticket, u64);
-/// A message without a receive, and the ticket to acknowledge when it matches.
+/// A message that no receive has matched yet, and the ticket to acknowledge when one does.
 type Arrived = (Message, Option<Ticket>);
 
-/// One rank's end of a context.
+/// One rank's access to a context, whose messages match only among themselves.
 pub struct Threads {
     world: Arc<World>,
     rank: Rank,

@@ -18,33 +18,35 @@ pub type Ticket = u64;
 /// A finished send or receive.
 #[derive(Debug)]
 pub struct Completion {
-    /// The send or receive.
+    /// Ticket of the send or receive.
     pub ticket: Ticket,
     /// The received message; `None` for a send.
     pub message: Option<Message>,
 }
 
-/// One rank's end of a fabric: a communication context of its own, never shared with the application.
+/// One rank's connection to all other ranks: a communication context of its own, never shared with the application.
 ///
-/// Only [`Transport::wait`] may block, and [`Transport::duplicate`], which is collective. All other calls are local. Messages
-/// match by (sender, receiver, tag) in the order they were posted. A message has up to 2^63 - 1 bytes. The transport owns the
-/// bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network may still access.
+/// Only [`Transport::wait`] may block, and [`Transport::duplicate`], which is collective. All other calls are local.
+/// Messages match by (sender, receiver, tag) in the order they were posted. A message has up to 2^63 - 1 bytes. The
+/// transport owns the bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network
+/// may still access.
 pub trait Transport {
-    /// This rank.
+    /// Returns this rank.
     fn rank(&self) -> Rank;
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> usize;
 
-    /// A label of the node this rank runs on: ranks with equal labels can share memory. (Not a node's number.)
+    /// Returns a label of the node that this rank runs on: ranks with equal labels can share memory. (The label is not
+    /// the number of a node.)
     fn node_label(&self) -> usize;
 
-    /// Whether ranks of one host use shared memory if no hint says so. False for ranks that simulate ranks on several hosts,
-    /// as threads do.
+    /// Returns true if ranks of one host use shared memory if no hint says otherwise. False for ranks that simulate
+    /// ranks on several hosts, as threads do.
     fn shares_memory(&self) -> bool;
 
-    /// Whether the body of a message is dropped when its send completes, so that it may lie in memory that is only lent. False
-    /// for ranks that pass bodies on, as threads do.
+    /// Returns true if the body of a message is dropped when its send completes, so that it may lie in the caller's
+    /// memory. False for ranks that pass bodies on, as threads do.
     fn sends_in_place(&self) -> bool {
         false
     }
@@ -74,40 +76,41 @@ pub trait Transport {
     /// rank has died.
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()>;
 
-    /// Blocks inside the fabric until a part of `ticket`'s message is sent or received, and appends completions. A fabric in
-    /// which polling is better returns at once.
+    /// Blocks inside the fabric until a part of `ticket`'s message is sent or received, and appends completions. A
+    /// fabric in which polling is better returns at once.
     ///
     /// # Errors
-    /// Those of [`Transport::poll`].
+    /// The errors of [`Transport::poll`].
     fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let _ = (ticket, done);
         Ok(())
     }
 
-    /// The wait of a rank with nothing to do.
+    /// Returns the wait of a rank with nothing to do.
     fn idle(&self) -> Arc<dyn Idle>;
 
-    /// A function that stops this fabric for all ranks: afterwards no rank waits for another. It may end the process.
+    /// Returns a function that stops this fabric for all ranks: afterwards no rank waits for another. It may end the
+    /// process.
     fn stop(&self) -> Stop;
 
-    /// A transport over the same ranks with a context of its own, so that the messages of two files cannot match. Collective:
-    /// all ranks call it, in the same order.
+    /// Returns a transport over the same ranks with a context of its own, so that the messages of two files cannot
+    /// match. Collective: all ranks call it, in the same order.
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken.
     fn duplicate(&mut self) -> Result<Box<dyn Transport>>;
 }
 
-/// Waiting without spinning. Shared between the rank, which waits, and its helper threads, which wake it.
+/// The wait of a rank with nothing to do. Shared between the rank, which waits, and its helper threads, which wake it.
 pub trait Idle: Send + Sync {
-    /// Returns when a message for this rank may have arrived, after [`Idle::wake`], or after a short time. `rounds` counts the
-    /// calls without progress, for fabrics that back off.
+    /// Returns when a message for this rank may have arrived, after [`Idle::wake`], or after a short time. `rounds`
+    /// counts the calls without progress, for fabrics that back off.
     fn idle(&self, rounds: u32);
 
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.
     fn wake(&self);
 
-    /// Tells whether the ranks of this host have to share cores; as long as nobody tells, it is taken that they do. For
-    /// fabrics that look again and again.
+    /// Sets whether the ranks of this host share cores; the default is that they do. For fabrics that poll again and
+    /// again.
     fn set_crowded(&self, _crowded: bool) {}
 }

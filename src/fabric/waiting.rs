@@ -12,21 +12,21 @@ use super::transport::Idle;
 use crate::error::Result;
 use crate::topology::Rank;
 
-/// See the module. Clones share one state, so that waiting does not borrow the endpoint.
+/// How one rank waits for its futures. Clones share one state, so that waiting does not borrow the endpoint.
 #[derive(Clone)]
 pub struct Waiting(Arc<State>);
 
-/// One thread at a time polls; it may be another one later.
+/// State of the waiting of one rank. One thread at a time polls; it may be another one later.
 struct State {
     idle: Arc<dyn Idle>,
-    /// Counts progress, so that a wait can tell when there is none.
+    /// Counter of progress, so that a wait can tell when there is none.
     events: AtomicU64,
-    /// What the fabric waits for ([`Pending`]), or 0.
+    /// Encoded message that the rank waits for ([`Pending`]), or 0.
     pending: AtomicU64,
-    /// The word in shared memory that the last polled future waits for, if it does.
+    /// Word in shared memory that the last polled future waits for, if it does.
     watched: Mutex<Option<Watch>>,
     is_watched: AtomicBool,
-    /// Whether the future may block: it is polled by [`Waiting::wait`].
+    /// True if the future may block, because [`Waiting::wait`] polls it.
     blocking: AtomicBool,
     /// Number of polls of futures whose caller decides how to wait ([`Waiting::call`]).
     polls: AtomicU64,
@@ -48,19 +48,20 @@ impl State {
     }
 }
 
-/// A message that a rank waits for, to come or to be taken, and how many more it waits for.
+/// A message that a rank waits to receive or to be received, and the number of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
-    /// The other rank.
+    /// Rank that sends or receives the message.
     pub peer: Rank,
-    /// Whether the message goes to it.
+    /// True if this rank sends the message to `peer`.
     pub is_sent: bool,
-    /// Number of further messages.
+    /// Number of other messages that the rank waits for.
     pub more: usize,
 }
 
 impl Pending {
-    /// Never 0: 32 bits of the rank, one of the direction, 31 of the number of messages.
+    /// Encodes the message as a number that is never 0: 32 bits of the rank, one of the direction, 31 of the number of
+    /// messages.
     fn pack(self) -> u64 {
         self.peer as u64 | u64::from(self.is_sent) << 32 | (self.more as u64 + 1) << 33
     }
@@ -71,7 +72,7 @@ impl Pending {
     }
 }
 
-/// The number of idle rounds of one wait.
+/// Number of idle polls of one wait, for [`Waiting::idle`].
 pub struct Quiet {
     rounds: u32,
     seen: u64,
@@ -104,7 +105,7 @@ impl Waiting {
         self.0.watch(watch);
     }
 
-    /// Whether the polled future may block.
+    /// Returns true if the polled future may block.
     pub(crate) fn may_block(&self) -> bool {
         self.0.blocking.load(Ordering::Relaxed)
     }
@@ -114,8 +115,8 @@ impl Waiting {
         Quiet { rounds: 0, seen: self.0.events.load(Ordering::Relaxed) }
     }
 
-    /// Yields the core or sleeps, after a poll of this endpoint's future has returned `Pending`; longer after many polls
-    /// without progress. For callers that poll several futures themselves.
+    /// Yields the core or sleeps, after a poll of this endpoint's future has returned `Pending`; longer after many
+    /// polls without progress. For callers that poll several futures themselves.
     pub fn idle(&self, quiet: &mut Quiet) {
         let events = self.0.events.load(Ordering::Relaxed);
         quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };
@@ -130,7 +131,7 @@ impl Waiting {
     /// Waits for a collective call. Stops the fabric if the call fails on this rank alone or panics ([`Failure`]).
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the call.
     pub fn complete<T>(&self, call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
         self.0.failure.begin();
         let _guard = self.0.failure.on_panic();
@@ -138,10 +139,11 @@ impl Waiting {
         self.0.failure.settle(outcome)
     }
 
-    /// As [`Waiting::complete`], for a call that is part of a longer future, whose caller decides how to wait.
+    /// Completes a call like [`Waiting::complete`], if the call is part of a longer future, whose caller decides how to
+    /// wait.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the call.
     pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
         self.0.failure.begin();
         let outcome = std::future::poll_fn(|context| {
@@ -151,23 +153,24 @@ impl Waiting {
         });
         let outcome = outcome.await;
         if outcome.is_err() {
-            // To stop the fabric is a call of MPI.
+            // Stopping the fabric calls MPI.
             on_a_sending_thread().await;
         }
         self.0.failure.settle(outcome)
     }
 
-    /// How often a call was polled whose caller decides how to wait. Any thread may ask.
+    /// Returns the number of polls of calls whose caller decides how to wait ([`Waiting::call`]). Any thread may call
+    /// it.
     pub(crate) fn polls(&self) -> u64 {
         self.0.polls.load(Ordering::Relaxed)
     }
 
-    /// The handling of failures on this rank.
+    /// Returns the handling of failures on this rank.
     pub fn failure(&self) -> &Failure {
         &self.0.failure
     }
 
-    /// The handle by which helper threads wake this rank.
+    /// Returns the handle by which helper threads wake this rank.
     pub fn waker(&self) -> Arc<dyn Idle> {
         self.0.idle.clone()
     }
@@ -178,7 +181,8 @@ impl Waiting {
         self.0.pending.store(pending.map_or(0, Pending::pack), Ordering::Relaxed);
     }
 
-    /// The message that this rank waits for, if it is known, and a number that changes with any progress. Any thread may ask.
+    /// Returns the message that this rank waits for, if it is known, and a number that changes with any progress. Any
+    /// thread may call it.
     pub fn pending(&self) -> (Option<Pending>, u64) {
         (Pending::unpack(self.0.pending.load(Ordering::Relaxed)), self.0.events.load(Ordering::Relaxed))
     }
@@ -190,7 +194,7 @@ impl Waiting {
     }
 }
 
-/// Is pending at the first poll and done at the second, so that control returns to the caller once.
+/// Returns control to the caller once: pending at the first poll, done at the second.
 pub async fn pause() {
     let mut first = true;
     std::future::poll_fn(move |_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;

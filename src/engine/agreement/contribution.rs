@@ -1,4 +1,5 @@
-//! What a rank, or several merged ranks, send at the first agreement of a call: their facts, and what has no fixed length.
+//! The contribution of one rank, or of several merged ranks, to the first agreement of a call over hosts: facts,
+//! footprint and small data.
 
 use super::footprint::Footprint;
 use super::small::{OF_ONE_RANK, SmallData};
@@ -12,30 +13,30 @@ use crate::engine::facts::words::Words;
 use crate::engine::policy::SMALL_OF_ALL;
 use crate::fabric::shared::MAX_CONTRIBUTION;
 
-/// See the module.
+/// The contribution of one rank, or of several merged ranks, to the first agreement of a call over hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contribution {
-    /// The facts.
+    /// Arguments, errors and amounts of the ranks.
     pub facts: Facts,
     ranges: RankRanges,
-    /// What hosts hold.
+    /// The ranges of the file that the hosts of the ranks access.
     footprint: Footprint,
-    /// The data, if it comes along.
+    /// The small data of the ranks, for rank 0 to write; empty if the ranks keep their data.
     pub data: SmallData,
 }
 
 impl Contribution {
-    /// The contribution of a rank; `footprint` is what it holds.
+    /// Returns the contribution of one rank without data; `footprint` is the ranges that the rank accesses.
     pub fn new(facts: Facts, footprint: Footprint) -> Self {
         Self { facts, ranges: RankRanges::of(facts.range().into_iter()), footprint, data: SmallData::default() }
     }
 
-    /// This rank's data comes along.
+    /// Adds this rank's data, for rank 0 to write.
     pub fn bring(&mut self, data: SmallData) {
         (self.facts.comes_along, self.data) = (true, data);
     }
 
-    /// Merges the contribution of other ranks.
+    /// Merges the contribution of other ranks into this one.
     pub fn merge(&mut self, other: Self) {
         self.facts.merge(&other.facts);
         self.facts.comes_along &= self.data.bytes().len() + other.data.bytes().len() <= SMALL_OF_ALL;
@@ -47,12 +48,12 @@ impl Contribution {
         self.footprint.merge(other.footprint);
     }
 
-    /// What all ranks agree on, if this is the contribution of all.
+    /// Returns what all ranks agree on. This must be the merged contribution of all ranks.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
         Agreed::of(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
 
-    /// The contribution as bytes.
+    /// Encodes the contribution. Leaves the footprint out if the message would be too long.
     pub fn body(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(8 * (Facts::COUNT + 3));
         let mut next = |value: u64| body.extend_from_slice(&value.to_le_bytes());
@@ -68,8 +69,8 @@ impl Contribution {
         body
     }
 
-    /// The contribution from bytes. Bytes that are not all the data, in whole blocks, count as data that did not come: its owners
-    /// have it still.
+    /// Decodes a contribution. Data that is not whole blocks of the announced length counts as not sent: the ranks
+    /// still have their data.
     pub fn from(body: &[u8]) -> Self {
         let (mut words, mut at) = (words(body), 0);
         let mut next = || {

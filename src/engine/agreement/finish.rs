@@ -10,10 +10,11 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
-/// Agrees on the outcome of a call. Collective: one allreduce of 15 numbers, and a broadcast of the error if a rank failed.
+/// Agrees on the outcome of a call, and returns the report. Collective: one allreduce of 15 numbers, and a broadcast of
+/// the error if a rank failed.
 ///
 /// # Errors
-/// The error of the lowest rank that has one, on every rank; those of the fabric.
+/// The error of the lowest rank that has one, on every rank; errors of the message transport.
 pub async fn finish_call(
     endpoint: &mut Endpoint,
     all: &Amount,

@@ -1,28 +1,30 @@
-//! What each host holds of the file: whether hosts could write, or read, their own bytes without each other.
+//! Footprints of hosts: show whether every host can write, or read, its own bytes without the other hosts.
 //!
-//! The *footprint* of a host are the extents of its ranks, merged over gaps below a grain. Where the footprints of no two hosts overlap,
-//! each can write its own bytes, and what lies in its gaps below the grain, as if it were alone. Block decompositions whose
-//! neighbours share a host are like that.
+//! The *footprint* of a host is the extents that its ranks access, merged over small gaps (below a grain). If the
+//! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, as if it
+//! were alone. Block decompositions whose neighbours share a host are like that.
 
 use crate::access::{Extent, Extents, varint};
 use crate::engine::policy::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
 
-/// In place of the host, after the footprints of several were compared.
+/// Value of [`Footprint::host`] after footprints of several hosts were merged.
 const SEVERAL: u64 = u64::MAX;
 
-/// The footprints of ranks, merged.
+/// The merged footprints of one or more ranks: the ranges of the file that they access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint {
-    /// The host of the ranks, or [`SEVERAL`].
+    /// Number of the host of the ranks, or [`SEVERAL`].
     host: u64,
-    /// Ascending ranges that do not overlap, as (start, end); `None` if hosts overlap, or this is not known.
+    /// Ascending ranges that do not overlap, as (start, end) in bytes; `None` if footprints of two hosts overlap, or if
+    /// a footprint is unknown.
     ranges: Option<Vec<(u64, u64)>>,
 }
 
 impl Footprint {
-    /// The footprint of a rank of `host`. Where the file system locks `unit` bytes together, in whole units. O(extents).
+    /// Returns the footprint of a rank of `host`. Rounds ranges to whole units of `unit` bytes, which the file system
+    /// locks together. O(extents).
     pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
-        // A range takes two bytes or more.
+        // An encoded range takes at least two bytes.
         const MOST: usize = FOOTPRINT_BYTES / 2;
         // Extents that are less than a unit apart touch the same units, or neighbours.
         let grain = FOOTPRINT_GAP.max(unit);
@@ -46,28 +48,28 @@ impl Footprint {
         Self { host: host as u64, ranges: Some(united(ranges, FOOTPRINT_GAP)) }
     }
 
-    /// The footprint of a rank of which this is not known.
+    /// Returns the footprint of a rank whose ranges are unknown.
     pub fn unknown(host: usize) -> Self {
         Self { host: host as u64, ranges: None }
     }
 
-    /// Whether `bytes` bytes of the ranks are as many as the ranges have: then there is data everywhere in them, unless ranks
-    /// overlap.
+    /// Returns true if the ranges have exactly `bytes` bytes, the number of bytes of all ranks: then every byte of the
+    /// ranges has data, unless ranks overlap.
     pub fn is_filled_by(&self, bytes: u64) -> bool {
         self.ranges.as_ref().is_some_and(|ranges| ranges.iter().map(|(start, end)| end - start).sum::<u64>() == bytes)
     }
 
-    /// The ranges, ascending; none if they are not known.
+    /// Returns the ranges, ascending; an empty list if they are unknown.
     pub fn extents(&self) -> Vec<Extent> {
         self.ranges.iter().flatten().map(|&(start, end)| Extent { offset: start, len: end - start }).collect()
     }
 
-    /// Whether no two hosts overlap, for sure.
+    /// Returns true if it is certain that the footprints of no two hosts overlap.
     pub fn hosts_are_apart(&self) -> bool {
         self.ranges.is_some()
     }
 
-    /// Adds the footprint of other ranks: of the same host, or of others. O(n log n) for n ranges.
+    /// Merges the footprint of other ranks, of this host or of other hosts. O(n log n) for n ranges.
     pub fn merge(&mut self, other: Self) {
         let same = self.host == other.host && self.host != SEVERAL;
         self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
@@ -76,7 +78,7 @@ impl Footprint {
                 true => Some(united(all, FOOTPRINT_GAP)),
                 false => are_apart(&mut all).then(|| united(all, 0)),
             };
-            // So many are not told to other hosts: not worth merging further.
+            // The encoding has no room for more ranges, so merging more is useless.
             united.filter(|ranges| ranges.len() <= FOOTPRINT_BYTES)
         });
         if !same {
@@ -84,7 +86,7 @@ impl Footprint {
         }
     }
 
-    /// Appends the encoding, of at most [`FOOTPRINT_BYTES`] and a few bytes.
+    /// Appends the encoding, at most [`FOOTPRINT_BYTES`] and a few bytes. Longer footprints are encoded as unknown.
     pub fn put(&self, out: &mut Vec<u8>) {
         varint::put(out, self.host.wrapping_add(1));
         let (start, mut at) = (out.len(), 0);
@@ -103,7 +105,7 @@ impl Footprint {
         }
     }
 
-    /// Reads the encoding at `*at`. Damaged bytes are a footprint that is not known.
+    /// Decodes a footprint at `*at` and advances `*at`. Damaged bytes give an unknown footprint.
     pub fn get(bytes: &[u8], at: &mut usize) -> Self {
         let mut next = || varint::get(bytes, at);
         let host = next().unwrap_or(0).wrapping_sub(1);
@@ -118,14 +120,15 @@ impl Footprint {
     }
 }
 
-/// Sorts ranges, and says whether no two overlap.
+/// Sorts ranges. Returns true if no two ranges overlap.
 fn are_apart(ranges: &mut [(u64, u64)]) -> bool {
     // Two ascending lists, one behind the other: the stable sort merges them.
     ranges.sort();
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
-/// The union of ranges, ascending; ranges with a gap below `grain`, or none, between them are one.
+/// Returns the union of ranges, ascending. Merges ranges that touch, overlap, or have a gap below `grain` bytes between
+/// them.
 fn united(mut ranges: Vec<(u64, u64)>, grain: u64) -> Vec<(u64, u64)> {
     ranges.sort();
     ranges.dedup_by(|next, kept| {
@@ -147,7 +150,8 @@ mod tests {
         Extents::from_extents(pieces.iter().map(|&(offset, len)| Extent { offset, len })).unwrap()
     }
 
-    /// The footprints of ranks, each given as (host, pieces), merged as on the way to rank 0: first those of each host.
+    /// Merges the footprints of ranks, each given as (host, pieces), in the order of a real call: first the ranks of
+    /// each host, then the hosts.
     fn merged(ranks: &[(usize, Vec<(u64, u64)>)], unit: u64) -> Footprint {
         let mut hosts = std::collections::BTreeMap::<usize, Footprint>::new();
         for (host, pieces) in ranks {
@@ -168,7 +172,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Whether hosts are apart: no byte, and no gap below the grain between bytes of a host, is two hosts'.
+    /// Returns true if no byte, and no gap below the grain between bytes of one host, belongs to two hosts.
     fn reference(ranks: &[(usize, Vec<(u64, u64)>)]) -> bool {
         let footprints = |host: usize| {
             let own = ranks.iter().filter(|(of, _)| *of == host).flat_map(|(_, pieces)| pieces.iter());

@@ -1,7 +1,8 @@
-//! What the ranks of a host hold, where that is several ranges of the file: their footprints, united at the first combine.
+//! Footprints of the ranks of one host, united at the first agreement in shared memory. They serve writes of ranks that
+//! access several ranges of the file.
 //!
-//! Where the ranks have data everywhere in the ranges, a window is [known to be complete](crate::engine::shared::window_writer) by the sum of
-//! hashes, as where they tile one range; no bit has to be set for each byte.
+//! If the ranks have data everywhere in the united ranges, the sum of hashes shows when a window is
+//! [complete](crate::engine::shared::window_writer), and no bit has to be set for each byte.
 
 use super::on_host::{BEHIND_AGREED, BEHIND_FACTS};
 use crate::access::Extent;
@@ -10,14 +11,15 @@ use crate::engine::facts::Facts;
 use crate::engine::facts::words::get;
 use crate::fabric::shared::Slots;
 
-/// Writes a footprint to a part of a slot or of the decision.
+/// Encodes a footprint into `place`, a part of a slot or of the decision.
 pub fn put(place: &mut [u8], footprint: &Footprint) {
     let mut bytes = Vec::new();
     footprint.put(&mut bytes);
     place[..bytes.len()].copy_from_slice(&bytes);
 }
 
-/// Unites the footprints of all ranks, for a part of the decision. One that is too long to be written reads as not known.
+/// Merges the footprints in the slots of all ranks and encodes the result into `place`, a part of the decision. A
+/// footprint that is too long for a slot counts as unknown.
 pub fn unite(slots: Slots<'_>, place: &mut [u8]) {
     let slots = (0..slots.ranks()).map(|place| slots.of(place));
     let footprints = slots.map(|slot| (get(slot), slot)).filter(|(facts, _): &(Facts, _)| facts.left.bytes > 0);
@@ -32,7 +34,7 @@ pub fn unite(slots: Slots<'_>, place: &mut [u8]) {
     put(place, &united.unwrap_or(Footprint::unknown(0)));
 }
 
-/// The ranges of the footprint in the decision, if `bytes` bytes fill them.
+/// Returns the ranges of the footprint in the decision, if `bytes` bytes fill them without holes.
 pub fn filled(decision: &[u8], bytes: u64) -> Option<Vec<Extent>> {
     let footprint = Footprint::get(decision, &mut BEHIND_AGREED.clone());
     footprint.is_filled_by(bytes).then(|| footprint.extents())

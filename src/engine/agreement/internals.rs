@@ -1,4 +1,4 @@
-//! The messages of a first agreement, for the fuzz targets (`fuzz/`): all are bytes to others.
+//! Encodes and decodes the messages of a first agreement, for the fuzz targets (`fuzz/`).
 
 use super::contribution::Contribution;
 use super::footprint::Footprint;
@@ -13,12 +13,12 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::{get, message};
 use crate::topology::Rank;
 
-/// What `rank` contributes to a write of `file`: with its `data`, if it is little enough, or without.
+/// Returns the encoded contribution of `rank` to a write of `file`. Includes `data` if it is small enough.
 pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Vec<u8> {
     encoded_write(rank, file, data).body()
 }
 
-/// What rank 0 tells all if `rank` is alone in a write of `file`.
+/// Returns the encoded answer of rank 0 if `rank` is the only rank that writes, to `file`.
 pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
     message(&encoded_write(rank, file, None).agreed(Tiling::of(7), Direction::Write))
 }
@@ -34,26 +34,26 @@ fn encoded_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Contributio
     contribution
 }
 
-/// What ranks contribute, decoded and encoded again.
+/// Decodes a contribution and encodes it again.
 pub fn contribution(body: &[u8]) -> Vec<u8> {
     Contribution::from(body).body()
 }
 
-/// What two messages are when they are merged.
+/// Decodes two contributions, merges them and encodes the result.
 pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
     let mut all = Contribution::from(one);
     all.merge(Contribution::from(other));
     all.body()
 }
 
-/// The pieces that rank 0 would write: whose, where in the file, their data.
+/// Returns the pieces of small data that rank 0 would write, as (rank, extent of the file, data).
 pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
     let data = Contribution::from(body).data;
     let bytes = |at: usize, len: u64| data.bytes()[at..][..len as usize].to_vec();
     data.pieces().into_iter().map(|(rank, extent, at)| (rank, extent, bytes(at, extent.len))).collect()
 }
 
-/// What rank 0 tells all, decoded and encoded again.
+/// Decodes the answer of rank 0 and encodes it again.
 pub fn answer(body: &[u8]) -> Vec<u8> {
     message(&get::<Agreed>(body))
 }

@@ -1,12 +1,13 @@
-//! What ranks agree on in a call: at its beginning on their facts, at its end on its outcome.
+//! Agreements of a collective call: the ranks agree on their facts when the call begins, and on the outcome when it
+//! ends.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`on_host`] | the first agreement of ranks that share memory; [`slots`]: small data in their slots |
-//! | [`over_hosts`] | that of ranks that exchange messages: [`contribution`], with [`small`] data |
-//! | [`without_data`] | that of calls without data: sync, close and the like; what a failed one returns |
-//! | [`footprint`], [`held`] | what a rank, and what a host holds of the file, if hosts may be apart |
-//! | [`predicted`] | what ranks of a write that is not made would agree on |
+//! | [`on_host`] | the first agreement of ranks that share memory; [`slots`]: small data in the slots of the ranks |
+//! | [`over_hosts`] | the first agreement of ranks that exchange messages: [`contribution`], with [`small`] data |
+//! | [`without_data`] | the first agreement of calls without data (sync, close and the like), and the error of a failed agreement |
+//! | [`footprint`], [`held`] | the ranges of the file that a rank, or a host, accesses |
+//! | [`predicted`] | the path that a planned write would take |
 //! | [`finish`] | the last agreement: errors, counts and times |
 
 mod contribution;
@@ -29,13 +30,14 @@ use crate::engine::facts::words::{get, message};
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
-/// An access to write: extents of the file, layout of the memory, the memory.
+/// An access to write: the extents of the file, the layout of the memory, the memory.
 pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
-/// Whether no two ranks' ranges overlap. Collective: an allgather of 16 bytes a rank, for calls of large requests only.
+/// Returns true if the file ranges of no two ranks overlap. Collective: an allgather of 16 bytes a rank, for calls of
+/// large requests only.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or_default();
     let all = allgather(endpoint, &message(&[start, end])).await?;

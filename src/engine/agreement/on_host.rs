@@ -1,4 +1,5 @@
-//! The first combine of a call: the facts of every rank, which the last to arrive merges, and what it does at once.
+//! The first agreement of ranks that share memory. Each rank puts its facts into its slot; the last rank to arrive
+//! merges them and, if it can, does the work of the call at once.
 
 use std::sync::atomic::Ordering;
 
@@ -20,13 +21,24 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
 
-/// Where small data or a footprint begins in a slot, behind the facts.
+/// Offset of the small data or of the footprint in a slot, in bytes: behind the facts.
 pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
-/// Where the footprint of a host begins in the decision, behind what was agreed.
+/// Offset of the host's footprint in the decision, in bytes: behind the [`Agreed`] words.
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
 
-/// What the slots of all ranks say; for a read whose ranks have something left to do, `end` looks for the end of the file.
-/// O(ranks log ranks).
+/// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
+pub fn windows(setup: &Setup, left: &Amount) -> Windows {
+    let (memory, unit) = setup.window_terms();
+    // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
+    let unit = match setup.layout.direct_from {
+        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+        _ => unit,
+    };
+    Windows::over(left.start.min(left.end), left.end, memory, unit)
+}
+
+/// Merges the facts in the slots of all ranks. For a read whose ranks have something left to do, calls `end`, which
+/// finds the end of the file. O(ranks log ranks).
 pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
     let mut all = Facts::NONE;
     let ranges = RankRanges::of((0..slots.ranks()).filter_map(|place| {
@@ -41,13 +53,13 @@ pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end
 }
 
 impl File {
-    /// The first combine of a write of `asked`, whose bytes `access` has in ascending order: arguments, small data, and `footprint`,
-    /// which is what this rank holds where this is not one range. `early` is the outcome if this rank has written its bytes
-    /// already. The last rank to arrive writes small data. Returns the error of this rank, too. Collective over the ranks that
-    /// share the memory.
+    /// Makes the first agreement of a write in shared memory. `asked` is the extents that the program passed; the
+    /// access has the same bytes in ascending order. `footprint` is the ranges that this rank accesses, if they are not
+    /// one range. `early` is the outcome if this rank has written its bytes already. The last rank to arrive writes
+    /// small data of all ranks. Also returns this rank's own error. Collective over the ranks that share the memory.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -90,7 +102,7 @@ impl File {
                     }
                     match arena.prepare(&agreed.decision.windows) {
                         Ok(()) => {
-                            // Bytes that ranks wrote early count too.
+                            // Bytes that ranks wrote before the agreement count too.
                             arena.written().store(agreed.transferred, Ordering::Release);
                             Ok(())
                         }
@@ -114,11 +126,11 @@ impl File {
         Ok((get(arena.team().combined().decision()), error))
     }
 
-    /// The first combine of a read, as [`File::agree_on_host_to_write`]. Where ranks have something left to read, the last to arrive looks
-    /// where the file ends.
+    /// Makes the first agreement of a read in shared memory, like [`File::agree_on_host_to_write`]. If ranks have
+    /// something left to read, the last rank to arrive finds the end of the file.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_read(
         &mut self,
         file: &Extents,

@@ -1,8 +1,9 @@
-//! The first agreement of a collective call of ranks that exchange messages: a combine over hosts.
+//! The first agreement of a collective call of ranks that exchange messages.
 //!
-//! The contributions of ranks ([`contribution`](super::contribution)) are merged on their way to rank 0: their facts, and small
-//! data ([`small`](super::small)), which rank 0 then writes. So a call with little data takes one combine, and so does a call whose
-//! ranks have all written their own large pieces. Any other call continues with what was agreed.
+//! The contributions of ranks ([`contribution`](super::contribution)) are merged on their way to rank 0: facts, and
+//! small data ([`small`](super::small)), which rank 0 then writes. So a call with little data ends with this one
+//! agreement, and so does a call whose ranks have all written their own large pieces. Any other call continues with the
+//! result of the agreement.
 
 use std::sync::Arc;
 
@@ -28,11 +29,11 @@ use crate::hints::Switch;
 use crate::topology::Rank;
 
 impl File {
-    /// The first agreement of a write. `early` is the outcome if this rank has written its bytes already. Returns the error of
-    /// this rank, too. Collective.
+    /// Makes the first agreement of a write. `early` is the outcome if this rank has written its bytes already. Also
+    /// returns this rank's own error. Collective.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -49,11 +50,11 @@ impl File {
         self.agree_over_hosts(contribution, checked, small, Direction::Write).await
     }
 
-    /// The first agreement of a read, as [`File::agree_over_hosts_to_write`]; `checked` is the end of the file, or `u64::MAX` if this rank has
-    /// not checked it.
+    /// Makes the first agreement of a read, like [`File::agree_over_hosts_to_write`]. `checked` is the end of the file
+    /// in bytes, or `u64::MAX` if this rank has not looked for it.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_read(
         &mut self,
         file: &Extents,
@@ -66,7 +67,7 @@ impl File {
         self.agree_over_hosts(contribution, checked.map(drop), None, Direction::Read).await
     }
 
-    /// What this rank contributes, without data.
+    /// Returns this rank's contribution, without data.
     fn contribution(
         &self,
         file: &Extents,
@@ -82,24 +83,24 @@ impl File {
         Contribution::new(facts, self.footprint(file, direction))
     }
 
-    /// What this rank holds, if its host may write or read that by itself.
+    /// Returns this rank's footprint; unknown if its host may not write or read without other hosts.
     fn footprint(&self, file: &Extents, direction: Direction) -> Footprint {
         let Some(hosts) = &self.setup.hosts else { return Footprint::unknown(0) };
         self.setup.footprint((hosts.host(), hosts.here().is_none()), file, direction)
     }
 
-    /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
-    /// on another rank.
+    /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
+    /// access touches (the plan may not fit on another rank).
     fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.roles.touched(file);
         let (again, plan) = self.plans.again(file, layout);
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
 
-    /// The first agreement of a call without data, as [`File::agree_over_hosts_to_write`].
+    /// Makes the first agreement of a call without data, like [`File::agree_over_hosts_to_write`].
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(super) async fn agree_over_hosts_without_data(
         &mut self,
         facts: Facts,
@@ -130,20 +131,21 @@ impl File {
 }
 
 impl Setup {
-    /// Whether rank 0 writes little data of all ranks.
+    /// Returns true if rank 0 may write small data of all ranks.
     pub(super) fn takes_small(&self) -> bool {
         let Self { hints, roles, .. } = self;
         hints.tiny_call > 0 && hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0)
     }
 
-    /// What a rank of a host holds, if the host may write or read that by itself. A rank that `is_alone` on its host has nobody
-    /// to share windows with: it does so only with pieces that it writes or reads directly.
+    /// Returns the footprint of a rank; unknown if its host may not write or read without other hosts. A rank that
+    /// `is_alone` on its host shares windows with nobody: its footprint is known only if its pieces are large enough to
+    /// be written or read directly.
     pub(super) fn footprint(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Footprint {
         let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
         if !self.by_host || is_left {
             return Footprint::unknown(host);
         }
-        // Where the user has to ask for it, hosts share no block of the file system.
+        // If the hint enables host domains, two hosts must not access the same block of the file system.
         let unit = match self.hints.host_domains {
             Switch::Enable => self.layout.unit.max(self.window_terms().1),
             Switch::Automatic | Switch::Disable => 1,
@@ -152,13 +154,13 @@ impl Setup {
     }
 }
 
-/// A rank's contribution to the combine.
+/// This rank's part in the first agreement over hosts.
 struct CallToCombine<'a> {
     setup: &'a Setup,
     rank: Rank,
     direction: Direction,
     contribution: Contribution,
-    /// On rank 0: the file, if small data may be written to it.
+    /// On rank 0: the handle of the file (or the error of opening it), if small data may be written.
     small: Option<Result<Arc<dyn Storage>>>,
     error: Option<Error>,
 }

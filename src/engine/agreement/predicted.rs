@@ -1,4 +1,4 @@
-//! The path of a write that is not made: what its ranks would agree on, by the same rules.
+//! Predicts the path of a planned write, by the rules that a real call follows.
 
 use super::contribution::Contribution;
 use super::small::SmallData;
@@ -16,18 +16,18 @@ use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
-/// A write to come, by ranks of an MPI whose hosts are the nodes of a topology. All calls are local.
+/// Predicts the path of a write. The hosts of the ranks are the nodes of a topology. All functions are local.
 pub struct PredictedPath {
     setup: Setup,
-    /// Of the nodes whose ranks have all been added.
+    /// Merged contribution of the nodes whose ranks have all been added.
     all: Option<Contribution>,
-    /// The node of the last rank, with what its ranks contribute: a host merges that before others hear of it.
+    /// The node of the last rank that was added, and the merged contribution of the ranks of this node so far.
     node: Option<(usize, Contribution)>,
     nothing: Vec<u8>,
 }
 
 impl PredictedPath {
-    /// Before any rank is added.
+    /// Starts a prediction without ranks.
     ///
     /// # Errors
     /// Bad hints.
@@ -36,12 +36,13 @@ impl PredictedPath {
         Ok(Self { setup, all: None, node: None, nothing: vec![0; SMALL_OF_ONE as usize] })
     }
 
-    /// Whether all ranks share memory: then nothing is exchanged by messages, whatever they write.
+    /// Returns true if all ranks share memory: then ranks never exchange data by messages.
     pub fn shares_memory(&self) -> bool {
         self.setup.shares_memory
     }
 
-    /// Adds what a rank writes: each rank once, those of a node one after the other. O(extents) at most.
+    /// Adds the extents that a rank writes. Add each rank once, and the ranks of a node one after the other. O(extents)
+    /// at most.
     pub fn add(&mut self, rank: Rank, file: &Extents) {
         let Self { setup, nothing, .. } = self;
         let early = setup.rules(Direction::Write).writes_early(file, true);
@@ -50,7 +51,7 @@ impl PredictedPath {
         let node = setup.topology.node_of(rank);
         let host = (node, setup.topology.ranks_on(node) == 1);
         let mut own = Contribution::new(facts, setup.footprint(host, file, Direction::Write));
-        // Whether data comes along depends on its length alone.
+        // Only the length of the data decides whether it is sent along.
         let source = nothing.get(..file.bytes() as usize).filter(|_| setup.takes_small() && early.is_none());
         let data = source.and_then(|bytes| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
         data.into_iter().for_each(|data| own.bring(data));
@@ -71,7 +72,7 @@ impl PredictedPath {
         }
     }
 
-    /// The path of the write of the ranks that were added, and why.
+    /// Returns the path of the write of the ranks that were added, and the reason for it.
     pub fn path(mut self) -> (Path, Reason) {
         self.close_node();
         let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(path("", 2, &|_| Extents::empty()), Path::Nothing);
     }
 
-    /// Each node in a MiB of its own.
+    /// Returns extents in a MiB of their own for each node.
     fn apart(rank: Rank) -> Extents {
         let (node, member) = (rank as u64 / 2, rank as u64 % 2);
         Extents::strided((node << 20) + member * 64, 64, 128, 1 << 10).unwrap()

@@ -1,4 +1,5 @@
-//! Calls whose data fits in the slots of a combine: the last rank to arrive writes the data of all.
+//! Small writes of ranks that share memory: each rank puts its data into its slot, and the last rank to arrive writes
+//! the data of all ranks.
 
 use std::cell::RefCell;
 
@@ -9,21 +10,21 @@ use crate::engine::facts::words::get;
 use crate::engine::storage::{Failure, Storage, write_all};
 use crate::fabric::shared::{SLOT, Slots};
 
-/// Offset of the extents in a slot.
+/// Offset of the extents in a slot, in bytes.
 const EXTENTS: usize = BEHIND_FACTS;
-/// Bytes of a slot for extents and data.
+/// Number of bytes of a slot for extents and data.
 const ROOM: usize = SLOT - EXTENTS;
-/// Bytes of an extent in a slot.
+/// Number of bytes of an encoded extent in a slot.
 const EXTENT: usize = 16;
-/// An extent of the file, and its bytes in a slot.
+/// An extent of the file, and its data in a slot.
 type Part<'a> = (Extent, &'a [u8]);
 
-/// Whether an access fits in a slot.
+/// Returns true if the extents and the data of an access fit in a slot.
 pub fn fits(file: &Extents) -> bool {
     file.count() <= (ROOM / EXTENT) as u64 && file.count() * EXTENT as u64 + file.bytes() <= ROOM as u64
 }
 
-/// Writes an access that fits to this rank's slot, behind its facts.
+/// Puts the extents and data of an access into this rank's slot, behind the facts. The access must fit ([`fits`]).
 pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Source<'_>) {
     let (mut at, mut data) = (EXTENTS, EXTENTS + file.count() as usize * EXTENT);
     let mut extent = |slot: &mut [u8], offset: u64, len: u64| {
@@ -35,7 +36,7 @@ pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Sourc
         slot[data..data + len as usize].copy_from_slice(source.piece(offset, len));
         data += len as usize;
     };
-    // To begin two walks takes longer than all the rest.
+    // A shortcut for one extent: starting two walks takes longer than the copy.
     if let (1, Some((start, end)), BufferLayout::Contiguous) = (file.count(), file.span(), layout) {
         extent(slot, start, end - start);
         return bytes(slot, 0, end - start);
@@ -45,7 +46,7 @@ pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Sourc
 }
 
 thread_local! {
-    /// Kept, so that a small call allocates nothing.
+    /// Reused by all calls of the thread, so that a small call allocates nothing.
     static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { parts: Vec::new(), joined: Vec::new() }) };
 }
 
@@ -54,8 +55,8 @@ struct Scratch {
     joined: Vec<u8>,
 }
 
-/// Writes the data of all ranks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of
-/// ranks, so that the highest rank's bytes stay. `written` counts bytes.
+/// Writes the data in the slots of all ranks to the file. Joins adjacent pieces and writes in file order; if pieces
+/// overlap, writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in bytes.
 pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), Failure> {
     SCRATCH.with_borrow_mut(|Scratch { parts, joined }| {
         parts.clear();
@@ -66,10 +67,12 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
     })
 }
 
-/// A piece of a rank's data: the rank, the extent of the file, and the offset of its bytes in the rank's data.
+/// A piece of a rank's data: the rank, the extent of the file, and the offset of the piece in the rank's data, in
+/// bytes.
 pub type SlotPiece = (usize, Extent, usize);
 
-/// As [`write()`], for pieces in the order of ranks, or in any order, in which case they are sorted. `of` is the data of a rank.
+/// Writes pieces like [`write()`]. Pieces are given in rank order, or in any order, in which case they are sorted. `of`
+/// returns the data of a rank.
 pub fn write_parts<'a>(
     storage: &dyn Storage,
     parts: &mut [SlotPiece],
@@ -95,7 +98,7 @@ pub fn write_parts<'a>(
 }
 
 fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
-    // A rank that has written its bytes early has nothing left, and no data in its slot.
+    // A rank that wrote its bytes before the agreement has no data in its slot.
     let count = get::<Facts>(slot).left.requests as usize;
     let mut data = EXTENTS + count * EXTENT;
     for place in slot[EXTENTS..].chunks_exact(EXTENT).take(count) {
@@ -107,7 +110,7 @@ fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
     }
 }
 
-/// Writes pieces; adjacent pieces are one write.
+/// Writes pieces; joins adjacent pieces into one write.
 fn write_joined<'a>(
     storage: &dyn Storage,
     parts: impl Iterator<Item = Part<'a>>,
@@ -132,7 +135,7 @@ fn write_joined<'a>(
     Ok(())
 }
 
-/// The number of bytes of the file that the parts cover.
+/// Returns the number of bytes of the file in at least one of the parts.
 fn union(parts: &mut [SlotPiece]) -> u64 {
     parts.sort_unstable_by_key(|part| part.1.offset);
     let (mut covered, mut until) = (0, 0);

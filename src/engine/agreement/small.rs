@@ -1,4 +1,4 @@
-//! Small data, which ranks contribute to the first agreement: rank 0 writes the data of all.
+//! Small data that ranks send with the first agreement of a write over hosts: rank 0 writes the data of all ranks.
 
 use super::slots;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
@@ -6,20 +6,21 @@ use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::storage::{Failure, Storage};
 use crate::topology::Rank;
 
-/// The longest block of a rank, with its head: what a slot has room for.
+/// Maximum number of bytes of a rank's block, with its head.
 pub const OF_ONE_RANK: usize = SMALL_OF_ONE as usize + HEAD;
-/// Bytes before a block: rank, number of extents.
+/// Number of bytes of a block's head: rank, number of extents.
 const HEAD: usize = 16;
 const EXTENT: usize = 16;
 
-/// The blocks of ranks, one after the other: rank, number of extents, extents, their bytes.
+/// The encoded data of ranks, one block after the other. A block is the rank, the number of extents, the extents and
+/// their data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmallData {
     bytes: Vec<u8>,
 }
 
 impl SmallData {
-    /// The block of a rank, if its data is small.
+    /// Returns the block of a rank; `None` if its data is too long.
     pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
         let extents = file.count().saturating_mul(EXTENT as u64);
         if file.count() == 0 {
@@ -46,17 +47,17 @@ impl SmallData {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
-    /// The encoding.
+    /// Returns the encoded blocks.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What others have sent, if it is whole blocks of `left` bytes of data.
+    /// Decodes blocks from other ranks; `None` unless they are whole blocks with `left` bytes of data.
     pub fn from(bytes: &[u8], left: u64) -> Option<Self> {
         (data_of_blocks(bytes) == Some(left)).then(|| Self { bytes: bytes.to_vec() })
     }
 
-    /// The pieces of all blocks: whose, where in the file, and where in the bytes their data begins.
+    /// Returns the pieces of all blocks as (rank, extent of the file, offset of the piece's data in the encoding).
     pub fn pieces(&self) -> Vec<(Rank, Extent, usize)> {
         let mut pieces = Vec::new();
         let mut at = 0;
@@ -72,8 +73,8 @@ impl SmallData {
         pieces
     }
 
-    /// Writes all blocks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of ranks,
-    /// so that the highest rank's bytes stay. `written` counts bytes.
+    /// Writes the data of all blocks to the file. Joins adjacent pieces and writes in file order; if pieces overlap,
+    /// writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in bytes.
     ///
     /// # Errors
     /// The first write that fails.
@@ -82,18 +83,18 @@ impl SmallData {
     }
 }
 
-/// The number at the front, which is there.
+/// Returns the integer in the first 8 bytes; 0 if there are fewer.
 fn number(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// The rank of the block at the front, and how many extents it has; None at the end.
+/// Returns the rank and the number of extents of the first block; `None` at the end.
 fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
     let head = bytes.get(..HEAD)?;
     Some((number(head) as Rank, number(&head[8..]) as usize))
 }
 
-/// The bytes of data in blocks, if these are whole, of extents that end below 2^63.
+/// Returns the number of bytes of data in blocks; `None` if a block is damaged or an extent ends beyond 2^63 - 1.
 fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
     let mut all = 0u64;
     while !bytes.is_empty() {
@@ -115,8 +116,8 @@ fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What a message says of itself is looked at before anything is read by it: a number of extents that would run over the
-    /// end of the numbers, one that would be walked for ever, an extent behind the last byte of any file, data that is cut.
+    /// Numbers in a message are checked before they are used: a number of extents that overflows or is far too large,
+    /// an extent behind the last byte of any file, data that is cut.
     #[test]
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();

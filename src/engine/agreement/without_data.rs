@@ -1,5 +1,5 @@
-//! Calls without data: sync, close, a change of the size. They begin with the same first agreement as a write or a read, so that ranks
-//! in different calls find out. And the error that all ranks return if a first agreement fails.
+//! First agreements of calls without data (sync, close, a change of the size), which detect ranks that are in different
+//! calls. Also the error that all ranks return if a first agreement fails.
 
 use std::path::Path;
 
@@ -17,16 +17,18 @@ use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
 impl File {
-    /// The name of a call in messages.
+    /// Returns the name of a call in messages: the caller's own name for it (for example the MPI function), or the name
+    /// of `kind`.
     pub(in crate::engine) fn name(&self, kind: CallKind) -> &'static str {
         self.called.unwrap_or(kind.name())
     }
 
-    /// The first agreement of a call without data, with what this rank has found so far, and an amount that merges as those of
-    /// data do. Collective: one combine.
+    /// Makes the first agreement of a call without data. `checked` is this rank's error, and `all` an amount that is
+    /// merged like the amounts of writes and reads. Collective: one agreement.
     ///
     /// # Errors
-    /// On every rank the same: ranks are in different calls, or the error of the lowest rank that has one. Those of the fabric.
+    /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
+    /// the message transport.
     pub(in crate::engine) async fn agree_without_data(
         &mut self,
         kind: CallKind,
@@ -61,11 +63,11 @@ impl File {
         Ok((get(team.combined().decision()), checked.err()))
     }
 
-    /// The error that all ranks return after a first agreement that has failed; `own` is that of this rank, which is in the call
-    /// `name`. Collective: one broadcast, or two if ranks are in different calls.
+    /// Returns the error that all ranks report after a failed first agreement. `own` is this rank's error; this rank is
+    /// in the call `name`. Collective: one broadcast, or two if ranks are in different calls.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn agreed_error(
         &mut self,
         fault: Fault,
@@ -78,7 +80,7 @@ impl File {
         }
     }
 
-    /// Two ranks tell all which calls they are in. If one of them closes the file, no rank can use it any more.
+    /// Two ranks broadcast the names of their calls. If one of them closes the file, no rank can use the file any more.
     async fn calls_differ(&mut self, calls: CallKinds, name: &'static str) -> Result<Error> {
         let damaged = || Error::Internal { rank: 0, what: "calls that differ are the same".to_string() };
         let CallsDiffer { one, other, closes } = calls.differ().ok_or_else(damaged)?;
@@ -92,11 +94,11 @@ impl File {
     }
 }
 
-/// The error of ranks that are in different calls on the file at `path`, of which two are given; this rank is in the call `name`.
-/// Collective: two broadcasts.
+/// Returns the error for ranks that are in different calls on the file at `path`. `one` and `other` are two such ranks;
+/// this rank is in the call `name`. Collective: two broadcasts.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn calls_differ(endpoint: &mut Endpoint, [one, other]: [Rank; 2], name: &str, path: &Path) -> Result<Error> {
     let mut calls = [(one.max(other), String::new()), (one.min(other), String::new())];
     for (rank, call) in &mut calls {

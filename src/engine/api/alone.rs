@@ -1,4 +1,4 @@
-//! Failures of a rank that has no endpoint yet, handled by the hints of the environment.
+//! Handles failures of a rank that has no endpoint yet, by the hints of the environment.
 
 use crate::error::Result;
 use crate::fabric::mpi::{end_job, is_running};

@@ -1,4 +1,4 @@
-//! The capture of a file: records each call at its end, and stores the capture when the file is closed.
+//! Records each call on a file when the call ends, and stores the capture when the file is closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
-/// The capture of a file that is being closed; it does not need the file any more.
+/// The recorded calls of a file that is being closed. The writer no longer needs the file.
 pub struct CaptureWriter {
     recording: Recording,
     timeline: Option<RankTimeline>,
     header: Header,
 }
 
-/// The reason why a capture is not stored. Rank 0 prints it, and the program continues.
+/// Rank 0 prints why the capture of `file` is not stored. The program continues.
 fn complain(rank: Rank, file: &str, why: &str) {
     if rank == 0 {
         crate::say(format_args!("no capture of {file}: {why}"));
@@ -59,8 +59,8 @@ impl File {
         }
     }
 
-    /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the reasons. The
-    /// values of rank 0 count. Does nothing if calls are not captured. Local.
+    /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the
+    /// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
     pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
         if let Some(recording) = &mut self.recording {
             let source = |(key, source): (&str, &Source)| (key.to_string(), source.to_string());
@@ -68,7 +68,7 @@ impl File {
         }
     }
 
-    /// Takes the recording of a file that is being closed. O(ranks).
+    /// Removes the recording from a file that is being closed, and returns it for the capture. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<CaptureWriter> {
         let timeline = self.take_timeline();
         let mut recording = self.recording.take()?;
@@ -115,8 +115,8 @@ fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
 }
 
 impl CaptureWriter {
-    /// Stores the capture, and returns the endpoint even if this fails. Collective. Costs an allgather of 32 bytes per rank, a
-    /// broadcast, and a collective write of the blocks.
+    /// Stores the capture, and returns the endpoint even if this fails. Collective. Costs an allgather of 32 bytes per
+    /// rank, a broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
         let Self { recording, timeline, header } = self;
         let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
@@ -137,7 +137,7 @@ impl CaptureWriter {
             }
         };
         say_when_full(rank, &file, &parts.index, target.limit);
-        // On rank 0: names what was written, or removes it.
+        // On rank 0: gives the capture its final name, or removes the file after an error.
         let end = |outcome: Result<()>| {
             let named = outcome.map_err(|why| why.to_string()).and_then(|()| {
                 target.publish(&path, file.as_ref()).map_err(|cause| format!("{}: {cause}", target.directory.display()))
@@ -176,14 +176,15 @@ impl CaptureWriter {
     }
 }
 
-/// The places of the parts of a capture.
+/// Offsets and lengths of the parts of a capture.
 struct Parts {
+    /// Length of the front (preamble, header and index) in bytes.
     front: u64,
-    /// Reports, then ranks.
+    /// The entry of the reports, then one entry a rank.
     index: Vec<Entry>,
 }
 
-/// Computes the place of every part, and creates the file on rank 0. Collective.
+/// Computes the offset of every part of the capture, and creates the capture's file on rank 0. Collective.
 async fn place(
     endpoint: &mut Endpoint,
     header: &Header,

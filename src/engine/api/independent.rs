@@ -1,8 +1,8 @@
 //! Independent writes and reads of one rank, and the size of the file.
 //!
-//! These calls do not cache. Every later call of any rank sees the bytes that a call has written, if the caller orders the two calls
-//! (by a barrier or a collective call). On file systems whose clients cache independently ([`visible`](super::visible)), a rank of
-//! another host sees them after a collective call or [`File::sync`].
+//! These calls do not cache. Every later call of any rank sees the bytes that a call has written, if the caller orders
+//! the two calls (by a barrier or a collective call). On file systems whose clients cache independently
+//! ([`visible`](super::super::visible)), a rank of another host sees them after a collective call or [`File::sync`].
 
 use std::pin::pin;
 
@@ -20,12 +20,12 @@ use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
 
 impl File {
-    /// Writes `bytes` at byte `offset` of the file and returns their number. Local: no message is sent, and the calling thread
-    /// does the I/O.
+    /// Writes `bytes` at byte `offset` of the file and returns their number. Local: no message is sent, and the calling
+    /// thread does the I/O.
     ///
     /// # Errors
-    /// An end beyond 2^63 - 1, a file opened for reading, an error of the system; an operation was dropped before its end. Some
-    /// of the bytes may then be in the file.
+    /// An end beyond 2^63 - 1, a file opened for reading, an error of the system; an operation was dropped before its
+    /// end. Some of the bytes may then be in the file.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<u64> {
         self.write_at_from(offset, bytes.into())
     }
@@ -33,7 +33,7 @@ impl File {
     /// Writes like [`File::write_at`], from `source`, which may be device memory. Local.
     ///
     /// # Errors
-    /// As [`File::write_at`]; device memory that cannot be copied.
+    /// The same errors as [`File::write_at`]; device memory that cannot be copied.
     pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.writable("write", offset)?;
@@ -55,11 +55,11 @@ impl File {
         self.with_context(outcome.map(|()| written))
     }
 
-    /// Reads into `bytes` from byte `offset` of the file on. Returns the number of bytes before the end of the file; the rest
-    /// of `bytes` is unchanged. Local, as [`File::write_at`].
+    /// Reads into `bytes` from byte `offset` of the file on. Returns the number of bytes before the end of the file;
+    /// the rest of `bytes` is unchanged. Local, like [`File::write_at`].
     ///
     /// # Errors
-    /// As [`File::write_at`]; the contents of `bytes` are then undefined.
+    /// The same errors as [`File::write_at`]; the contents of `bytes` are then undefined.
     pub fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> Result<u64> {
         self.read_at_into(offset, bytes.into())
     }
@@ -67,7 +67,7 @@ impl File {
     /// Reads like [`File::read_at`], into `sink`, which may be device memory. Local.
     ///
     /// # Errors
-    /// As [`File::read_at`]; device memory that cannot be copied.
+    /// The same errors as [`File::read_at`]; device memory that cannot be copied.
     pub fn read_at_into(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
@@ -100,12 +100,13 @@ impl File {
         }
     }
 
-    /// Sets the size of the file to `len` bytes: truncates a longer file, extends a shorter file with zeros. Collective, with the same
-    /// length on all ranks: rank 0 sets it when all ranks have called, and all ranks return after that. Costs two agreements.
+    /// Sets the size of the file to `len` bytes: truncates a longer file, extends a shorter file with zeros.
+    /// Collective, with the same length on all ranks: rank 0 sets it when all ranks have called, and all ranks return
+    /// after that. Costs two agreements.
     ///
     /// # Errors
-    /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the system
-    /// on rank 0; an operation was dropped before its end.
+    /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the
+    /// system on rank 0; an operation was dropped before its end.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.set_len_after(Ok(len))
     }
@@ -113,7 +114,7 @@ impl File {
     /// Sets the size like [`File::set_len`], for a caller that has already checked the length. Collective.
     ///
     /// # Errors
-    /// As [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
+    /// The same errors as [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
     pub fn set_len_after(&mut self, checked: Result<u64>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -122,7 +123,7 @@ impl File {
 
     async fn change_len(&mut self, checked: Result<u64>) -> Result<()> {
         let checked = checked.and_then(|len| check_range(len, 0).map(|()| len));
-        // The lowest and the highest length of all ranks go as the range of their data would.
+        // The agreement merges the lowest and the highest length of all ranks as if they were a range of data.
         let amount = |&len: &u64| Amount { start: len, end: len, ..Amount::NONE };
         let all = checked.as_ref().map_or(Amount::NONE, amount);
         let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
@@ -135,7 +136,8 @@ impl File {
         agree(&mut self.endpoint, set).await
     }
 
-    /// Returns the error of ranks with different lengths; `lens` are the lowest and the highest. Collective: an allreduce.
+    /// Returns the error of ranks with different lengths; `lens` are the lowest and the highest. Collective: an
+    /// allreduce.
     async fn lens_differ(&mut self, own: u64, lens: [u64; 2]) -> Result<Error> {
         let rank = self.endpoint.rank() as u64;
         let mut ranks = lens.map(|len| if len == own { rank } else { u64::MAX });

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `open` | open and close; calls that refuse |
+//! | `open` | open, sync and close; calls that refuse, that is, take part with an error |
 //! | `write`, `read` | the blocking collective calls; `operation`: the non-blocking ones |
 //! | `independent` | independent writes and reads; the size of the file |
 //! | `capturing` | records calls for a capture, and stores it at the close |

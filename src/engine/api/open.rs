@@ -28,8 +28,8 @@ use crate::hints::{Hints, OnFailure};
 use crate::topology::Rank;
 
 impl File {
-    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
-    /// and hints.
+    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same
+    /// path, mode and hints.
     ///
     /// # Errors
     /// Bad or different arguments, or the file cannot be created or opened: the same on all ranks.
@@ -40,7 +40,7 @@ impl File {
     /// Opens like [`File::open`], with another storage instead of the operating system's files. Collective.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub fn open_on(
         endpoint: Endpoint,
         path: impl Into<PathBuf>,
@@ -55,16 +55,17 @@ impl File {
     /// Opens like [`File::open`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub async fn open_async(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
         Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
     }
 
-    /// Opens like [`File::open_async`], if the agreement on `first_agreement` allows it; otherwise returns the endpoint. `name` is the name of
-    /// the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
+    /// Opens like [`File::open_async`], if the agreement on `first_agreement` allows it; otherwise returns the
+    /// endpoint. `name` is the name of the call for the stall watchdog. Collective, with the same operations and the
+    /// same condition on all ranks.
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// The same errors as [`File::open`].
     pub async fn open_after(
         endpoint: Endpoint,
         (path, name): (&Path, &'static str),
@@ -120,7 +121,7 @@ impl File {
     /// Returns the fan-in of the aggregators over all rounds of all calls so far, the same on all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the fabric; an operation was dropped before its end.
+    /// Errors of the message transport; an operation was dropped before its end.
     pub fn fan_in(&mut self) -> Result<FanIn> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -143,7 +144,8 @@ impl File {
         }))
     }
 
-    /// Writes all bytes so far to stable storage (fsync), and returns when this is done. Collective. Costs one agreement.
+    /// Writes all bytes written so far to stable storage (fsync), and returns when this is done. Collective. Costs one
+    /// agreement.
     ///
     /// # Errors
     /// The error of the lowest rank, on every rank; an operation was dropped before its end.
@@ -155,11 +157,11 @@ impl File {
         waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
     }
 
-    /// Syncs like [`File::sync`], and runs `other`, in which ranks may wait for each other: it starts when all ranks are known to be in
-    /// this call. Collective. Costs two agreements.
+    /// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it
+    /// starts when all ranks are known to be in this call. Collective. Costs two agreements.
     ///
     /// # Errors
-    /// As [`File::sync`], or the error of `other` of the lowest rank, on every rank.
+    /// The same errors as [`File::sync`], or the error of `other` of the lowest rank, on every rank.
     pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -173,7 +175,7 @@ impl File {
         outcome
     }
 
-    /// Stores what this rank has written. Local.
+    /// Writes the bytes that this rank has written to stable storage. Local.
     fn sync_own(&mut self) -> Result<()> {
         let storage = self.storage_to_sync();
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
@@ -181,12 +183,12 @@ impl File {
         storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
     }
 
-    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
-    /// so the file may be removed or its file system unmounted at once.
+    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their
+    /// handles, so the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// An error of the close on any rank, returned on every rank; errors of the fabric. If an operation was dropped before its end, this
-    /// rank closes the file at once, without the other ranks, and the endpoint is lost.
+    /// An error of the close on any rank, returned on every rank; errors of the message transport. If an operation was
+    /// dropped before its end, this rank closes the file at once, without the other ranks, and the endpoint is lost.
     pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.close_async()))
@@ -195,15 +197,16 @@ impl File {
     /// Closes like [`File::close`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::close`].
+    /// The same errors as [`File::close`].
     pub async fn close_async(self) -> Result<Endpoint> {
         self.close_after(Ok(())).await
     }
 
-    /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed. Collective.
+    /// Closes like [`File::close_async`], and also agrees on `own`, the outcome of something that the caller closed.
+    /// Collective.
     ///
     /// # Errors
-    /// As [`File::close`], or the `own` error of the lowest rank, on every rank.
+    /// The same errors as [`File::close`], or the `own` error of the lowest rank, on every rank.
     pub async fn close_after(mut self, own: Result<()>) -> Result<Endpoint> {
         let recording = self.take_recording();
         self.shut_after(own).await?;
@@ -231,7 +234,7 @@ impl File {
         Ok(())
     }
 
-    /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective.
+    /// Agrees on an outcome: if a rank has an error, all ranks return the error of the lowest such rank. Collective.
     ///
     /// # Errors
     /// The agreed error.
@@ -244,9 +247,9 @@ impl File {
         value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
     }
 
-    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with the error of the
-    /// lowest rank that has one, and this error is returned. Collective: the other ranks call [`File::write_all`] or [`File::read_all`],
-    /// by `direction`, or this method.
+    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with
+    /// the error of the lowest rank that has one, and this error is returned. Collective: the other ranks call
+    /// [`File::write_all`] or [`File::read_all`], by `direction`, or this method.
     pub fn refuse(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.refuse_async(direction, error)))
@@ -260,8 +263,8 @@ impl File {
         }
     }
 
-    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation is the error.
-    /// Collective.
+    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation
+    /// is the error. Collective.
     pub fn start_refuse(&mut self, direction: Direction, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let begun = self.begin();
@@ -300,8 +303,9 @@ mod tests {
     use crate::fabric::threads;
     use crate::schedule::ReduceOp::{Max, Sum};
 
-    /// Ranks that do not go on have made no file, know what was agreed, and have their endpoint; so do those that go on after them,
-    /// on one host, on several pretended ones, and without shared memory.
+    /// Ranks whose first agreement forbids the open make no file, know the agreed words, and get their endpoint back;
+    /// ranks that open the file after that work too. On one host, on several pretended hosts, and without shared
+    /// memory.
     #[test]
     fn a_first_agreement_opens_the_file_or_gives_the_endpoint_back() {
         let directory = tempfile::tempdir().unwrap();
@@ -314,7 +318,7 @@ mod tests {
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
                     let is_alike = |words: &[u64]| words[0] == 4;
-                    // Before and after the hosts are known; then the file.
+                    // Rounds before and after the hosts are known, and after the file was made.
                     for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
                         let mut words = [(endpoint.rank() as u64).min(last), 1];
                         let mut first_agreement =

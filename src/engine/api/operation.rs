@@ -9,26 +9,26 @@ use crate::fabric::Waiting;
 
 /// A non-blocking collective operation. It makes progress only inside [`Operation::test`] and [`Operation::wait`].
 ///
-/// With operations in flight on several files, wait for them in the same order on every rank, or test all of them: a wait for one
-/// operation does not advance the others.
+/// With operations in flight on several files, wait for them in the same order on every rank, or test all of them: a
+/// wait for one operation does not advance the others.
 ///
-/// If an operation is dropped before its end, the file can only be closed: every later call on this rank is an error. Other ranks do
-/// not know this, and may wait for ever for this rank's part. Complete windows may be in the file.
+/// If an operation is dropped before its end, the file can only be closed: every later call on this rank is an error.
+/// Other ranks do not know this, and may wait for ever for this rank's part. Complete windows may be in the file.
 #[must_use = "an operation makes progress only when it is tested or waited for"]
 pub struct Operation<'a, T> {
-    /// `None` after the end.
+    /// The running call; `None` after its end.
     future: Option<Pin<Box<dyn Future<Output = Result<T>> + 'a>>>,
     waiting: Waiting,
 }
 
 impl<'a, T> Operation<'a, T> {
-    /// Makes the operation that `future` runs ([`Waiting::call`]).
+    /// Returns the operation that runs `future` ([`Waiting::call`]).
     pub(in crate::engine) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
         Self { future: Some(future), waiting }
     }
 
-    /// Makes all progress that is possible without waiting for other ranks or buffers. Returns the outcome once, at the end of the
-    /// operation; otherwise `None`.
+    /// Makes all progress that is possible without waiting for other ranks or buffers. Returns the outcome once, at the
+    /// end of the operation; otherwise `None`.
     pub fn test(&mut self) -> Option<Result<T>> {
         match self.future.as_mut()?.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => {

@@ -1,4 +1,5 @@
-//! The collective read: its public calls, and how it differs from a write in a [call](super::super::call).
+//! The public calls of the collective read, and its part of the code that reads and writes share
+//! ([call](super::super::call)).
 
 use std::pin::pin;
 
@@ -23,9 +24,10 @@ pub struct ReadReport {
 }
 
 impl File {
-    /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
-    /// bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes. Holes of the file read as zeros.
-    /// Bytes of the buffer for offsets behind the end of the file are unchanged. Costs as much as a write of the same access.
+    /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call
+    /// accesses only its bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes.
+    /// Holes of the file read as zeros. Bytes of the buffer for offsets behind the end of the file are unchanged. Costs
+    /// as much as a write of the same access.
     ///
     /// # Errors
     /// The argument or I/O error of the lowest rank, on every rank. The contents of the buffers are then undefined.
@@ -38,7 +40,7 @@ impl File {
         self.read_now(extents, layout, buffer.into())
     }
 
-    /// The part that is not generic, so that it is compiled in this crate.
+    /// Reads; not generic, so that it is compiled in this crate.
     fn read_now(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
@@ -51,7 +53,7 @@ impl File {
     /// Reads like [`File::read_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::read_all`].
+    /// The same errors as [`File::read_all`].
     pub async fn read_all_async(
         &mut self,
         extents: &Extents,

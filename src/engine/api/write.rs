@@ -1,4 +1,5 @@
-//! The collective write: its public calls, and how it differs from a read in a [call](super::super::call).
+//! The public calls of the collective write, and its part of the code that reads and writes share
+//! ([call](super::super::call)).
 
 use std::pin::pin;
 
@@ -15,11 +16,13 @@ use crate::engine::ways::write_windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
-    /// Writes `buffer` to `extents` of the file, together with all ranks. `layout` is the layout of `buffer`; the call accesses only its
-    /// bytes. Collective; a rank without data passes no extents. The hint `trib_overlap` decides whose bytes stay if ranks overlap.
+    /// Writes `buffer` to `extents` of the file, together with all ranks. `layout` is the layout of `buffer`; the call
+    /// accesses only its bytes. Collective; a rank without data passes no extents. The hint `trib_overlap` decides
+    /// whose bytes stay if ranks overlap.
     ///
     /// # Errors
-    /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the file.
+    /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the
+    /// file.
     pub fn write_all<'a>(
         &mut self,
         extents: &Extents,
@@ -29,7 +32,7 @@ impl File {
         self.write_now(extents, layout, buffer.into())
     }
 
-    /// The part that is not generic, so that it is compiled in this crate.
+    /// Writes; not generic, so that it is compiled in this crate.
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
@@ -44,7 +47,7 @@ impl File {
     /// Writes like [`File::write_all`], as a future that the caller polls. Collective.
     ///
     /// # Errors
-    /// As [`File::write_all`].
+    /// The same errors as [`File::write_all`].
     pub async fn write_all_async(
         &mut self,
         extents: &Extents,
@@ -55,14 +58,15 @@ impl File {
         self.begun_write(extents, layout, source).await
     }
 
-    /// Writes like [`File::write_all_async`], for a caller that waits for the end of the call: the call may then send and write `source`
-    /// without a copy, as [`File::write_all`] does. Collective.
+    /// Writes like [`File::write_all_async`], for a caller that waits for the end of the call: the call may then send
+    /// and write `source` without a copy, as [`File::write_all`] does. Collective.
     ///
     /// # Errors
-    /// As [`File::write_all`].
+    /// The same errors as [`File::write_all`].
     ///
     /// # Safety
-    /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source` is freed.
+    /// After the first poll, the caller polls the future to its end, or the process ends before the memory of `source`
+    /// is freed.
     pub async unsafe fn write_all_to_end(
         &mut self,
         extents: &Extents,
@@ -84,7 +88,7 @@ impl File {
         buffer: impl Into<Source<'a>>,
     ) -> Operation<'a, CallReport> {
         let (waiting, source) = (self.endpoint.waiting().clone(), buffer.into());
-        // Here and not in the first test: an operation dropped before its first test counts as dropped too.
+        // Begin here and not in the first test: an operation dropped before its first test counts as dropped too.
         let begun = self.begin();
         let future = Box::pin(async move {
             begun?;

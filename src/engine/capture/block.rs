@@ -1,5 +1,6 @@
-//! A rank's part of a capture, as bytes (docs/reference/capture.md has the format): records, each a tag, the length of its body, and the
-//! body. A reader skips a record whose tag it does not know. Integers are varints: 7 bits a byte, lowest first.
+//! Encodes and decodes the block of one rank in a capture (docs/reference/capture.md has the format). A block is a list
+//! of records; a record is a tag, the length of its body, and the body. A reader skips a record with an unknown tag.
+//! Integers are varints: 7 bits a byte, lowest first.
 
 use std::time::Duration;
 
@@ -11,22 +12,25 @@ use crate::engine::record::report::Seconds;
 use crate::engine::record::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};
 
-/// A list of extents, relative to its lowest offset. Lists have numbers, from 0 on in the order of the block.
+/// Tag of a record with a list of extents, relative to its lowest offset. Lists are numbered from 0 in the order of the
+/// block.
 const LIST: u64 = 1;
-/// A collective call. Calls have numbers likewise.
+/// Tag of a record with one collective call. Calls are numbered from 0 in the order of the block.
 const CALL: u64 = 2;
-/// The rank's timeline.
+/// Tag of the record with the rank's timeline.
 const TIMELINE: u64 = 3;
 
+/// Flag of a call: it was a read, not a write.
 const READ: u64 = 1;
+/// Flag of a call: it ended with an error.
 const FAILED: u64 = 2;
 
-/// Where the extents of a call are: a list, none for no extents, and its lowest offset.
+/// Refers to the extents of a call: the number of a list of the block, and the offset of its first extent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListPlace {
-    /// The number of the list.
+    /// Number of the list in the block; `None` if there are no extents.
     pub list: Option<usize>,
-    /// What the offsets of the list count from, in bytes.
+    /// Lowest offset of the extents, in bytes. Offsets in the list count from there.
     pub start: u64,
 }
 
@@ -35,19 +39,19 @@ pub struct ListPlace {
 pub struct Call {
     /// Write or read.
     pub direction: Direction,
-    /// Whether it ended with an error.
+    /// True if the call ended with an error.
     pub failed: bool,
-    /// What the rank wrote or read, in the file.
+    /// Extents of the file that the rank wrote or read.
     pub file: Extents,
-    /// Where that was in memory; offsets count from the lowest.
+    /// Layout of these bytes in the rank's memory; offsets count from the lowest.
     pub memory: BufferLayout,
-    /// From the end of the open to the start of the call, on this rank.
+    /// Time from the end of the open to the start of the call, on this rank.
     pub start: Duration,
-    /// From the start of the call to its end, on this rank.
+    /// Time from the start to the end of the call, on this rank.
     pub took: Duration,
 }
 
-/// Writes a block.
+/// Encodes the block of one rank.
 #[derive(Debug, Default)]
 pub struct Encoder {
     out: Vec<u8>,
@@ -56,17 +60,17 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Lists so far.
+    /// Returns the number of lists so far.
     pub fn lists(&self) -> usize {
         self.lists
     }
 
-    /// Bytes so far.
+    /// Returns the number of encoded bytes so far.
     pub fn bytes(&self) -> usize {
         self.out.len()
     }
 
-    /// Appends a list. O(extents).
+    /// Appends a list of extents. O(extents).
     pub fn add_list(&mut self, list: &Extents) {
         let start = list.span().map_or(0, |(start, _)| start);
         let mut packer = Packer::default();
@@ -77,7 +81,7 @@ impl Encoder {
         self.lists += 1;
     }
 
-    /// Appends a call; calls come in the order of their starts. O(1).
+    /// Appends a call. Calls must be added in the order of their starts. O(1).
     pub fn add_call(
         &mut self,
         direction: Direction,
@@ -101,7 +105,7 @@ impl Encoder {
         self.record(CALL, &body);
     }
 
-    /// Appends the rank's timeline as [`timeline_body`] has it.
+    /// Appends the rank's timeline, encoded by [`timeline_body`].
     pub fn add_timeline(&mut self, body: &[u8]) {
         self.record(TIMELINE, body);
     }
@@ -112,13 +116,13 @@ impl Encoder {
         self.out.extend_from_slice(body);
     }
 
-    /// The block.
+    /// Returns the encoded block.
     pub fn finish(self) -> Vec<u8> {
         self.out
     }
 }
 
-/// The calls of a block. O(encoded bytes); memory O(that and the calls).
+/// Decodes the calls of a block. O(encoded bytes); memory O(encoded bytes and calls).
 ///
 /// # Errors
 /// [`Error::Codec`] on a damaged block.
@@ -126,10 +130,10 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
     decode_all(block).map(|(calls, _)| calls)
 }
 
-/// The calls of a block and the rank's timeline, if it has one. As [`decode`].
+/// Decodes the calls of a block, and the rank's timeline if the block has one. Costs as much as [`decode`].
 ///
 /// # Errors
-/// As [`decode`].
+/// The same errors as [`decode`].
 pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
     let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
     let (mut calls, mut timeline) = (Vec::new(), None);
@@ -151,7 +155,8 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
     Ok((calls, timeline))
 }
 
-/// A timeline as the body of a record: varints, times in nanoseconds. The calls are in the block by themselves.
+/// Encodes a timeline as the body of a record: varints, times in nanoseconds. The calls themselves are other records of
+/// the block.
 pub fn timeline_body(timeline: &RankTimeline) -> Vec<u8> {
     let mut body = Vec::new();
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
@@ -299,7 +304,7 @@ mod tests {
                 prop_assert_eq!(matches!(call.memory, BufferLayout::Contiguous), !*read);
                 prop_assert_eq!(call.took.as_nanos(), u128::from(*time));
             }
-            // A cut block ends in an error, or has the first calls.
+            // Decoding a cut block returns an error or the first calls.
             for cut in 0..block.len() {
                 if let Ok(some) = decode(&block.slice(..cut)) {
                     prop_assert!(some.len() <= back.len());

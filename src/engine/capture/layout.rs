@@ -1,5 +1,5 @@
-//! The capture as a whole (docs/reference/capture.md has the format): a preamble of 24 bytes, the header in JSON, the index, the reports,
-//! and the blocks of the ranks.
+//! Encodes and decodes a capture as a whole (docs/reference/capture.md has the format): a preamble of 24 bytes, the
+//! header in JSON, the index, the reports, and the blocks of the ranks.
 
 use std::collections::BTreeMap;
 
@@ -10,80 +10,80 @@ use crate::hints::Unused;
 
 /// The first bytes of a capture.
 pub const MAGIC: [u8; 8] = *b"TRIBCAPT";
-/// The version of the format.
+/// Version of the capture's format.
 pub const VERSION: u32 = 1;
-/// Bytes before the header.
+/// Number of bytes before the header.
 pub const PREAMBLE: usize = 24;
-/// Bytes of an entry of the index.
+/// Number of bytes of an encoded entry of the index.
 pub const ENTRY: usize = 32;
-/// The longest header that is read, in bytes: it has a few for each rank.
+/// Maximum length of a header that is read, in bytes. A header has a few bytes for each rank.
 const LONGEST_HEADER: u64 = 1 << 30;
 
-/// What is known of a captured file; the same on all ranks.
+/// The header of a capture: facts about the captured file that are the same on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The file, as the program named it.
+    /// Name of the file, as the program gave it.
     pub file: String,
     /// `create`, `update` or `read`.
     pub mode: String,
-    /// The first argument of the program, as rank 0 has it.
+    /// Name of the program (argument 0), on rank 0.
     pub program: String,
-    /// The version of the library.
+    /// Version of Tributary that made the capture.
     pub library: String,
-    /// The MPI library, where ranks were those of one.
+    /// Name and version of the MPI library; `None` if the ranks were threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpi: Option<String>,
-    /// When the file was opened: seconds since 1970.
+    /// Time of the open, in seconds since 1970.
     pub opened: f64,
-    /// From the open to the close, in seconds.
+    /// Time from the open to the close, in seconds.
     pub seconds: f64,
     /// Number of ranks.
     pub ranks: usize,
-    /// The nodes of the ranks: (node, how many consecutive ranks), from rank 0 on.
+    /// Nodes of the ranks, from rank 0 on, as (node, number of consecutive ranks).
     pub nodes: Vec<(usize, usize)>,
-    /// The driver.
+    /// Name of the storage driver of the file, as in the hint `trib_driver`.
     pub driver: String,
-    /// Stripe or block size, in bytes.
+    /// Stripe or block size of the file, in bytes.
     pub unit: u64,
-    /// Stripes, or 1; 0 where it is not known.
+    /// Number of stripes of the file; 1 without stripes, 0 if unknown.
     pub factor: u32,
-    /// The aggregators, ascending.
+    /// Ranks of the aggregators, ascending.
     pub aggregators: Vec<usize>,
-    /// Every hint that was in force, by its key.
+    /// Value of every hint in force, by key.
     pub hints: BTreeMap<String, String>,
-    /// Which hints were given, as far as rank 0 has said it ([`crate::File::describe_hints`]).
+    /// The hints that the user gave, if rank 0 has called [`crate::File::describe_hints`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
 
-/// Which hints were given for a file.
+/// The hints that the user gave for a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Where hints in force were given, by key; those that nobody gave are not here.
+    /// Source of each hint in force that somebody gave (for example the environment), by key.
     pub sources: BTreeMap<String, String>,
-    /// Hints that were given and are not used, with the reasons.
+    /// Hints that were given but have no effect, with the reasons.
     pub unused: Vec<Unused>,
 }
 
-/// Where a part of the capture is: the block of a rank, or the reports.
+/// Entry of the index for one part of the capture: the block of a rank, or the reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Its first byte.
+    /// Offset of the part in the capture, in bytes.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length of the part in bytes.
     pub len: u64,
-    /// The calls in it: the first ones.
+    /// Number of calls in the part: the first calls on the file.
     pub recorded: u64,
-    /// The low half of the calls that there were.
+    /// Number of calls made on the file, modulo 2^32; above `recorded` if the capture was full.
     pub made: u32,
-    /// The CRC-32 of its bytes (that of zlib and IEEE 802.3).
+    /// CRC-32 of the part (as in zlib and IEEE 802.3).
     pub checksum: u32,
 }
 
-/// Preamble, header and index. The index has an entry for the reports, and then one for each rank.
+/// Returns the encoded preamble, header and index. The index has an entry for the reports, and then one for each rank.
 ///
 /// # Errors
-/// [`Error::Internal`] where the header cannot be written as JSON.
+/// [`Error::Internal`] if the header cannot be written as JSON.
 pub fn front(header: &Header, index: &[Entry]) -> Result<Vec<u8>> {
     let json = header_json(header)?;
     let mut body = json;
@@ -102,10 +102,10 @@ pub fn front(header: &Header, index: &[Entry]) -> Result<Vec<u8>> {
     Ok(front)
 }
 
-/// The length of [`front`], in bytes.
+/// Returns the length of [`front`] in bytes, for an index of `parts` entries.
 ///
 /// # Errors
-/// As [`front`].
+/// The same errors as [`front`].
 pub fn front_len(header: &Header, parts: usize) -> Result<u64> {
     Ok((PREAMBLE + header_json(header)?.len() + parts * ENTRY) as u64)
 }
@@ -115,10 +115,10 @@ fn header_json(header: &Header) -> Result<Vec<u8>> {
         .map_err(|cause| Error::Internal { rank: 0, what: format!("header of a capture: {cause}") })
 }
 
-/// Reads header and index through `read`, which gives the bytes of a range of the capture.
+/// Reads header and index of a capture of `len` bytes. `read(offset, len)` returns bytes of the capture.
 ///
 /// # Errors
-/// What `read` returns; a message that says what is wrong.
+/// Returns the error of `read` outside, and inside a message if the capture is damaged.
 pub fn read_front<E>(
     len: u64,
     mut read: impl FnMut(u64, u64) -> std::result::Result<Vec<u8>, E>,
@@ -158,7 +158,7 @@ pub fn read_front<E>(
     Ok(Ok((header, index)))
 }
 
-/// Checksum and length of the header.
+/// Returns the checksum of header and index, and the length of the header in bytes.
 fn read_preamble(bytes: &[u8]) -> std::result::Result<(u32, u64), String> {
     let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
     if bytes[..8] != MAGIC {

@@ -1,4 +1,4 @@
-//! A capture that is read.
+//! Reads a capture.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::engine::record::timeline::RankTimeline;
 use crate::error::{Error, Result};
 use crate::topology::{Rank, Topology};
 
-/// A capture: header and index in memory, the rest in the file.
+/// An open capture: header and index in memory, the rest in the file.
 ///
 /// ```no_run
 /// let capture = tributary::engine::Capture::open("restart.nc.tribcap")?;
@@ -32,17 +32,17 @@ pub struct Capture {
     ranks: Vec<Entry>,
 }
 
-/// What came of one call, as rank 0 learned it.
+/// The outcome of one collective call, as rank 0 recorded it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallOutcome {
-    /// The number of the call, from 0 on.
+    /// Number of the call on the file, from 0.
     pub call: u64,
-    /// `write` or `read`.
+    /// Direction of the call: `write` or `read`.
     pub direction: String,
-    /// What the call did, where it went well.
+    /// Report of the call, if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<CallReport>,
-    /// The error, where it did not.
+    /// Text of the error, if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -51,7 +51,8 @@ impl Capture {
     /// Opens a capture and reads its header and index. Local. O(ranks).
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has another version.
+    /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has
+    /// another version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, None, cause);
@@ -73,42 +74,43 @@ impl Capture {
         Ok(Self { path, file, header, reports, ranks })
     }
 
-    /// What is known of the captured file.
+    /// Returns the header: facts about the captured file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The name of the capture.
+    /// Returns the path of the capture.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which rank was on which node.
+    /// Returns the nodes of the ranks.
     ///
     /// # Errors
-    /// None that [`Capture::open`] has not found.
+    /// None in practice: [`Capture::open`] has checked the nodes.
     pub fn topology(&self) -> Result<Topology> {
         let labels: Vec<usize> =
             self.header.nodes.iter().flat_map(|&(node, ranks)| std::iter::repeat_n(node, ranks)).collect();
         Topology::listed(&labels)
     }
 
-    /// Calls that the capture has of all ranks: the first ones on the file.
+    /// Returns the number of calls that the capture holds for every rank: the first calls on the file.
     pub fn calls(&self) -> u64 {
         self.ranks.iter().map(|entry| entry.recorded).min().unwrap_or(0)
     }
 
-    /// Calls on the file, also those behind the limit.
+    /// Returns the number of calls that the program made on the file, also the calls that the limit kept out of the
+    /// capture.
     pub fn calls_made(&self) -> u64 {
         self.ranks.iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0)
     }
 
-    /// Bytes of the block of a rank.
+    /// Returns the length of a rank's block in bytes.
     pub fn encoded_len(&self, rank: Rank) -> u64 {
         self.ranks[rank].len
     }
 
-    /// The calls of a rank, [`Capture::calls`] of them. O(encoded bytes).
+    /// Returns the calls of a rank, [`Capture::calls`] of them. O(encoded bytes).
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Argument`] for a rank that is not there, or a damaged block.
@@ -116,10 +118,10 @@ impl Capture {
         self.rank_and_timeline(rank).map(|(calls, _)| calls)
     }
 
-    /// The calls of a rank as [`Capture::rank`] gives them, and its timeline, if the capture has it.
+    /// Returns the calls of a rank like [`Capture::rank`], and the rank's timeline, if the capture has one.
     ///
     /// # Errors
-    /// As [`Capture::rank`].
+    /// The same errors as [`Capture::rank`].
     pub fn rank_and_timeline(&self, rank: Rank) -> Result<(Vec<Call>, Option<RankTimeline>)> {
         let entry = self.ranks.get(rank);
         let entry =
@@ -131,7 +133,7 @@ impl Capture {
         Ok((calls, timeline))
     }
 
-    /// What came of the calls. O(calls).
+    /// Returns the outcome of each call. O(calls).
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Argument`] for damaged reports.

@@ -1,4 +1,4 @@
-//! What a rank keeps of the calls on an open file.
+//! Records the calls of one rank on an open file.
 
 use std::time::{Duration, Instant};
 
@@ -13,34 +13,35 @@ use crate::engine::record::report::CallReport;
 use crate::engine::record::timeline::RankTimeline;
 use crate::error::Error;
 
-/// Lists that are held are encoded when they take more memory than this, in bytes; otherwise when the file is closed.
+/// Maximum memory of lists that are not encoded yet, in bytes. Above it, the rank encodes them before the file is
+/// closed.
 const MOST_HELD: usize = 64 << 20;
-/// A new list is compared with so many lists before it.
+/// Number of earlier lists that a new list is compared with.
 const COMPARED: usize = 8;
-/// What a call takes in the capture at most, in bytes, without its lists.
+/// Maximum number of bytes of a call in the capture, without its lists.
 const CALL: u64 = 64;
 
-/// What a rank keeps while a file is open.
+/// The calls that one rank has recorded on an open file.
 pub struct Recording {
     target: &'static Target,
     opened: Instant,
-    /// Bytes that this rank may still take.
+    /// Number of bytes of the capture that this rank may still use.
     room: u64,
     encoder: Encoder,
-    /// Lists that are not encoded yet; they follow those that are.
+    /// Lists that are not encoded yet; their numbers follow those of the encoded lists.
     held: Vec<Extents>,
-    /// Their memory, in bytes.
+    /// Memory of the lists in `held`, in bytes.
     held_bytes: usize,
     calls: Vec<Recorded>,
-    /// On rank 0: the reports, a line of JSON each.
+    /// On rank 0: the reports of the calls, one line of JSON each.
     reports: Option<String>,
     made: u64,
     is_full: bool,
-    /// Which hints were given.
+    /// The hints that the user gave.
     pub asked: Option<Asked>,
 }
 
-/// A call, with its lists by number.
+/// A recorded call, with its lists by number.
 struct Recorded {
     direction: Direction,
     failed: bool,
@@ -51,7 +52,7 @@ struct Recorded {
 }
 
 impl Recording {
-    /// Starts, on a rank of so many.
+    /// Starts a recording on rank `rank` of `ranks`.
     pub fn new(target: &'static Target, rank: usize, ranks: usize) -> Self {
         let (encoder, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
@@ -60,18 +61,18 @@ impl Recording {
         Self { target, opened, room, encoder, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
     }
 
-    /// Where the capture goes.
+    /// Returns the directory and limit of the capture.
     pub fn target(&self) -> &'static Target {
         self.target
     }
 
-    /// When the file was opened.
+    /// Returns the time of the open.
     pub fn opened(&self) -> Instant {
         self.opened
     }
 
-    /// Takes a call that has ended. O(1) where its lists are those of a call before, moved by a constant; a list is shared with
-    /// the caller's, not copied.
+    /// Records a call that has ended. Shares its lists with the caller, without a copy. O(1) if each list is a list of
+    /// an earlier call, moved by a constant.
     pub fn add(
         &mut self,
         direction: Direction,
@@ -98,7 +99,7 @@ impl Recording {
         }
     }
 
-    /// The list, as one that is kept and how far it lies behind it.
+    /// Returns the number of the list among the kept lists, and its lowest offset. Keeps the list if it is new.
     fn place(&mut self, list: &Extents) -> ListPlace {
         let Some((start, _)) = list.span() else {
             return ListPlace::default();
@@ -140,20 +141,20 @@ impl Recording {
         }
     }
 
-    /// Encodes the lists that are held. O(their extents).
+    /// Encodes the lists in `held`. O(extents).
     fn encode(&mut self) {
         self.held_bytes = 0;
         for list in self.held.drain(..) {
             let (before, memory) = (self.encoder.bytes(), list.memory() as u64);
             self.encoder.add_list(&list);
             let encoded = (self.encoder.bytes() - before) as u64;
-            // What was taken for the list in memory, less what it takes encoded.
+            // Returns the room reserved for the list in memory, less its encoded length.
             self.room = (self.room + memory).saturating_sub(encoded);
         }
     }
 
-    /// What goes into the capture: this rank's block, how many calls are in it and how many there were, and on rank 0 the
-    /// reports. The rank's timeline is left out where there is no room for it.
+    /// Ends the recording and returns this rank's part of the capture. Leaves the timeline out if there is no room for
+    /// it.
     pub fn finish(mut self, timeline: Option<RankTimeline>) -> Finished {
         self.encode();
         let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
@@ -169,13 +170,13 @@ impl Recording {
     }
 }
 
-/// What a rank has for the capture.
+/// One rank's part of a capture.
 pub struct Finished {
-    /// Its block.
+    /// Encoded block of the rank.
     pub block: Vec<u8>,
-    /// Calls in the block: the first ones.
+    /// Number of calls in the block: the first calls on the file.
     pub recorded: u64,
-    /// Calls on the file.
+    /// Number of calls that the rank made on the file.
     pub made: u64,
     /// On rank 0: a line of JSON for each recorded call.
     pub reports: String,

@@ -1,4 +1,4 @@
-//! Where captures go: the environment variables `TRIB_CAPTURE` and `TRIB_CAPTURE_LIMIT`.
+//! Directory and size limit of captures, from the environment variables `TRIB_CAPTURE` and `TRIB_CAPTURE_LIMIT`.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -13,26 +13,27 @@ use crate::hints;
 
 const DIRECTORY: &str = "TRIB_CAPTURE";
 const LIMIT: &str = "TRIB_CAPTURE_LIMIT";
-/// Bytes of a capture, unless the environment sets another limit.
+/// Maximum number of bytes of a capture, if the environment sets no limit.
 const DEFAULT_LIMIT: u64 = 1 << 30;
-/// How the name of a capture ends.
+/// File name extension of captures.
 pub const EXTENSION: &str = "tribcap";
-/// How it ends until all of the capture is in the file.
+/// File name extension of a capture that is still being written.
 const UNFINISHED: &str = "tribcap.unfinished";
 
-/// Where captures go.
+/// Directory and size limit of captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The directory; it is made if it is not there.
+    /// Directory of the captures; created if it does not exist.
     pub directory: PathBuf,
-    /// Bytes of one capture, over all ranks.
+    /// Maximum number of bytes of one capture, of all ranks together.
     pub limit: u64,
-    /// What was wrong with the limit: rank 0 prints it.
+    /// Message about a bad value of `TRIB_CAPTURE_LIMIT`, which rank 0 prints.
     pub complaint: Option<String>,
 }
 
 impl Target {
-    /// What the environment of this process asks for; the variables are read once.
+    /// Returns the target that the environment of this process names; `None` if calls are not captured. Reads the
+    /// variables once.
     pub fn of_process() -> Option<&'static Self> {
         static READ: OnceLock<Option<Target>> = OnceLock::new();
         READ.get_or_init(|| Self::of(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
@@ -50,7 +51,8 @@ impl Target {
         Some(Self { directory, limit: parsed.unwrap_or(DEFAULT_LIMIT), complaint })
     }
 
-    /// A number that differs, with near certainty, where targets do; 0 stands for none.
+    /// Returns a number that differs, with near certainty, if two targets differ; 0 for no target. Ranks compare it at
+    /// the open.
     pub fn fingerprint(target: Option<&Self>) -> u64 {
         let Some(target) = target else { return 0 };
         let Self { directory, limit, complaint } = target;
@@ -58,7 +60,7 @@ impl Target {
         fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes(), complaint]).max(1)
     }
 
-    /// Makes a new, empty file for the capture of `file` while it is written. Local.
+    /// Creates a new, empty file for the capture of `file` while it is written. Local.
     ///
     /// # Errors
     /// The directory, or the file, cannot be made.
@@ -66,7 +68,7 @@ impl Target {
         new_file(&self.directory, file, UNFINISHED).map(|(path, _)| path)
     }
 
-    /// Gives the capture of `file` its final name: that of `file`, and a number where it is taken. Local.
+    /// Gives the capture of `file` its final name: the name of `file`, with a number if that name is taken. Local.
     ///
     /// # Errors
     /// The file cannot be made or renamed.
@@ -76,8 +78,8 @@ impl Target {
     }
 }
 
-/// Makes a new, empty file about `file` in a directory, which is made if it is not there: the name of `file`, the extension, and
-/// a number before it where that name is taken. Local.
+/// Creates a new, empty file for `file` in a directory, which is created if needed. Its name is the name of `file` and
+/// the extension, with a number before the extension if that name is taken. Local.
 ///
 /// # Errors
 /// The directory, or the file, cannot be made.

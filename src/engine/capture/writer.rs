@@ -1,4 +1,4 @@
-//! A capture made of calls that are in memory, by one process.
+//! Writes a capture of calls that are in memory, by one process.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// A new list is compared with so many lists before it.
+/// Number of earlier lists that a new list is compared with.
 const COMPARED: usize = 8;
 
-/// Writes a capture: `calls` gives those of each rank of the header's, as many as there are outcomes. Local. Memory O(the
-/// encoded capture).
+/// Writes a capture. `calls(rank)` returns the calls of each rank of the header, as many as there are outcomes. Local.
+/// Memory O(encoded capture).
 ///
 /// # Errors
-/// Those of `calls`; [`Error::Io`] where the file cannot be written.
+/// The errors of `calls`; [`Error::Io`] if the file cannot be written.
 pub fn write(
     path: &Path,
     header: &Header,
@@ -56,7 +56,7 @@ pub fn write(
     file.write_all(&front(header, &index)?).and_then(|()| file.write_all(&body)).map_err(io("write"))
 }
 
-/// The block of a rank's calls.
+/// Encodes the calls of one rank as a block.
 fn encode(calls: &[Call]) -> Vec<u8> {
     let mut lists = ListEncoder::default();
     for call in calls {

@@ -1,4 +1,5 @@
-//! The memory of a round of a read: how a window's bytes get into messages, and messages into the caller's memory.
+//! The memory of one round of a read: copies the bytes of the aggregator's window into messages, and messages into the
+//! caller's buffer.
 
 use std::time::{Duration, Instant};
 
@@ -20,47 +21,47 @@ use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
-/// The memory behind the buffers of a round's schedule in a read.
+/// The memory behind the named buffers of a round's schedule in a read.
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// The messages to this rank.
+    /// The messages that this rank receives.
     pub incoming: &'r RoundReceives,
     /// On a local aggregator: the messages of its members in this round.
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's part in the shared memory of its node.
+    /// This rank's access to the memory that the members of a local aggregator share.
     pub inside: Option<&'r mut NodeMember<'a>>,
-    /// The cursors of the bytes that this rank gets.
+    /// One cursor for each aggregator that this rank gets bytes from.
     pub outflows: &'r mut [Outflow],
-    /// The cursors of the bytes that this aggregator sends.
+    /// The windows of this aggregator, with a cursor for each rank that it sends bytes to.
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Sink<'r>,
-    /// This aggregator's window.
+    /// This aggregator's window in this round; `None` if it has none.
     pub window: Option<Window>,
-    /// The window's bytes; `None` if reading failed: zeros are sent, and the agreement reports the error.
+    /// Bytes of the window; `None` if reading failed: then zeros are sent, and the agreement reports the error.
     pub read: Option<&'r [u8]>,
-    /// Time spent in copying.
+    /// Time that this rank spent in copying.
     pub placement: Duration,
 }
 
-/// The messages that a rank gets in one round.
+/// The messages that one rank receives in one round.
 #[derive(Default)]
 pub struct RoundReceives {
-    /// The outflows with data in this round.
+    /// Indices of the outflows with data in this round.
     pub due: Vec<usize>,
-    /// (address in the receive buffer, outflow, bytes), ascending.
+    /// (offset in the receive buffer, index of the outflow, number of bytes), ascending.
     pub parts: Vec<(u64, usize, u64)>,
-    /// The shares by ascending aggregator; the share from this rank itself has length 0.
+    /// Number of bytes from each aggregator, ascending by aggregator; 0 from this rank itself.
     pub shares: Vec<Share>,
-    /// The outflow from this rank itself.
+    /// Index of the outflow from this rank itself, if it is an aggregator.
     pub own: Option<usize>,
 }
 
 impl Delivering<'_, '_> {
-    /// The message to the source of inflow `id`.
+    /// Returns the message with `len` bytes of the window for the source of inflow `id`.
     fn message(&mut self, id: usize, len: u64) -> Bytes {
         let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Bytes::new() };
         match self.read {
@@ -72,7 +73,7 @@ impl Delivering<'_, '_> {
         }
     }
 
-    /// Copies the parts of a message for address `at` to their places in the caller's memory.
+    /// Copies the parts of a message for offset `at` of the receive buffer to the caller's memory.
     fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
         let begin = Instant::now();
         let first = self.incoming.parts.partition_point(|part| part.0 < at);
@@ -91,14 +92,14 @@ impl Delivering<'_, '_> {
         Ok(())
     }
 
-    /// Copies this rank's own bytes directly from its window.
+    /// Copies this rank's own bytes from its window to the caller's memory.
     fn deliver_own(&mut self, id: usize) {
         let begin = Instant::now();
         let (Some(window), Some(own)) = (&self.window, self.incoming.own) else { return };
         match self.read {
             Some(read) => self.outflows[own].take(window, read, self.user.reborrow()),
             None => {
-                // Zeros, as another aggregator would send.
+                // Deliver zeros, as another aggregator would send.
                 let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
                 self.outflows[own].scatter(&zeros, self.user.reborrow());
             }
@@ -110,7 +111,7 @@ impl Delivering<'_, '_> {
         self.placement += begin.elapsed();
     }
 
-    /// Copies this rank's bytes from an aggregator out of the shared memory of its node.
+    /// Copies this rank's bytes of an aggregator from the shared memory to the caller's memory.
     fn take_inside(&mut self, from: Span, to: Span) -> Result<()> {
         let begin = Instant::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(from.offset)).filter(|_| to.len > 0);

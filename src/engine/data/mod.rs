@@ -1,4 +1,5 @@
-//! The data phase: rounds, in each of which an aggregator fills or empties one window.
+//! The data phase of an exchange. It runs in rounds: in each round, an aggregator fills or empties one window (a piece
+//! of the file).
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The memory of a round of a write: how bytes get into messages, and messages into the window.
+//! The memory of one round of a write: copies bytes from the caller's buffer into messages, and messages into the
+//! aggregator's window.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -23,59 +24,61 @@ use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
-/// The memory behind the buffers of a round's schedule in a write.
+/// The memory behind the named buffers of a round's schedule in a write.
 pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// The messages of this rank.
+    /// The messages that this rank sends.
     pub outgoing: &'r RoundSends,
     /// On a local aggregator: the messages of its members in this round.
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's part in the shared memory of its node.
+    /// This rank's access to the memory that the members of a local aggregator share.
     pub inside: Option<&'r mut NodeMember<'a>>,
-    /// The cursors of the bytes that this rank sends.
+    /// One cursor for each aggregator that this rank sends bytes to.
     pub outflows: &'r mut [Outflow],
-    /// The cursors of the bytes that this aggregator gets.
+    /// The windows of this aggregator, with a cursor for each rank that it gets bytes from.
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Source<'r>,
-    /// This aggregator's window.
+    /// This aggregator's window in this round; `None` if it has none.
     pub window: Option<Window>,
     /// Where the window's bytes go; `None` if they are dropped after an error.
     pub placed: Option<Filling<'r>>,
-    /// If sources overlap: the bytes of each inflow, which are placed when all have arrived.
+    /// Received bytes by inflow, if sources overlap: they are placed in rank order when all have arrived. `None` if
+    /// sources do not overlap.
     pub deferred: Option<BTreeMap<usize, Arrived>>,
-    /// Time spent in copying.
+    /// Time that this rank spent in copying.
     pub placement: Duration,
 }
 
 /// Where the bytes of a window go.
 pub enum Filling<'r> {
-    /// Into its memory.
+    /// They are copied into the memory of the window.
     Memory(&'r mut [u8]),
-    /// Nowhere: they are written from where they lie. This rank's own are lent.
+    /// They are not copied: the window is written directly from the messages, and from the caller's memory for this
+    /// rank's own bytes.
     Pieces(&'r mut Vec<PieceOfWindow>, &'r ZeroCopySends<'r>),
 }
 
-/// The messages that a rank sends in one round.
+/// The messages that one rank sends in one round.
 #[derive(Default)]
 pub struct RoundSends {
-    /// The outflows with data in this round.
+    /// Indices of the outflows with data in this round.
     pub due: Vec<usize>,
-    /// The bytes that had to be packed, one after the other.
+    /// The bytes of all messages that had to be packed, one message after the other.
     pub packed: Bytes,
-    /// The messages by ascending aggregator. They lie one after the other in [`Buffer::Send`].
+    /// The messages, ascending by aggregator. They lie one after the other in [`Buffer::Send`].
     pub messages: Vec<RoundMessage>,
-    /// The shares by ascending aggregator; the share for this rank itself has length 0.
+    /// Number of bytes for each aggregator, ascending by aggregator; 0 for this rank itself.
     pub shares: Vec<Share>,
-    /// The outflow to this rank itself.
+    /// Index of the outflow to this rank itself, if it is an aggregator.
     pub own: Option<usize>,
 }
 
 impl RoundSends {
-    /// The bytes of a span of [`Buffer::Send`]: a message, or all that is packed for a local aggregator.
+    /// Returns the bytes of a span of [`Buffer::Send`]: one message, or all packed bytes for a local aggregator.
     fn bytes(&self, span: Span) -> Bytes {
         match self.messages.binary_search_by_key(&span.offset, |message| message.start) {
             Ok(at) if self.messages[at].len == span.len => self.messages[at].bytes.clone(),
@@ -86,38 +89,38 @@ impl RoundSends {
 
 /// One of the messages that a rank sends in a round.
 pub struct RoundMessage {
-    /// The outflow that it is of.
+    /// Index of the outflow whose bytes the message has.
     pub outflow: usize,
-    /// To whom it goes.
+    /// Index of the aggregator that receives the message.
     pub aggregator: usize,
-    /// Where it begins in [`Buffer::Send`].
+    /// Offset of the message in [`Buffer::Send`], in bytes.
     pub start: u64,
     /// Number of bytes, above 0.
     pub len: u64,
-    /// Its bytes, in the caller's memory or packed; none before they are.
+    /// Bytes of the message, in the caller's memory or packed; empty until they are packed.
     pub bytes: Bytes,
 }
 
 impl RoundMessage {
-    /// Whether its bytes have not been packed yet.
+    /// Returns true if the bytes of the message still have to be packed.
     pub fn is_to_pack(&self) -> bool {
         self.bytes.is_empty()
     }
 }
 
-/// The bytes of an inflow.
+/// Bytes that an aggregator got from one source.
 pub enum Arrived {
-    /// A message.
+    /// A message from another rank.
     Message(Bytes),
-    /// This rank's own bytes, which are in the caller's memory.
+    /// This rank's own bytes, which are still in the caller's memory.
     Own,
 }
 
 impl Placing<'_, '_> {
-    /// Copies the bytes of inflow `id` into the window, or defers that if sources overlap.
+    /// Copies the bytes of inflow `id` into the window, or keeps them for later if sources overlap.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
         if let Some(deferred) = &mut self.deferred {
-            // A message may lie in memory that its sender needs for the next one.
+            // The message may lie in memory that its sender needs for the next message.
             let what = match what {
                 Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
                 Arrived::Own => Arrived::Own,
@@ -128,8 +131,8 @@ impl Placing<'_, '_> {
         self.place(id, what)
     }
 
-    /// Copies the deferred bytes into the window by ascending source. Of bytes that several ranks write, the highest rank's
-    /// stay in every window, so that no extent is a mixture.
+    /// Copies the kept bytes into the window, by ascending source. If several ranks write the same bytes, the bytes of
+    /// the highest rank stay in every window, so that no extent is a mixture.
     ///
     /// # Errors
     /// A message that does not have the announced size.
@@ -185,7 +188,7 @@ impl Placing<'_, '_> {
         }
     }
 
-    /// Copies this rank's bytes for an aggregator into the shared memory of its node.
+    /// Copies this rank's bytes for an aggregator into the shared memory of the local aggregator's group.
     fn put_inside(&mut self, from: Span, to: Span) -> Result<()> {
         let begin = Instant::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(to.offset)).filter(|_| from.len > 0);
@@ -196,7 +199,7 @@ impl Placing<'_, '_> {
         Ok(())
     }
 
-    /// The merged message at an address of [`MERGED`].
+    /// Returns the merged message at a span of [`MERGED`].
     fn merged(&mut self, span: Span) -> Bytes {
         if let Some(inside) = &mut self.inside {
             return inside.message(span);

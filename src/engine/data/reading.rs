@@ -1,4 +1,5 @@
-//! The rounds of a read: read ahead, exchange, deliver.
+//! The rounds of a read: aggregators read windows ahead, ranks exchange messages, and each rank copies its bytes to the
+//! caller's memory.
 //!
 //! Every round runs the transpose of the schedule that a write of the same access would run: aggregators send and ranks
 //! receive, under the same kernel and throttle. While one window is exchanged, the next ones are read from the file.
@@ -27,7 +28,7 @@ use crate::schedule::Buffer;
 pub struct Reading<'a> {
     at: Rounds<'a>,
     sink: Sink<'a>,
-    /// The windows being read, or not read after an error.
+    /// Windows of this aggregator whose reads have begun, in order; after an error they are not read.
     ahead: VecDeque<WindowAhead>,
 }
 
@@ -38,7 +39,7 @@ struct WindowAhead {
 }
 
 impl<'a> Reading<'a> {
-    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    /// Starts the data phase of a plan. With `times`, records the times of rounds in which this rank owns a window.
     pub fn new(plan: &'a Plan, sink: Sink<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
         Self { at: Rounds::new(plan, Direction::Read, watchdog, times), sink, ahead: VecDeque::new() }
     }
@@ -46,7 +47,8 @@ impl<'a> Reading<'a> {
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// Those of the fabric. A failure to read stays in the queue for the agreement; the bytes delivered are then undefined.
+    /// Errors of the message transport. A failure to read stays in the queue for the agreement; the bytes delivered are
+    /// then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, queue).await?;
@@ -100,7 +102,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// This aggregator's window of `round`, if it has one, with its bytes, if they could be read. Starts to read the next ones.
+    /// Returns this aggregator's window of `round`, if it has one, and the bytes of the window, if they could be read.
+    /// Starts to read the next windows.
     async fn take_window(
         &mut self,
         round: u64,
@@ -120,7 +123,7 @@ impl<'a> Reading<'a> {
         (Some(ahead.opened), window)
     }
 
-    /// Starts to read as many windows as there are free buffers; with `one`, waits for a buffer for the first.
+    /// Starts to read as many windows as there are free buffers. With `one`, waits for a buffer for the first window.
     async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
             && (one && self.ahead.is_empty() || queue.as_ref().is_some_and(WindowQueue::has_room))
@@ -146,7 +149,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The messages that this rank gets in the round, by ascending aggregator.
+    /// Returns the messages that this rank receives in the round, ascending by aggregator.
     fn expect(&mut self, round: u64) -> RoundReceives {
         let mut all = RoundReceives { due: self.at.leaving.take(round), ..RoundReceives::default() };
         let mut at = 0;

@@ -1,8 +1,8 @@
 //! The state of a rank in the data phase of a write or a read.
 //!
-//! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds alike and
-//! take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it, and the exchange
-//! cannot deadlock across rounds.
+//! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds
+//! alike and take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it,
+//! and the exchange cannot deadlock across rounds.
 
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
@@ -20,33 +20,33 @@ use crate::exchange::two_layer::Share;
 use crate::schedule::Schedule;
 use crate::topology::Rank;
 
-/// The tag of the data phase.
+/// Tag of the messages of the data phase.
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
 
-/// See the module.
+/// The state of one rank over all rounds of the data phase.
 pub struct Rounds<'a> {
-    /// The data phase.
+    /// Route of the data messages, and the local aggregators.
     pub phase: &'a Phase,
-    /// The file domains.
+    /// File domains: the parts of the file that belong to each aggregator.
     pub domains: &'a Domains,
-    /// The bytes that this rank has (or wants), by aggregator.
+    /// The bytes that this rank sends (write) or wants (read), one outflow for each aggregator, ascending.
     pub outflows: Vec<Outflow>,
-    /// The next rounds of the outflows.
+    /// The outflows, sorted by the next round in which they have bytes.
     pub leaving: RoundQueue,
     /// The windows of this aggregator.
     pub windows: Windows,
     /// On a local aggregator: the state of its members' bytes.
     pub local_aggregation: Option<LocalAggregation>,
-    /// This rank's part in the shared memory of its node.
+    /// This rank's access to the memory that the members of a local aggregator share.
     pub inside: Option<NodeMember<'a>>,
-    /// The counts so far.
+    /// Counts of this rank's messages, bytes and times so far.
     pub counts: DataCounts,
-    /// Knows which round this rank is in.
+    /// The stall watchdog, which knows the round that this rank is in.
     watchdog: &'a StallWatchdog,
 }
 
 impl<'a> Rounds<'a> {
-    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    /// Starts the data phase of a plan. With `times`, records the times of rounds in which this rank owns a window.
     pub fn new(plan: &'a Plan, direction: Direction, watchdog: &'a StallWatchdog, times: bool) -> Self {
         let (domains, phase) = (&plan.domains, &*plan.data);
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
@@ -64,25 +64,25 @@ impl<'a> Rounds<'a> {
         Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, watchdog }
     }
 
-    /// This rank.
+    /// Returns this rank.
     pub fn rank(&self) -> Rank {
         self.phase.route.rank
     }
 
-    /// The rank waits from now on in this part of the call.
+    /// Tells the stall watchdog that the rank is now in stage `part` of the call.
     pub fn go_on(&self, part: CallStage) {
         self.watchdog.go_on(part);
     }
 
-    /// The next round that this rank takes part in.
+    /// Returns the next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
         let aggregated = self.local_aggregation.as_ref().and_then(LocalAggregation::next_round);
         let inside = self.inside.as_ref().and_then(NodeMember::next_round);
         [self.leaving.next_round(), self.windows.next_round(), aggregated, inside].into_iter().flatten().min()
     }
 
-    /// The schedule of a round: this rank has `shares`; on a local aggregator, its members have those of `local_round`; an
-    /// aggregator gets `receives`.
+    /// Returns the schedule of a round. `shares` are the bytes that this rank sends to each aggregator; `local_round`
+    /// has the members' shares on a local aggregator; `receives` are the messages to this aggregator.
     pub fn schedule(
         &mut self,
         round: u64,
@@ -94,18 +94,18 @@ impl<'a> Rounds<'a> {
         self.phase.schedule(shares, &local_round.members, merged.as_deref(), receives)
     }
 
-    /// Whether this rank's share for `aggregator` is not sent because it is that aggregator. (With a local aggregator in
-    /// between, it is sent.)
+    /// Returns true if this rank is `aggregator`, so that its share for `aggregator` is not sent. (Through a local
+    /// aggregator, the share is sent.)
     pub fn stays(&self, aggregator: usize) -> bool {
         self.phase.local.is_none() && self.phase.route.receivers[aggregator] == self.rank()
     }
 
-    /// The outflow for an aggregator.
+    /// Returns the index of the outflow for an aggregator.
     pub fn outflow_of(outflows: &[Outflow], aggregator: usize) -> Option<usize> {
         outflows.binary_search_by_key(&aggregator, |outflow| outflow.file.aggregator()).ok()
     }
 
-    /// Enters the outflows of a finished round under their next windows.
+    /// Sorts the outflows of a finished round back into the queue, under the round of their next bytes.
     pub fn reschedule(&mut self, due: &[usize]) {
         for &id in due {
             self.leaving.schedule(id, &self.outflows[id].file, self.domains);

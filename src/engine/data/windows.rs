@@ -1,6 +1,6 @@
-//! The windows of an aggregator, round after round, with the messages for them.
+//! The windows of an aggregator, one for each round, and the messages for each window.
 //!
-//! The sizes of the messages, the covered bytes and overlaps of sources are known from the metadata, before any data is sent.
+//! The metadata shows the sizes of the messages, the bytes with data, and overlaps of sources before any data is sent.
 
 use crate::drivers::{Domains, Window};
 use crate::engine::facts::tiling::Tiling;
@@ -13,43 +13,46 @@ use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
 
-/// The windows of one aggregator; empty on any other rank.
+/// The windows of one aggregator. There are none on other ranks.
 pub struct Windows {
-    /// The inflows by ascending source.
+    /// The bytes from each source rank, ascending by rank.
     inflows: Vec<Inflow>,
     round_queue: RoundQueue,
-    /// Memory for the next coverage.
+    /// Memory that the next window's coverage reuses.
     spare: Coverage,
-    /// How pieces are known to tile a window, and whether it is likely that they do.
+    /// Hash that shows whether pieces tile a window.
     tiling: Tiling,
+    /// True if the pieces of the next window are likely to tile it.
     may_tile: bool,
 }
 
-/// One window with data.
+/// One window with data, and the messages for it.
 #[derive(Debug)]
 pub struct Opened {
-    /// The window, trimmed to its first and last byte with data. (A window of several stripes begins at the start of the
-    /// stripe.)
+    /// The window, trimmed to its first and last byte with data. (A window of several stripes begins at the start of
+    /// the stripe.)
     pub window: Window,
-    /// Which of its bytes have data; `None` if there is no memory for that.
+    /// The bytes of the window that have data; `None` if there is no memory to mark them.
     pub coverage: Option<Coverage>,
-    /// Whether sources overlap.
+    /// True if two sources have the same byte of the window.
     pub overlap: bool,
-    /// Number of extents.
+    /// Number of extents in the window.
     pub extents: u64,
-    /// One message for each source, ascending, in the slot of its inflow.
+    /// One message for each source, ascending by rank, in the slot of the source's inflow.
     pub messages: Vec<Transfer<Rank>>,
 }
 
 impl Opened {
-    /// Whether to write the window from the messages for it, without memory of its own: pieces are large, and fill it.
+    /// Returns true if the window should be written directly from its messages, without memory of its own: the pieces
+    /// are large and fill the window.
     pub fn is_written_from_pieces(&self) -> bool {
         let is_full = self.coverage.as_ref().is_some_and(|coverage| coverage.covered() == self.window.len());
         is_full && !self.overlap && self.window.len() / self.extents.max(1) >= LARGE_IN_WINDOW
     }
 }
 
-/// Whether pieces may tile windows: in a range without stripes of others, if they have as many bytes.
+/// Returns true if pieces may tile windows: always if aggregators own stripes in turn; otherwise if the sources
+/// together have as many bytes as their range.
 fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
     let summaries = inflows.iter().map(|inflow| inflow.sizing.summary());
     let all = summaries.fold((u64::MAX, 0, 0), |(start, end, bytes): (u64, u64, u64), summary| {
@@ -58,14 +61,14 @@ fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
     matches!(domains, Domains::Cyclic { .. }) || all.1.saturating_sub(all.0) == all.2
 }
 
-/// The end of what was passed, and its bytes.
+/// Returns the highest end of the passed extents, and their number of bytes.
 fn total(window: &Window, passed: &[Advanced]) -> (u64, u64) {
     let end = passed.iter().map(|passed| passed.end).max().unwrap_or(window.start);
     (end, passed.iter().map(|passed| passed.bytes).sum())
 }
 
 impl Windows {
-    /// The windows of aggregator `own`, before the first round of a plan.
+    /// Returns the windows of aggregator `own`, before the first round of a plan.
     pub fn new(own: usize, plan: &Plan) -> Self {
         let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
         let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
@@ -75,12 +78,12 @@ impl Windows {
         Self { inflows, round_queue, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
-    /// The next round with a window of this aggregator.
+    /// Returns the next round in which this aggregator has a window.
     pub fn next_round(&self) -> Option<u64> {
         self.round_queue.next_round()
     }
 
-    /// The window of `round`, if this aggregator has one, with its messages in `buffer`. Rounds must ascend.
+    /// Returns the window of `round`, if this aggregator has one, with its messages in `buffer`. Rounds must ascend.
     /// O(extents in the window).
     pub fn open(&mut self, round: u64, domains: &Domains, buffer: Buffer) -> Option<Opened> {
         let due = self.round_queue.take(round);
@@ -101,8 +104,9 @@ impl Windows {
         Some(Opened { window: whole.trimmed(from, to), coverage, overlap, extents, messages })
     }
 
-    /// Passes a window, and finds out which of its bytes have data. Where pieces may tile it a sum is asked first, which takes
-    /// less than bits do; if it says no, they are gone through once more.
+    /// Moves the cursors past a window, and returns which bytes of the window have data. If pieces may tile the window,
+    /// compares a sum of hashes first, which is cheaper than marking bits; if the sum differs, goes through the pieces
+    /// again and marks bits.
     fn footprint(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
         let mut coverage = std::mem::take(&mut self.spare);
         coverage.clear();
@@ -122,18 +126,18 @@ impl Windows {
         let mut coverage = Some(coverage);
         let pass = |&id: &usize| inflows[id].sizing.pass_covering(window, &mut coverage);
         let passed: Vec<Advanced> = due.iter().map(pass).collect();
-        // As this window, so the next, most likely.
+        // The next window is most likely like this one.
         let bytes = total(window, &passed).1;
         self.may_tile = coverage.as_ref().is_some_and(|all| all.is_full() && all.covered() == bytes);
         (passed, coverage)
     }
 
-    /// The inflow of a slot.
+    /// Returns the inflow of a slot.
     pub fn inflow(&mut self, id: usize) -> Option<&mut Inflow> {
         self.inflows.get_mut(id)
     }
 
-    /// Keeps the memory of a coverage for the next one.
+    /// Keeps the memory of a window's coverage for the next window.
     pub fn recycle(&mut self, coverage: Coverage) {
         self.spare = coverage;
     }
@@ -154,7 +158,7 @@ mod tests {
         Windows { inflows, round_queue, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
-    /// What a window is found to be: covered runs, whether sources overlap, bytes by source.
+    /// A window, its runs of bytes with data, whether sources overlap, and the number of bytes of each source.
     type Found = (Window, Vec<(u64, u64)>, bool, Vec<u64>);
 
     fn opened(mut windows: Windows, domains: &Domains) -> Vec<Found> {
@@ -186,7 +190,7 @@ mod tests {
             for (at, len) in lens.into_iter().enumerate() {
                 let mut piece = Extent { offset: end, len };
                 end += len;
-                // What belongs to the first aggregator only, as a list that is cut has it.
+                // Keep the pieces of the first aggregator only, as flattening does.
                 while piece.len > 0 {
                     let (owner, until) = domains.owner(piece.offset);
                     let part = Extent { offset: piece.offset, len: piece.len.min(until - piece.offset) };

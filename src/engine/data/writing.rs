@@ -1,4 +1,5 @@
-//! The rounds of a write: pack, exchange, place, write behind.
+//! The rounds of a write: ranks pack and exchange messages, and aggregators place them in windows, which are written
+//! behind.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ pub struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// The state before the first round of a plan. `times` asks for those of rounds in which this rank owns a window.
+    /// Starts the data phase of a plan. With `times`, records the times of rounds in which this rank owns a window.
     pub fn new(plan: &'a Plan, source: Source<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
         Self {
             at: Rounds::new(plan, Direction::Write, watchdog, times),
@@ -42,8 +43,8 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
-    /// (A local aggregator gets one message of all that its member has, and may need its memory again.)
+    /// Writes pieces, and sends messages, directly from the caller's memory if `zero_copy` is given and the endpoint
+    /// can. (Not with a local aggregator: it gets all bytes of a member in one message, and may need its memory again.)
     pub fn with_zero_copy(mut self, zero_copy: Option<&'a ZeroCopySends<'a>>, endpoint: &Endpoint) -> Self {
         self.zero_copy = zero_copy.filter(|_| self.at.phase.local.is_none());
         self.sends_in_place = endpoint.sends_in_place();
@@ -53,11 +54,11 @@ impl<'a> Writing<'a> {
     /// Runs all rounds. Aggregators write windows through `queue`. Collective over the ranks that have data.
     ///
     /// # Errors
-    /// Those of the fabric. A failure to write stays in the queue for the agreement.
+    /// Errors of the message transport. A failure to write stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.at.next_round() {
             if let Err(error) = self.round(round, endpoint, queue).await {
-                // What ends the job does so here: before the memory of messages in flight is given back.
+                // If the error ends the job, end it here, before the memory of messages in flight is freed.
                 return endpoint.waiting().failure().settle(Err(error));
             }
         }
@@ -112,8 +113,8 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// A buffer for the window, with memory if it `needs` that, unless its bytes are dropped after an error; and the messages
-    /// for it.
+    /// Returns a buffer for the window, and the messages for the window. The buffer has memory if `needs`; there is
+    /// none if the bytes are dropped after an error.
     async fn make_room(
         &mut self,
         opened: Option<Opened>,
@@ -134,8 +135,9 @@ impl<'a> Writing<'a> {
         (buffer, opened.messages)
     }
 
-    /// Makes the messages that this rank sends in the round. Bytes for this rank itself stay in the caller's memory, unless
-    /// they go through a local aggregator; so do bytes that go through shared memory of the node, and those that are lent.
+    /// Makes the messages that this rank sends in the round. Bytes for this rank itself stay in the caller's memory,
+    /// unless they go through a local aggregator. Bytes that go through shared memory or are sent without a copy also
+    /// stay there.
     fn send(&mut self, round: u64) -> RoundSends {
         let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
         let mut start = 0;
@@ -171,7 +173,8 @@ impl<'a> Writing<'a> {
         out
     }
 
-    /// Packs the messages that are not lent into one block. (If there is no memory for it, into one that grows.)
+    /// Packs the messages that are not sent without a copy into one block. (If there is no memory for the block, it
+    /// grows as needed.)
     fn pack(&mut self, out: &mut RoundSends) {
         let RoundSends { messages, packed, .. } = out;
         let all: u64 = messages.iter().filter(|message| message.is_to_pack()).map(|message| message.len).sum();

@@ -1,5 +1,4 @@
-//! What all ranks know after the first agreement of a call: the facts of all of them. The rules of the policy look at nothing
-//! else.
+//! The result of a call's first agreement: the merged facts of all ranks. The rules of the policy use nothing else.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,33 +17,34 @@ use crate::error::Result;
 use crate::topology::Rank;
 
 words! {
-    /// See the module. The one rank that decides tells it to all.
+    /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Agreed {
-        /// Why the call fails, if it does. Then nobody looks at what ranks bring besides their facts: its form depends on the call.
+        /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
+        /// because other data depends on the call.
         pub failed: Option<Fault>,
-        /// The amount of the whole call.
+        /// Extents and bytes of the whole call, of all ranks.
         pub all: Amount,
-        /// The amount that is left to do.
+        /// Extents and bytes that still have to be written or read, of all ranks.
         pub left: Amount,
-        /// The plan that fits on all ranks, if there is one.
+        /// The kept plan that fits the access of every rank; `None` if there is none.
         pub reuse: Option<Reuse>,
-        /// Whether no two ranks have the same byte, if that is known.
+        /// True if no two ranks have the same byte; `None` if this is unknown.
         pub disjoint: Option<bool>,
-        /// Whether no host holds bytes of another, for sure.
+        /// True if it is certain that no two hosts have bytes in the same range.
         pub hosts_are_apart: bool,
-        /// Whether all data that is left came along with the facts.
+        /// True if the data of all ranks came along with their facts.
         pub came_along: bool,
-        /// Whether bytes that ranks wrote early are written again, because ranks overlap.
+        /// True if bytes that ranks wrote before the agreement are written again, because ranks overlap.
         pub redone: bool,
-        /// Whether there is no memory for windows.
+        /// True if there is no shared memory for windows.
         pub no_memory: bool,
-        /// Bytes that ranks have written or read so far.
+        /// Number of bytes that all ranks have written or read so far.
         pub transferred: u64,
-        /// The most microseconds that a rank took for them.
+        /// Maximum time over ranks for these bytes, in microseconds.
         pub micros: u64,
-        /// Whether nobody can be writing the file during the call but the call's ranks, in the call. Only then may bytes that no
-        /// rank writes be written back as they were.
+        /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
+        /// rewrite bytes in gaps between its pieces.
         pub is_sole: bool,
         /// How the bytes of the call go.
         pub decision: Decision,
@@ -52,11 +52,12 @@ words! {
 }
 
 impl Agreed {
-    /// What the merged facts of all ranks say. `apart` says whether hosts are.
+    /// Computes the result from the merged facts of all ranks. `apart` is true if no two hosts have bytes in the same
+    /// range.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
         let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
         let [plans, lowest, highest] = again;
-        // In ranges that overlap, pieces may overlap or not.
+        // If ranges overlap, their pieces may still be disjoint: the tiling shows it.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
@@ -70,7 +71,8 @@ impl Agreed {
             reuse: AccessShift::agreed(plans, lowest, highest),
             disjoint,
             hosts_are_apart: apart,
-            // Nobody writes it over bytes that ranks may have written by themselves: those are exchanged with it.
+            // Data that came along must not overwrite bytes that ranks have already written: then it goes through the
+            // exchange.
             came_along: facts.comes_along && (transferred == 0 || disjoint == Some(true)),
             redone: false,
             no_memory: false,
@@ -83,7 +85,8 @@ impl Agreed {
         agreed
     }
 
-    /// In a write of ranks that overlap, what they wrote early is left to do again, in order.
+    /// In a write of ranks that overlap: marks the bytes that ranks wrote before the agreement as left to write again,
+    /// in order.
     pub fn redo(&mut self, direction: Direction) {
         if direction == Direction::Write && self.transferred > 0 && self.disjoint == Some(false) {
             (self.left, self.reuse, self.redone) = (self.all, None, true);
@@ -91,11 +94,11 @@ impl Agreed {
         }
     }
 
-    /// Writes the data that came along, on the one rank that decides: `write` does it, and counts bytes. Errors name this
+    /// Writes the data that came along, on the one rank that decides. `write` writes and counts bytes. Errors name this
     /// rank and the file's path.
     ///
     /// # Errors
-    /// The file cannot be opened or written; it is then known that this rank has failed.
+    /// The file cannot be opened or written; then `failed` names this rank.
     pub fn write_along(
         &mut self,
         storage: &Result<Arc<dyn Storage>>,
@@ -119,7 +122,8 @@ pub mod tests {
     use crate::engine::facts::words::{get, message};
     use crate::engine::storage::window_queue::Outcome;
 
-    /// What ranks with these accesses agree on, if they look at all pieces; those in `early` have written theirs.
+    /// Returns the result of the agreement of ranks with these accesses. With `tiling`, ranks hash their pieces; the
+    /// ranks in `early` have already written their bytes.
     pub fn agreed(files: &[Extents], tiling: Option<Tiling>, early: &[usize]) -> Agreed {
         let of = |(rank, file): (usize, &Extents)| {
             let outcome = Outcome { bytes: file.bytes(), ..Outcome::default() };

@@ -1,11 +1,12 @@
-//! Which collective call ranks are in, in one word of their facts. A program that lets one rank read where the others write gets an
-//! error that names both, before any rank reads what another one brings to another call.
+//! The collective call that each rank is in, as one word of its facts. If ranks are in different calls (one reads while
+//! others write), all ranks get an error that names both calls, before any rank uses data of another call.
 
 use super::words::Words;
 use crate::engine::direction::Direction;
 use crate::topology::Rank;
 
-/// A collective call on an open file. Closing is the last: the highest kind of all ranks tells whether one of them closes.
+/// A collective call on an open file. `Close` is the highest: the maximum over ranks shows whether a rank closes the
+/// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
     /// A collective write.
@@ -16,16 +17,16 @@ pub enum CallKind {
     Sync,
     /// A change of the size.
     SetLen,
-    /// The fan-in of all calls so far.
+    /// A query of the fan-in of all calls so far.
     FanIn,
-    /// An agreement of the caller's.
+    /// An agreement for the caller ([`File::agree`](crate::File::agree)).
     Agreement,
-    /// The closing.
+    /// A close.
     Close,
 }
 
 impl CallKind {
-    /// The name in messages, if the caller has none of its own.
+    /// Returns the name of the call in messages, for callers without names of their own.
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "a collective write",
@@ -48,31 +49,31 @@ impl From<Direction> for CallKind {
     }
 }
 
-/// Bits of a rank beside a kind.
+/// Number of bits of a rank in a half word; the kind has the bits above.
 const RANK_BITS: u32 = 28;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
-/// The lowest kind of several ranks and the lowest rank in it, in the upper half of the word; the highest kind and the lowest rank
-/// in it, in the lower half.
+/// The calls of one or more ranks, in one word. Upper half: the lowest kind of call, and the lowest rank in such a
+/// call. Lower half: the highest kind, and the lowest rank in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallKinds(u64);
 
-/// Ranks that are in different calls.
+/// Two ranks that are in different calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallsDiffer {
-    /// A rank in one of the calls: the lowest rank in it.
+    /// Lowest rank in one of the calls.
     pub one: Rank,
-    /// A rank in another call, likewise.
+    /// Lowest rank in another of the calls.
     pub other: Rank,
-    /// A rank that closes the file, if one does.
+    /// A rank that closes the file; `None` if no rank does.
     pub closes: Option<Rank>,
 }
 
 impl CallKinds {
-    /// The calls of no rank.
+    /// The neutral value, of no rank.
     pub const NONE: Self = Self((u32::MAX as u64) << 32);
 
-    /// The call of one rank.
+    /// Returns the word of one rank in a call of this kind.
     #[inline]
     pub fn of(kind: CallKind, rank: Rank) -> Self {
         let (kind, rank) = ((kind as u32) << RANK_BITS, rank as u32 & RANK_MASK);
@@ -80,21 +81,21 @@ impl CallKinds {
         Self(u64::from(kind | rank) << 32 | u64::from(kind | (RANK_MASK - rank)))
     }
 
-    /// Adds the calls of other ranks.
+    /// Merges the calls of other ranks.
     #[inline]
     pub fn merge(&mut self, other: Self) {
         let (lowest, highest) = (self.0.min(other.0) >> 32, (self.0 as u32).max(other.0 as u32));
         self.0 = lowest << 32 | u64::from(highest);
     }
 
-    /// Whether ranks are in different calls.
+    /// Returns true if ranks are in different calls.
     #[inline]
     pub fn are_mixed(self) -> bool {
         let (lowest, highest) = ((self.0 >> 32) as u32, self.0 as u32);
         lowest >> RANK_BITS != highest >> RANK_BITS && self != Self::NONE
     }
 
-    /// Ranks that are in different calls, if there are any.
+    /// Returns two ranks that are in different calls; `None` if all are in the same.
     pub fn differ(self) -> Option<CallsDiffer> {
         let (lowest, highest) = ((self.0 >> 32) as u32, self.0 as u32);
         let (one, other) = ((lowest & RANK_MASK) as Rank, (RANK_MASK - (highest & RANK_MASK)) as Rank);
@@ -117,7 +118,7 @@ impl Words for CallKinds {
     }
 }
 
-/// Why a call fails with its first agreement: in one word, a rank with an error, or the calls of ranks that are in different ones.
+/// Reason why a first agreement fails, in one word: a rank has an error, or ranks are in different calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The lowest rank that has an error.
@@ -143,7 +144,7 @@ impl Words for Fault {
         });
     }
 
-    /// A kind is in the highest bits, where no rank has any.
+    /// Decodes the word. The kind of a call is in the highest bits, which a rank never uses.
     #[inline]
     fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {

@@ -1,14 +1,14 @@
-//! The facts of a call: what a rank brings to it, and how the facts of two ranks merge. They are the same in a slot of shared
-//! memory and in a message.
+//! The facts of a call: a rank's arguments, errors and amounts, and how the facts of two ranks merge. They have the
+//! same encoding in a slot of shared memory and in a message.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`words`](mod@words) | their encoding |
-//! | [`calls`] | which collective call ranks are in |
+//! | [`words`](mod@words) | the encoding of facts |
+//! | [`calls`] | the collective call that each rank is in |
 //! | [`ranges`] | the ranges of ranks, and whether they overlap |
 //! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
-//! | [`reuse`] | how an access relates to those of plans that are kept |
-//! | [`agreed`] | what all ranks know once their facts are merged |
+//! | [`reuse`] | how an access relates to the accesses of kept plans |
+//! | [`agreed`] | the result of merging the facts of all ranks |
 
 pub(in crate::engine) mod agreed;
 pub(in crate::engine) mod calls;
@@ -27,29 +27,30 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::topology::Rank;
 
 words! {
-    /// The bytes of ranks and their range.
+    /// Bytes, extents and range of the accesses of one or more ranks.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Amount {
-        /// Lowest offset; `u64::MAX` without data.
+        /// Lowest offset in the file; `u64::MAX` without data.
         pub start: u64,
-        /// Highest end; 0 without data. Once agreed, for a read, at most the end of the file.
+        /// Highest end in the file; 0 without data. In an agreed read, at most the end of the file.
         pub end: u64,
-        /// Bytes.
+        /// Number of bytes.
         pub bytes: u64,
         /// Number of extents.
         pub requests: u64,
-        /// Most extents of any rank.
+        /// Maximum number of extents of a rank.
         pub most: u64,
-        /// About the number of pairs of a rank and a window in which the rank has bytes; 0 if no choice depends on it.
+        /// Estimated number of pairs (rank, window) in which the rank has bytes in the window; 0 if no choice depends
+        /// on it.
         pub touched: u64,
     }
 }
 
 impl Amount {
-    /// No bytes.
+    /// The amount of a rank without bytes.
     pub const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, most: 0, touched: 0 };
 
-    /// The amount of one rank, which touches so many windows.
+    /// Returns the amount of one rank, which has bytes in `touched` windows.
     #[inline]
     pub(in crate::engine) fn of(file: &Extents, touched: u64) -> Self {
         let (requests, none) = (file.count(), Self { touched, ..Self::NONE });
@@ -57,7 +58,7 @@ impl Amount {
         file.span().map_or(none, of_range)
     }
 
-    /// Adds the amount of other ranks.
+    /// Merges the amount of other ranks.
     #[inline]
     pub(in crate::engine) fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
@@ -68,49 +69,49 @@ impl Amount {
         self.touched = self.touched.saturating_add(other.touched);
     }
 
-    /// The length of the range in bytes.
+    /// Returns the length of the range in bytes.
     pub fn span(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// The mean size of an extent in bytes.
+    /// Returns the mean size of an extent in bytes.
     pub fn mean(&self) -> u64 {
         self.bytes / self.requests.max(1)
     }
 }
 
 words! {
-    /// See the module.
+    /// Arguments, errors and amounts of one or more ranks in a call, for the first agreement.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Facts {
-        /// The collective call.
+        /// The collective calls that the ranks are in.
         pub calls: CallKinds,
-        /// The lowest rank with an error.
+        /// Lowest rank with an error; `None` if no rank has one.
         pub failed: Option<Rank>,
-        /// The amount of the whole call, as the ranks passed it.
+        /// Amount of the whole call, as the ranks passed it.
         pub all: Amount,
-        /// The amount that is left after ranks have written or read their own bytes early. Bytes that a rank of a host has twice
-        /// count once.
+        /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
+        /// in shared memory has twice count once.
         pub left: Amount,
-        /// How the access relates to those of the plans that are kept ([`AccessShift::words`]).
+        /// How the access relates to the accesses of kept plans ([`AccessShift::words`]).
         pub again: [u64; 3],
-        /// The end of the file; `u64::MAX` if no rank has looked.
+        /// End of the file in bytes; `u64::MAX` if no rank has looked.
         pub limit: u64,
-        /// The sum of the hashes of the pieces ([`Tiling`]); `None` if some rank has not computed it.
+        /// Sum of the hashes of all pieces ([`Tiling`]); `None` if a rank has not computed its hashes.
         pub tiles: Option<u64>,
-        /// Bytes that ranks have written or read early.
+        /// Number of bytes that ranks have written or read before the agreement.
         pub transferred: u64,
-        /// The most microseconds that a rank took for them.
+        /// Maximum time over ranks for these bytes, in microseconds.
         pub micros: u64,
-        /// Whether all data that is left comes along with the facts.
+        /// True if all remaining data of the ranks comes along with the facts.
         pub comes_along: bool,
-        /// Whether nobody can be writing the file during the call but the call's ranks, in the call.
+        /// True if only the ranks of this call, in this call, can be writing the file now.
         pub is_sole: bool,
     }
 }
 
 impl Facts {
-    /// The facts of no rank.
+    /// The neutral value, of no rank.
     pub const NONE: Self = Self {
         calls: CallKinds::NONE,
         failed: None,
@@ -125,9 +126,9 @@ impl Facts {
         is_sole: true,
     };
 
-    /// The facts of a rank that writes or reads `asked`. `early` is the outcome if it has done so already; otherwise it has `file`
-    /// to do, and touches so many windows. The hash is computed if that is cheap compared with the call. Others may be writing the
-    /// file, until the caller says otherwise.
+    /// Returns the facts of one rank that writes or reads `asked`. `early` is the outcome if the rank has already done
+    /// so; otherwise it still has to write or read `file`, which has bytes in `touched` windows. Hashes the pieces if
+    /// that is cheap compared with the call. Sets `is_sole` to false.
     #[inline]
     pub fn of(
         (asked, file): (&Extents, &Extents),
@@ -151,22 +152,22 @@ impl Facts {
         }
     }
 
-    /// The facts of `rank` in a call without data.
+    /// Returns the facts of `rank` in a call without data.
     pub fn without_data(kind: CallKind, rank: Rank) -> Self {
         Self { calls: CallKinds::of(kind, rank), ..Self::NONE }
     }
 
-    /// Notes that a rank has an error.
+    /// Records that a rank has an error.
     pub fn fail(&mut self, rank: Rank) {
         self.failed = Some(self.failed.map_or(rank, |failed| failed.min(rank)));
     }
 
-    /// The range of a rank, if it has data.
+    /// Returns the range of a rank in the file as (start, end); `None` without data.
     pub fn range(&self) -> Option<(u64, u64)> {
         (self.all.bytes > 0).then_some((self.all.start, self.all.end))
     }
 
-    /// Adds the facts of other ranks, in any order.
+    /// Merges the facts of other ranks, in any order.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
         self.calls.merge(other.calls);

@@ -1,25 +1,26 @@
-//! Whether the ranges of ranks overlap. Messages carry the ranges while there are few of them.
+//! The file ranges of ranks, and whether they overlap. Messages carry the ranges while there are few of them.
 
 use smallvec::SmallVec;
 
 use crate::engine::policy::MAX_RANGES;
 
-/// Ascending ranges, as (start, end); few of them need no memory of their own.
+/// Ascending ranges, as (start, end) in bytes. A few of them need no heap memory.
 type Ranges = SmallVec<[(u64, u64); 4]>;
 
-/// The ranges of ranks, ascending; adjacent ranges are one.
+/// The file ranges of ranks, ascending; adjacent ranges are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankRanges {
     /// No two of the ranges overlap.
     Disjoint(Ranges),
     /// Two of the ranges overlap.
     Overlap,
-    /// There are too many ranges to know.
+    /// Unknown: there are too many ranges.
     TooMany,
 }
 
 impl RankRanges {
-    /// The ranges of ranks, from the lowest offset of each to its highest end, in any order. O(n log n) for n ranges.
+    /// Collects the ranges of ranks, each from the rank's lowest offset to its highest end, in any order. O(n log n)
+    /// for n ranges.
     pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut all = Ranges::new();
         ranges.for_each(|next| match all.last_mut() {
@@ -41,7 +42,7 @@ impl RankRanges {
         };
     }
 
-    /// Whether no two ranges overlap, if that is known.
+    /// Returns true if no two ranges overlap; `None` if this is unknown.
     pub fn are_disjoint(&self) -> Option<bool> {
         match self {
             Self::Disjoint(_) => Some(true),
@@ -50,7 +51,7 @@ impl RankRanges {
         }
     }
 
-    /// Tells the ranges to other hosts, if they are few.
+    /// Encodes the ranges; too many ranges are encoded as unknown.
     pub fn encode(&self, next: &mut impl FnMut(u64)) {
         match self {
             Self::Disjoint(all) if all.len() <= MAX_RANGES => {
@@ -62,7 +63,7 @@ impl RankRanges {
         }
     }
 
-    /// Hears of ranges.
+    /// Decodes ranges.
     pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
             count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The ranges, one after the other, as others hear of them.
+    /// Merges the ranges one by one, with an encoding and decoding after each.
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
         let mut all = RankRanges::of([].into_iter());
         for &span in spans {

@@ -1,20 +1,21 @@
-//! How the access of a rank relates to those of plans that are kept, and the plan that ranks agree to use again.
+//! How the access of a rank relates to the accesses of kept plans, and the plan that all ranks agree to use again.
 
 use crate::engine::facts::words::words;
 
-/// How a rank's access relates to those of the plans that are kept; of plans there is a bit each.
+/// How a rank's access relates to the accesses of the kept plans. Plans are a set of bits, one for each kept plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessShift {
-    /// It is another access.
+    /// The access differs from all plans.
     No,
-    /// It is that of these plans, shifted by so many bytes.
+    /// The access is that of these plans, shifted by this number of bytes.
     Shifted(u64, i64),
-    /// It is empty, as those of these plans are, so any shift of the other ranks fits.
+    /// The access is empty, like the accesses of these plans on this rank, so any shift of the other ranks fits.
     Nothing(u64),
 }
 
 impl AccessShift {
-    /// For the agreement: the plans that fit, and the least and the greatest shift that fit, as unsigned numbers in order.
+    /// Returns the words for the agreement: the plans that fit, and the lowest and highest shift that fit, as unsigned
+    /// numbers in the order of the shifts.
     pub const fn words(self) -> [u64; 3] {
         match self {
             Self::No => [0, 0, 0],
@@ -23,7 +24,7 @@ impl AccessShift {
         }
     }
 
-    /// The plan, and the shift, that all ranks agree on, from the combined words.
+    /// Returns the plan and the shift that fit all ranks, from the merged words.
     pub fn agreed(plans: u64, lowest: u64, highest: u64) -> Option<Reuse> {
         let by = |value: u64| (value ^ (1 << 63)) as i64;
         // If no rank has data, the shift is 0.
@@ -33,12 +34,12 @@ impl AccessShift {
 }
 
 words! {
-    /// A plan that fits on all ranks.
+    /// A kept plan that fits the access of every rank, and the shift.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub struct Reuse {
-        /// Its place among those that are kept.
+        /// Index of the plan among the kept plans.
         pub plan: usize,
-        /// The bytes by which every rank's access is shifted from that of the plan, if that is the only change.
+        /// Number of bytes by which the access of every rank is shifted from the access of the plan.
         pub shift: i64,
     }
 }

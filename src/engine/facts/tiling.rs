@@ -1,12 +1,12 @@
 //! A hash that shows whether the pieces of several ranks tile a range, without comparing pieces.
 //!
-//! Every piece `[start, end)` adds `h(end) - h(start)`, where h is a keyed 64-bit hash. Between adjacent pieces, the terms
-//! cancel: if pieces tile `[a, b)`, the sum is `h(b) - h(a)`. The converse holds except for a coincidence of 64 bits: if the sum
-//! is `h(b) - h(a)`, the starts and `b` are the same multiset of offsets as the ends and `a`. So from `a` on, each piece ends
-//! where another starts, or at `b`. Pieces are not empty, so there are no cycles and all pieces lie on this one path: none
-//! overlap, and no byte is missing. For a random function, the probability of an error is 2^-64 per window. The function here
-//! is the mixer of SplitMix64, in which every bit of the offset changes half of the result, with a random key, so that no access
-//! pattern can cause a coincidence on purpose or every time.
+//! Every piece `[start, end)` adds `h(end) - h(start)`, where h is a keyed 64-bit hash. Between adjacent pieces, the
+//! terms cancel: if pieces tile `[a, b)`, the sum is `h(b) - h(a)`. The converse holds except for a coincidence of 64
+//! bits: if the sum is `h(b) - h(a)`, the starts and `b` are the same multiset of offsets as the ends and `a`. So from
+//! `a` on, each piece ends where another starts, or at `b`. Pieces are not empty, so there are no cycles and all pieces
+//! lie on this one path: none overlap, and no byte is missing. For a random function, the probability of an error is
+//! 2^-64 per window. The function here is the mixer of SplitMix64, in which every bit of the offset changes half of the
+//! result, with a random key, so that no access pattern can cause a coincidence on purpose or every time.
 //!
 //! A piece costs two multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
 
@@ -21,22 +21,22 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// A random key.
+    /// Returns a hash with a random key.
     pub fn random() -> Self {
         Self { key: RandomState::new().hash_one(0u8) }
     }
 
-    /// The hash with the key of another rank.
+    /// Returns the hash with the given key, for example of another rank.
     pub fn of(key: u64) -> Self {
         Self { key }
     }
 
-    /// The key, for other ranks.
+    /// Returns the key, for other ranks.
     pub fn key(&self) -> u64 {
         self.key
     }
 
-    /// The number that a piece adds to the sum.
+    /// Returns the number that the piece from `start` to `end` adds to the sum.
     #[inline]
     pub fn piece(&self, start: u64, end: u64) -> u64 {
         self.hash(end).wrapping_sub(self.hash(start))

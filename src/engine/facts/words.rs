@@ -1,22 +1,22 @@
-//! The one encoding of what ranks tell each other about a call: *words*, little-endian integers of 64 bits. They are the same in
-//! a slot of shared memory and in a message.
+//! The encoding of values that ranks send each other about a call: *words*, little-endian integers of 64 bits. They are
+//! the same in a slot of shared memory and in a message.
 
-/// What is told in a fixed number of words.
+/// A value that is encoded in a fixed number of words.
 pub trait Words: Sized {
-    /// The number.
+    /// Number of words.
     const COUNT: usize;
 
-    /// Hands out the words in order.
+    /// Passes the words of the value to `next`, in order.
     fn encode(&self, next: &mut impl FnMut(u64));
 
-    /// Takes the words in order. Any words have a meaning.
+    /// Decodes the value from the words that `next` returns, in order. Any words have a meaning.
     fn decode(next: &mut impl FnMut() -> u64) -> Self;
 }
 
-/// Writes the words to the front of a slot, which has room for them.
+/// Encodes a value at the start of a slot, which must have room for it.
 #[inline]
 pub fn put<T: Words>(what: &T, slot: &mut [u8]) {
-    // Of a length that is known when this is compiled.
+    // The length is known at compile time.
     let mut places = slot.as_chunks_mut::<8>().0[..T::COUNT].iter_mut();
     what.encode(&mut |value| {
         if let Some(place) = places.next() {
@@ -25,7 +25,7 @@ pub fn put<T: Words>(what: &T, slot: &mut [u8]) {
     });
 }
 
-/// What the words at the front of a slot or a message say. Words that are not there are 0.
+/// Decodes a value from the words at the start of a slot or a message. Missing words are 0.
 #[inline]
 pub fn get<T: Words>(bytes: &[u8]) -> T {
     let padded;
@@ -40,7 +40,7 @@ pub fn get<T: Words>(bytes: &[u8]) -> T {
     T::decode(&mut || words.next().map_or(0, |value| u64::from_le_bytes(*value)))
 }
 
-/// The words as a message.
+/// Encodes a value as a message.
 pub fn message<T: Words>(what: &T) -> Vec<u8> {
     let mut bytes = vec![0; 8 * T::COUNT];
     put(what, &mut bytes);
@@ -104,7 +104,7 @@ impl<T: Words, const N: usize> Words for [T; N] {
     }
 }
 
-/// A struct that is told as the words of its fields.
+/// Defines a struct and its encoding: the words of its fields, in order.
 macro_rules! words {
     ($(#[$about:meta])* $sees:vis struct $name:ident {
         $($(#[$of:meta])* $seen:vis $field:ident: $kind:ty,)+

@@ -1,38 +1,39 @@
 //! Flattening: one pass over an access that divides it by aggregator.
 //!
-//! For each aggregator it makes two packed lists: the places of the bytes in the file (which is the metadata message, byte for
-//! byte) and in the caller's buffer. Nothing else is kept per extent. O(extents) time; an access that does not ascend is sorted
-//! first, in O(extents log extents) time and 32 bytes each.
+//! Makes two packed lists for each aggregator: the extents of the bytes in the file (which is the metadata message,
+//! byte for byte), and their extents in the caller's buffer. Nothing else is kept per extent. O(extents) time; an
+//! access that does not ascend is sorted first, in O(extents log extents) time and 32 bytes of memory for each extent.
 
 use crate::access::pieces::{Piece, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Walk};
 use crate::drivers::Domains;
 
-/// The lists of one rank for one aggregator.
+/// The bytes that one rank sends to (or wants from) one aggregator, as lists of extents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListsToSend {
     /// Index of the aggregator.
     pub aggregator: usize,
     /// Extents of the file, ascending and without overlaps.
     pub file: Packed,
-    /// The same bytes in the buffer, in the same order.
+    /// Extents of these bytes in the caller's buffer, in the same order.
     pub memory: Packed,
 }
 
-/// Divides an access by aggregator; returns the aggregators with data, ascending. Bytes at or behind `limit` are left out (a
-/// read ends at the end of the file).
+/// Divides an access by aggregator; returns the lists for each aggregator with data, ascending. Bytes at or behind
+/// `limit` are left out (a read ends at the end of the file).
 pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
     let finish = |(aggregator, stream): (usize, Box<Stream>)| stream.finish(aggregator);
     divide(file, layout, domains, limit).map(finish).collect()
 }
 
-/// The same without the places in the buffer: the list of the file for each aggregator with data.
+/// Divides an access like [`flatten`], without the extents in the buffer: returns (aggregator, extents of the file) for
+/// each aggregator with data.
 pub fn flatten_file(file: &Extents, domains: &Domains) -> impl Iterator<Item = (usize, Packed)> {
     let all = divide(file, &BufferLayout::Contiguous, domains, u64::MAX);
     all.map(|(aggregator, list): (usize, Box<CoalescingPacker>)| (aggregator, list.finish()))
 }
 
-/// What takes the pieces of one aggregator.
+/// Collects the pieces of an access for one aggregator.
 trait TakePieces: Default {
     fn take(&mut self, piece: Piece);
 }
@@ -55,15 +56,16 @@ fn divide<T: TakePieces>(
     streams.filter_map(|(aggregator, stream)| Some((aggregator, stream?)))
 }
 
-/// The pieces of any access, sorted by the offset of their extent, then by their sequence. Of extents that overlap, the one
-/// with the lower offset, or else the earlier, comes first with all its pieces. 32 bytes a piece.
+/// Returns the pieces of any access, sorted by the offset of their extent, then by their order in the access. If
+/// extents overlap, the extent with the lower offset, or else the earlier one, comes first with all its pieces. 32
+/// bytes of memory for each piece.
 pub fn in_order(file: &Extents, layout: &BufferLayout) -> impl Iterator<Item = Piece> {
     let mut all: Vec<(u64, Piece)> = pieces_of_extents(file, layout).collect();
     all.sort_by_key(|(extent, _)| *extent);
     all.into_iter().map(|(_, piece)| piece)
 }
 
-/// The number of bytes at the front of a piece that earlier pieces cover.
+/// Returns the number of bytes at the start of a piece that lie before `covered`, the end of earlier pieces.
 pub fn overlap(piece: &Piece, covered: u64) -> u64 {
     covered.saturating_sub(piece.offset).min(piece.len)
 }
@@ -71,17 +73,17 @@ pub fn overlap(piece: &Piece, covered: u64) -> u64 {
 struct Divider<'a, T> {
     domains: &'a Domains,
     streams: Vec<Option<Box<T>>>,
-    /// The aggregator of the bytes up to `until`.
+    /// Index of the aggregator that owns the bytes up to `until`.
     owner: usize,
     until: u64,
-    /// The end of the bytes that earlier pieces cover.
+    /// End of the bytes that earlier pieces have.
     covered: u64,
-    /// Bytes from here on are left out.
+    /// Offset in the file from which bytes are left out.
     limit: u64,
 }
 
 impl<T: TakePieces> Divider<'_, T> {
-    /// Adds the pieces of an access whose file side ascends.
+    /// Adds the pieces of an access whose extents of the file ascend.
     fn walk(&mut self, mut walk: Walk<'_>) {
         while let Some(position) = walk.position().filter(|position| *position < self.limit) {
             let (owner, until) = self.domains.owner(position);
@@ -90,8 +92,8 @@ impl<T: TakePieces> Divider<'_, T> {
         }
     }
 
-    /// Adds a piece, cut at the borders of file domains. Pieces come [`in_order`]; bytes that an earlier piece covers are
-    /// dropped (MPI leaves open which of a rank's own overlapping bytes stay).
+    /// Adds a piece, cut at the borders of file domains. Pieces must come [`in_order`]. Bytes that an earlier piece has
+    /// are dropped (MPI leaves open which of a rank's own overlapping bytes stay).
     fn add(&mut self, mut piece: Piece) {
         piece = piece.behind(overlap(&piece, self.covered));
         piece.len = piece.len.min(self.limit.saturating_sub(piece.offset));
@@ -134,7 +136,7 @@ impl Stream {
     }
 }
 
-/// A packer that coalesces adjacent extents.
+/// Packs a list of extents; joins adjacent extents.
 #[derive(Default)]
 pub struct CoalescingPacker {
     packer: Packer,
@@ -155,7 +157,7 @@ impl CoalescingPacker {
         }
     }
 
-    /// The packed list.
+    /// Returns the packed list.
     pub fn finish(mut self) -> Packed {
         if let Some(last) = self.last {
             self.packer.push(last);
@@ -170,7 +172,7 @@ mod tests {
     use crate::access::pieces::pieces;
     use proptest::prelude::*;
 
-    /// (offset, memory) of every byte of all streams, with its aggregator.
+    /// Returns (offset in the file, offset in memory, aggregator) of every byte of all streams.
     fn bytes(all: &[ListsToSend]) -> Vec<(u64, u64, usize)> {
         let expand = |packed: &Packed| packed.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
         let mut got: Vec<_> = (all.iter())

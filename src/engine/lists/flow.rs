@@ -1,7 +1,7 @@
-//! Flows: cursors over the packed list of one (rank, aggregator) pair, window by window.
+//! Flows: cursors that move, window by window, over the packed list of extents that one rank has for one aggregator.
 //!
-//! Sender and aggregator have the same list, so both know the size of every message. A flow moves forward only: all rounds
-//! together cost O(extents).
+//! Sender and aggregator have the same list, so both know the size of every message. A flow moves forward only: all
+//! rounds together cost O(extents).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,18 +19,18 @@ use crate::engine::storage::coverage::Coverage;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
-/// The bytes of a flow in one window.
+/// The extents of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advanced {
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Highest end; the window's start if there are no bytes.
+    /// Highest end of the extents in the file; the window's start if there are none.
     pub end: u64,
-    /// Extents.
+    /// Number of extents.
     pub extents: u64,
 }
 
-/// A cursor over a packed list, window by window.
+/// A cursor over the packed list of one rank for one aggregator. It moves window by window.
 #[derive(Debug, Clone)]
 pub struct Flow {
     aggregator: usize,
@@ -38,22 +38,22 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The flow to (or, on the aggregator, of) `aggregator`.
+    /// Returns the flow over the list for `aggregator`, at the first extent.
     pub fn new(aggregator: usize, packed: Packed) -> Self {
         Self { aggregator, cursor: PackedCursor::new(packed) }
     }
 
-    /// The aggregator's index.
+    /// Returns the index of the aggregator.
     pub fn aggregator(&self) -> usize {
         self.aggregator
     }
 
-    /// The next window that this flow has bytes for.
+    /// Returns the next window in which this flow has bytes.
     pub fn window(&self, domains: &Domains) -> Option<Window> {
         self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
     }
 
-    /// Passes all extents of `window` and returns their bytes.
+    /// Moves past all extents in `window`, and returns their numbers.
     pub fn pass(&mut self, window: &Window) -> Advanced {
         let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -64,7 +64,8 @@ impl Flow {
         passed
     }
 
-    /// The same; and adds what they add to the sum by which pieces are known to tile the window.
+    /// Moves past all extents in `window` like [`Flow::pass`], and adds their hashes to `sum`, which shows whether
+    /// pieces tile the window.
     pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Advanced {
         let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -77,7 +78,8 @@ impl Flow {
         passed
     }
 
-    /// As [`Flow::pass`]; and marks them in `coverage`, which is gone when there is no memory for it.
+    /// Moves past all extents in `window` like [`Flow::pass`], and marks their bytes in `coverage`, which becomes
+    /// `None` if there is no memory.
     pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Advanced {
         let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -92,49 +94,52 @@ impl Flow {
         passed
     }
 
-    /// What all of its list has.
+    /// Returns number of extents, bytes and range of the whole list.
     pub fn summary(&self) -> Summary {
         self.cursor.summary()
     }
 
-    /// The offset of the next extent.
+    /// Returns the offset of the next extent in the file.
     pub fn next_offset(&self) -> Option<u64> {
         self.cursor.peek().map(|extent| extent.offset)
     }
 
-    /// The extents of `window`, one by one.
+    /// Returns the next extent in `window`, and moves past it; `None` when there are no more.
     #[inline]
     pub fn next_in(&mut self, window: &Window) -> Option<Extent> {
         self.cursor.take_before(window.end)
     }
 }
 
-/// The bytes that a rank sends to one aggregator, and their places in its buffer.
+/// The bytes that this rank sends to one aggregator (or gets from it): extents in the file, and the extents of the same
+/// bytes in the caller's buffer.
 #[derive(Debug, Clone)]
 pub struct Outflow {
-    /// The file side.
+    /// Cursor over the extents in the file.
     pub file: Flow,
     memory: PackedCursor,
 }
 
 impl Outflow {
-    /// From the two lists of [`crate::engine::lists::flatten::ListsToSend`].
+    /// Returns the outflow over the two lists of [`crate::engine::lists::flatten::ListsToSend`].
     pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
         Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory) }
     }
 
-    /// Where the next `bytes` bytes, whose window has been passed, lie in the buffer, if they are one piece.
+    /// Returns the extent of the next `bytes` bytes in the buffer, if they are contiguous there. Call it after
+    /// [`Flow::pass`] has passed their window.
     pub fn whole(&self, bytes: u64) -> Option<Extent> {
         self.memory.peek().filter(|piece| piece.len >= bytes).map(|piece| Extent { len: bytes, ..piece })
     }
 
-    /// Appends the next `bytes` bytes, whose window has been passed, to `out`.
+    /// Appends the next `bytes` bytes of the buffer to `out`. Call it after [`Flow::pass`] has passed their window.
     pub fn pack(&mut self, bytes: u64, source: Source<'_>, out: &mut Block) {
         let mut rest = out.extend(bytes as usize);
         self.memory_pieces(bytes, |piece| append(&mut rest, source.piece(piece.offset, piece.len)));
     }
 
-    /// Calls `part` for the places in the buffer of the next `left` bytes, whose windows have been passed.
+    /// Calls `part` with each extent in the buffer of the next `left` bytes. Call it after [`Flow::pass`] has passed
+    /// their windows.
     #[inline]
     pub fn memory_pieces(&mut self, mut left: u64, mut part: impl FnMut(Extent)) {
         while left > 0
@@ -145,26 +150,28 @@ impl Outflow {
         }
     }
 
-    /// Copies the window's bytes directly into it: this rank is the aggregator.
+    /// Copies this flow's bytes of a window from the buffer into the window. For a rank that is the aggregator itself.
     pub fn place(&mut self, window: &Window, source: Source<'_>, into: &mut [u8]) {
         self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
     }
 
-    /// Adds the window's bytes to its pieces: this rank is the aggregator.
+    /// Adds this flow's bytes of a window to the pieces of the window, without a copy. For a rank that is the
+    /// aggregator itself.
     pub fn divide(&mut self, window: &Window, zero_copy: &ZeroCopySends<'_>, pieces: &mut Vec<PieceOfWindow>) {
         self.meet(window, |position, piece| {
             pieces.push(PieceOfWindow { position, bytes: zero_copy.message_of(piece) })
         });
     }
 
-    /// Copies the window's bytes directly out of it: this rank is the aggregator.
+    /// Copies this flow's bytes of a window from the window to the buffer. For a rank that is the aggregator itself.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
             copy_to(sink.piece(piece.offset, piece.len), &from[position as usize..][..piece.len as usize]);
         });
     }
 
-    /// Calls `part` for each part of the window's bytes that is contiguous in the window and in the buffer.
+    /// Calls `part(position in the window, extent in the buffer)` for each part of this flow's bytes that is contiguous
+    /// in both.
     fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) {
         while let Some(extent) = self.file.next_in(window) {
             let mut position = window.position(extent.offset);
@@ -179,7 +186,8 @@ impl Outflow {
         }
     }
 
-    /// Copies a message with the next bytes of this flow, whose window has been passed, to their places in the buffer.
+    /// Copies a message with the next bytes of this flow to the buffer. Call it after [`Flow::pass`] has passed their
+    /// window.
     pub fn scatter(&mut self, message: &[u8], mut sink: Sink<'_>) {
         let mut rest = message;
         while !rest.is_empty()
@@ -192,25 +200,25 @@ impl Outflow {
     }
 }
 
-/// The bytes from one source. There are two cursors over the list: sizes are needed when a round begins, extents when its
-/// bytes have arrived.
+/// The bytes that an aggregator gets from (or sends to) one rank. Two cursors move over the list of extents: one for
+/// the sizes of messages, needed when a round begins, and one for the extents, needed when the bytes have arrived.
 #[derive(Debug, Clone)]
 pub struct Inflow {
-    /// The sender.
+    /// The other rank: the sender in a write, the receiver in a read.
     pub source: Rank,
-    /// The cursor for sizes, which is ahead.
+    /// Cursor for message sizes, which is ahead of the other cursor.
     pub sizing: Flow,
     placing: Flow,
 }
 
 impl Inflow {
-    /// The inflow of the list that `source` announced for `aggregator`.
+    /// Returns the inflow over the list that `source` sent to `aggregator` in the metadata phase.
     pub fn new(source: Rank, aggregator: usize, packed: Packed) -> Self {
         let sizing = Flow::new(aggregator, packed);
         Self { source, placing: sizing.clone(), sizing }
     }
 
-    /// Copies a message to the places of its bytes in the window. Returns whether its size is the announced one.
+    /// Copies a message to the positions of its bytes in the window. Returns true if the message has the expected size.
     /// O(extents in the window + bytes).
     pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut [u8]) -> bool {
         let mut at = 0;
@@ -222,7 +230,7 @@ impl Inflow {
         at == message.len()
     }
 
-    /// Adds the parts of a message to the pieces of the window. Returns whether its size is the announced one.
+    /// Adds the parts of a message to the pieces of the window. Returns true if the message has the expected size.
     pub fn divide(&mut self, window: &Window, message: &Bytes, pieces: &mut Vec<PieceOfWindow>) -> bool {
         let mut rest = message.clone();
         while let Some(extent) = self.placing.next_in(window) {
@@ -235,7 +243,7 @@ impl Inflow {
         rest.is_empty()
     }
 
-    /// The window's bytes that the source wants, one after the other.
+    /// Returns the bytes of the window that the source wants, packed in order.
     pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
         let mut message = Block::take(len as usize).unwrap_or_default();
         let mut rest = message.extend(len as usize);
@@ -245,7 +253,7 @@ impl Inflow {
         message.into_message()
     }
 
-    /// Passes the extents of a window whose bytes are dropped after an error.
+    /// Moves past the extents of a window whose bytes are dropped after an error.
     pub fn drop_window(&mut self, window: &Window) {
         self.placing.pass(window);
     }
@@ -256,7 +264,7 @@ fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
     copy_to(&mut to[position as usize..][..bytes.len()], bytes);
 }
 
-/// Puts bytes at the front of memory that has room for them; the rest is left.
+/// Copies bytes to the start of `rest`, which has room for them, and moves `rest` behind them.
 #[inline]
 fn append(rest: &mut &mut [u8], bytes: &[u8]) {
     let (front, behind) = std::mem::take(rest).split_at_mut(bytes.len());
@@ -264,24 +272,25 @@ fn append(rest: &mut &mut [u8], bytes: &[u8]) {
     *rest = behind;
 }
 
-/// The next round of each flow. Finding the flows of a round costs O(log flows) each.
+/// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows)
+/// each.
 #[derive(Debug, Default)]
 pub struct RoundQueue(BinaryHeap<Reverse<(u64, usize)>>);
 
 impl RoundQueue {
-    /// Enters flow `id` under its next window, if it has one.
+    /// Adds flow `id` under the round of its next window, if it has one.
     pub fn schedule(&mut self, id: usize, flow: &Flow, domains: &Domains) {
         if let Some(window) = flow.window(domains) {
             self.0.push(Reverse((window.index, id)));
         }
     }
 
-    /// The next round that any flow has bytes for.
+    /// Returns the next round in which a flow has bytes.
     pub fn next_round(&self) -> Option<u64> {
         self.0.peek().map(|Reverse((round, _))| *round)
     }
 
-    /// Removes and returns all flows with bytes in `round`, ascending.
+    /// Removes the flows with bytes in `round`, and returns their ids, ascending.
     pub fn take(&mut self, round: u64) -> Vec<usize> {
         let mut due = Vec::new();
         while let Some(&Reverse((next, id))) = self.0.peek()

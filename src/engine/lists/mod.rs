@@ -1,9 +1,9 @@
-//! The lists of a rank: its access cut by aggregator, and what goes through them.
+//! The lists of extents that a rank has for each aggregator, and the cursors over them.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`flatten`] | an access cut into a list for each aggregator |
-//! | [`flow`] | the cursors of a (rank, aggregator) pair, on both sides |
+//! | [`flow`] | cursors over the list of a rank for an aggregator, on both of them |
 //! | [`zero_copy`] | messages that lie in the caller's memory |
 
 pub(in crate::engine) mod flatten;

@@ -1,6 +1,7 @@
-//! Messages that lie in the caller's memory. What a rank sends to an aggregator in a round is often one piece of it: a program,
-//! or the library above, packs its data before it writes them. Such a message needs no copy and no new pages. Nor do the
-//! aggregator's own pieces of a window that is written from them.
+//! Zero-copy sends: messages that lie in the caller's memory. A rank's data for an aggregator in one round is often
+//! contiguous there, because the program, or a library such as PnetCDF, packs data before it writes. Such a message
+//! needs no copy and no new pages. The same holds for an aggregator's own pieces, if it writes a window directly from
+//! pieces.
 
 use std::sync::Arc;
 
@@ -8,31 +9,31 @@ use crate::access::{Extent, Source};
 use crate::engine::policy::WORTH_ZERO_COPY;
 use crate::fabric::Message;
 
-/// Lends pieces of the caller's memory to messages, until it is dropped.
+/// Makes messages of pieces of the caller's memory. All messages must be gone when this is dropped.
 pub struct ZeroCopySends<'a> {
     source: Source<'a>,
-    /// One count for this zero_copy and one for each message.
+    /// Has one reference for this struct and one for each message.
     lent: Arc<()>,
 }
 
 impl<'a> ZeroCopySends<'a> {
-    /// Lends from `source`.
+    /// Returns zero-copy sends of pieces of `source`.
     ///
     /// # Safety
-    /// The zero_copy is dropped before `'a` ends.
+    /// The returned value is dropped before `'a` ends.
     pub unsafe fn new(source: Source<'a>) -> Self {
         Self { source, lent: Arc::default() }
     }
 
-    /// The piece as a message, if it is long enough.
+    /// Returns the piece as a message, if it is long enough to be worth it.
     pub fn message_in_place(&self, piece: Extent) -> Option<Message> {
         (piece.len >= WORTH_ZERO_COPY).then(|| self.message_of(piece))
     }
 
-    /// The piece as a message, however short it is.
+    /// Returns the piece as a message, of any length.
     pub fn message_of(&self, piece: Extent) -> Message {
         let bytes = self.source.piece(piece.offset, piece.len);
-        // SAFETY: the drop of the zero_copy, which comes before the memory ends, makes sure that no message is left.
+        // SAFETY: the drop of `self`, which comes before the memory ends, makes sure that no message is left.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
         Message::from_owner(Lent { bytes, _lent: self.lent.clone() })
     }
@@ -41,7 +42,7 @@ impl<'a> ZeroCopySends<'a> {
 impl Drop for ZeroCopySends<'_> {
     fn drop(&mut self) {
         if Arc::strong_count(&self.lent) > 1 {
-            // After a panic or an error that ends the job in any case.
+            // This happens only after a panic or an error that ends the job anyway.
             crate::say(format_args!("a call ended while its memory was still sent or written; this process aborts"));
             std::process::abort();
         }

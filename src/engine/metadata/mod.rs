@@ -33,22 +33,23 @@ const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
 /// The result of the metadata phase on one rank.
 #[derive(Debug, Clone, Default)]
 pub struct Announced {
-    /// On an aggregator: every source of data, ascending, with its list.
+    /// On an aggregator: each rank that it exchanges data with, ascending, and the list of extents of this rank.
     pub incoming: Vec<(Rank, Packed)>,
     /// On a local aggregator with a two-layer data kernel: its plan.
     pub local_plan: Option<LocalPlan>,
-    /// With a two-layer data kernel whose members share memory: this rank's part. There is no local plan then.
+    /// With a two-layer data kernel, if the members of a local aggregator share memory: this rank's plan. There is no
+    /// local plan then.
     pub in_memory: Option<InMemory>,
-    /// Messages and bytes that this rank sent.
+    /// Messages and bytes that this rank sent in the phase.
     pub traffic: Traffic,
-    /// Bytes of lists that it passed through shared memory of its node in place of a message.
+    /// Number of bytes of lists that this rank passed through shared memory instead of sending messages.
     pub shared_bytes: u64,
 }
 
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// Those of the fabric; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
+/// Errors of the message transport; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -121,11 +122,11 @@ struct Gathered {
     /// On the local aggregator: the encoded lists of each member.
     bodies: Vec<(Rank, Bytes)>,
     traffic: Traffic,
-    /// Bytes that this rank passed through shared memory.
+    /// Number of bytes that this rank passed through shared memory.
     shared_bytes: u64,
 }
 
-/// Gathers the lists of members on their local aggregator, its own included. The other ranks get none.
+/// Gathers the lists of members on their local aggregator, including its own lists. The other ranks get none.
 async fn gather(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -179,7 +180,7 @@ async fn gather_by_messages(
     Ok(Gathered { bodies: members.into_iter().zip(bodies).collect(), traffic, shared_bytes: 0 })
 }
 
-/// The lists of the members that have some.
+/// Decodes the lists of members; leaves out members without lists.
 fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, ListsByAggregator)>> {
     let mut lists = Vec::with_capacity(bodies.len());
     for (member, body) in bodies {
@@ -202,7 +203,7 @@ fn make_local_plan(members: Vec<(Rank, ListsByAggregator)>, domains: &Domains) -
     LocalPlan { merged: merged.collect(), members }
 }
 
-/// The merged lists of the local aggregators, made by an aggregator from the lists of all ranks.
+/// Returns the merged list of each local aggregator, made from the lists of all ranks for this aggregator.
 fn merge_by_local(
     aggregator: usize,
     incoming: Vec<(Rank, Packed)>,
@@ -216,14 +217,14 @@ fn merge_by_local(
     groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
 }
 
-/// One message body for each aggregator: its list, or nothing.
+/// Returns one message body for each aggregator: the list for it, or nothing.
 fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a Packed)>) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     lists.for_each(|(aggregator, packed)| packed.write(&mut bodies[aggregator]));
     bodies
 }
 
-/// One message body for each aggregator: (member, list) for every member that has data for it.
+/// Returns one message body for each aggregator: (member, list) for every member that has data for it.
 fn by_member(aggregators: usize, members: &[(Rank, ListsByAggregator)]) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     for (member, lists) in members {

@@ -1,4 +1,5 @@
-//! The configuration of a phase: the route between senders and aggregators, and the local aggregators.
+//! The configuration of the metadata phase or the data phase: the route between senders and aggregators, and the local
+//! aggregators.
 
 use std::sync::Arc;
 
@@ -9,21 +10,22 @@ use crate::fabric::shared::Group;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
 
-/// The configuration of the metadata phase or of the data phase.
+/// How messages go from ranks to aggregators in the metadata phase or in the data phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
     /// The route between the senders and the aggregators.
     pub route: Route,
-    /// With two layers: the local aggregators.
+    /// With two layers: the local aggregators; `None` with one layer.
     pub local: Option<Arc<LocalAggregators>>,
-    /// With two layers, if the members of this rank's local aggregator share memory: their group.
+    /// With two layers, if the members of this rank's local aggregator share memory: the memory of their group.
     pub group: Option<Arc<Group>>,
 }
 
 impl Phase {
-    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
-    /// `members` are the shares that a local aggregator gathers. `receives` are the messages to an aggregator. With `merged`,
-    /// the messages of the local aggregator, members share memory.
+    /// Returns the schedule of one round. `shares` are this rank's bytes for each aggregator, ascending by aggregator
+    /// and one after the other in [`Buffer::Send`]. `members` are the shares that a local aggregator gathers.
+    /// `receives` are the messages to an aggregator. `merged` are the messages of the local aggregator if members share
+    /// memory.
     pub fn schedule(
         &self,
         shares: &[Share],

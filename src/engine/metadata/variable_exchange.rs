@@ -1,8 +1,8 @@
 //! Variable-size exchange: messages whose sizes only their senders know, as in the metadata phase.
 //!
-//! Every sender sends each of its targets a head: the length of the message body and its first bytes. Most metadata fits into
-//! heads. The rest follows in a second exchange, for which both sides know the sizes. No Alltoall of counts is needed, because
-//! a head costs as much as a count.
+//! Every sender sends each target a head: the length of the message body, and the first bytes of the body. Most
+//! metadata fits into heads. The rest follows in a second exchange, for which both sides know the sizes. No Alltoall of
+//! counts is needed, because a head costs as much as a count.
 
 use bytes::Bytes;
 
@@ -12,33 +12,33 @@ use crate::fabric::{self, Endpoint, Memory, Traffic};
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
 
-/// Most bytes of a body in a head. A head has 2 KiB, an eager message on any MPI. (In the E3SM F case on 21,600 ranks in Cori's
-/// layout, a list has 1,455 bytes on average.)
+/// Maximum number of bytes of a body in a head. A head has 2 KiB, an eager message on any MPI. (In the E3SM F case on
+/// 21,600 ranks in Cori's layout, a list has 1,455 bytes on average.)
 pub const HEAD: usize = 2040;
-/// Bytes of the length.
+/// Number of bytes of the length in a head.
 pub const LENGTH: usize = 8;
-/// Of less than so many bytes a head is mostly unused memory.
+/// A head with fewer bytes than this is copied when it is kept, because its memory is mostly unused.
 const SHORT: usize = 1 << 10;
 
 /// Distance between the offsets of two bodies in the named buffers.
 const SLOT: u64 = 1 << 40;
 
-/// The offset of slot `index`.
+/// Returns the offset of slot `index` in a named buffer.
 pub fn slot(index: usize) -> u64 {
     index as u64 * SLOT
 }
 
-/// The slot of an offset.
+/// Returns the index of the slot at an offset of a named buffer.
 pub fn slot_of(offset: u64) -> usize {
     (offset / SLOT) as usize
 }
 
-/// Sends each of `targets` (indices of the route's receivers, ascending) its body, and returns the bodies from `sources`
-/// (ascending; empty unless this rank is a receiver). If rank a has b as a target, b must have a as a source, and the other
-/// way round; a body may be empty. Collective over the ranks that have targets or sources.
+/// Sends each of `targets` (indices of the route's receivers, ascending) a body, and returns the bodies from `sources`
+/// (ascending; empty unless this rank is a receiver). If rank a has b as a target, b must have a as a source, and the
+/// other way round. A body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
-/// Those of the fabric; a damaged head, after which the exchange cannot continue.
+/// Errors of the message transport; a damaged head, after which the exchange cannot continue.
 pub async fn exchange(
     endpoint: &mut Endpoint,
     route: &Route,
@@ -67,7 +67,7 @@ pub async fn exchange(
     Ok((whole.collect(), traffic))
 }
 
-/// One message for each (peer, length) with a length above 0, in the slot of its position.
+/// Returns one message for each (peer, length) with a length above 0, in the slot of the pair's index.
 fn messages<Peer>(all: impl Iterator<Item = (Peer, usize)>, buffer: Buffer) -> Vec<Transfer<Peer>> {
     let place = |(index, (peer, len))| Transfer { peer, span: Span::new(buffer, slot(index), len as u64) };
     all.enumerate().filter(|(_, (_, len))| *len > 0).map(place).collect()
@@ -80,7 +80,7 @@ fn head(body: &Bytes) -> Bytes {
     Bytes::from(head)
 }
 
-/// The number of bytes that follow a head in the second exchange.
+/// Returns the number of bytes that follow a head in the second exchange.
 fn rest(head: &Bytes) -> Result<usize> {
     let length = head.get(..LENGTH).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     let here = head.len().saturating_sub(LENGTH);
@@ -90,7 +90,8 @@ fn rest(head: &Bytes) -> Result<usize> {
     }
 }
 
-/// A body, for as long as a plan is kept: a short one does not keep the memory of a whole head.
+/// Joins head and rest to a body, which is kept as long as a plan. A short body does not keep the memory of a whole
+/// head.
 fn join(head: Bytes, tail: Bytes) -> Bytes {
     if tail.is_empty() {
         return if head.len() < SHORT { Bytes::copy_from_slice(&head[LENGTH..]) } else { head.slice(LENGTH..) };
@@ -98,7 +99,7 @@ fn join(head: Bytes, tail: Bytes) -> Bytes {
     Bytes::from([&head[LENGTH..], &tail[..]].concat())
 }
 
-/// The memory of the exchange: message bodies by slot.
+/// Memory of the exchange: message bodies by slot.
 struct ExchangeMemory {
     outgoing: Vec<Bytes>,
     incoming: Vec<Bytes>,
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn a_short_body_keeps_no_memory_of_its_head() {
         for len in [0, 1, 500, SHORT - LENGTH - 1, SHORT - LENGTH, HEAD] {
-            // As a receive leaves it: a part of memory for the longest.
+            // A received head is a part of memory for the longest head.
             let memory = Bytes::from(vec![7; LENGTH + HEAD]);
             let body = join(memory.slice(..LENGTH + len), Bytes::new());
             assert_eq!(body[..], memory[..len]);

@@ -1,4 +1,4 @@
-//! The plans of earlier calls, which calls with the same accesses reuse.
+//! Keeps the plans of earlier calls; calls with the same accesses reuse them.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::engine::plan::Plan;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};
 use crate::engine::setup::Setup;
 
-/// The plans of a file: of as many accesses as take turns, within bounds. They are the same, in the same order, on all ranks, since
-/// all ranks take part in every exchange, which finds or makes one.
+/// The kept plans of a file: enough for several accesses that take turns, within bounds. All ranks have the same plans
+/// in the same order, because every exchange finds or makes one on all ranks.
 #[derive(Default)]
 pub struct Plans(Vec<Cached>);
 
 impl Plans {
-    /// How an access relates to those of the plans, and the plan that may fit. O(encoded size of the access) for each plan that is
-    /// alike.
+    /// Returns how an access relates to the accesses of the plans, and the plan that may fit. O(encoded size of the
+    /// access) for each plan with a similar access.
     pub fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, Option<&Cached>) {
         let shifts =
             self.0.iter().enumerate().filter_map(|(plan, cached)| Some((plan, cached, cached.again(file, layout)?)));
@@ -34,8 +34,8 @@ impl Plans {
         }
     }
 
-    /// Makes the plan on which all ranks agreed that of this call, if its shift fits the layout (`setup`). Returns the shift in
-    /// bytes.
+    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout (`setup`). Returns the
+    /// shift in bytes.
     pub fn find(&mut self, agreed: &Agreed, setup: &Setup) -> Option<i64> {
         let Reuse { plan, shift } = agreed.reuse?;
         let fits = self.0.get(plan)?.fits(shift, &agreed.left, setup);
@@ -46,8 +46,8 @@ impl Plans {
         fits.then_some(shift)
     }
 
-    /// Keeps a plan that this call has made, in place of the one that all ranks agreed on and that does not fit the layout. Plans
-    /// that have not been used for longest go where there are too many.
+    /// Keeps a plan that this call has made. Removes the plan on which all ranks agreed, if it did not fit the layout,
+    /// and the plans unused for longest if there are too many.
     pub fn keep(&mut self, cached: Cached, agreed: &Agreed) {
         if let Some(Reuse { plan, .. }) = agreed.reuse
             && plan < self.0.len()
@@ -61,46 +61,48 @@ impl Plans {
         }
     }
 
-    /// The plan of this call, or of the last one.
+    /// Returns the plan of this call, or of the last call that had one.
     pub fn current(&self) -> Option<&Arc<Plan>> {
         self.0.last().map(|cached| &cached.plan)
     }
 }
 
-/// The plan of an access.
+/// A kept plan, and this rank's access for which it was made.
 pub struct Cached {
     file: Extents,
     layout: BufferLayout,
-    /// The agreed end of the call.
+    /// Agreed end of the call's bytes in the file.
     end: u64,
-    /// The number of extents of all ranks.
+    /// Number of extents of all ranks.
     requests: u64,
-    /// This rank's part of [`touched`](crate::engine::facts::Amount::touched), once it is known.
+    /// This rank's part of [`touched`](crate::engine::facts::Amount::touched), after its first use.
     touched: OnceCell<u64>,
     plan: Arc<Plan>,
 }
 
 impl Cached {
-    /// Caches a plan for the access of this rank, and `left` of all ranks.
+    /// Makes an entry for a plan of this rank's access. `left` is the amount of all ranks.
     pub fn new(file: &Extents, layout: &BufferLayout, left: &Amount, plan: Arc<Plan>) -> Self {
         let (end, requests) = (left.end, left.requests);
         Self { file: file.clone(), layout: layout.clone(), end, requests, touched: OnceCell::new(), plan }
     }
 
-    /// The shift of an access from that of this plan. O(encoded size of the access).
+    /// Returns the number of bytes by which an access is shifted from the access of this plan; `None` if it differs
+    /// otherwise. O(encoded size of the access).
     fn again(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
         file.shift_from(&self.file).filter(|_| self.layout == *layout)
     }
 
-    /// Whether a shift that all ranks have fits the layout (`setup`).
+    /// Returns true if a shift, the same on all ranks, fits the layout (`setup`).
     fn fits(&self, by: i64, left: &Amount, setup: &Setup) -> bool {
         let aggregators = setup.roles(left.bytes).aggregators.len();
         let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
         is_whole && left.end == self.end.wrapping_add(by as u64)
     }
 
-    /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: if the
-    /// plan does not fit on another rank, a new one needs the sum over all ranks.
+    /// Returns about the number of windows that the access touches. `count` computes the number at the first use.
+    /// (Needed for every call that may repeat: if the plan does not fit on another rank, a new plan needs the sum over
+    /// all ranks.)
     pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
         *self.touched.get_or_init(count)
     }

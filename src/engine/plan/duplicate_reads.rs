@@ -1,22 +1,22 @@
-//! Bytes of the file that one rank wants at several places of its buffer: they are read once, and copied.
+//! Bytes of the file that one rank reads to several positions of its buffer: they are read once, and then copied.
 
 use crate::access::pieces::Piece;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::engine::lists::flatten::{in_order, overlap};
 
-/// A part of the buffer that gets a copy of another part.
+/// A part of the buffer that becomes a copy of another part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DuplicateRead {
-    /// First byte of the part that is read.
+    /// Offset in the buffer of the part that is read, in bytes.
     from: u64,
-    /// First byte of the copy.
+    /// Offset in the buffer of the copy, in bytes.
     to: u64,
     /// Number of bytes.
     pub len: u64,
 }
 
-/// The parts below `limit` that [`crate::engine::lists::flatten::flatten`] leaves out. For ascending extents there are none, at no
-/// cost; otherwise O(extents log extents) time and 64 bytes each.
+/// Returns the parts of the buffer that [`crate::engine::lists::flatten::flatten`] leaves out, below `limit` in the
+/// file. For ascending extents there are none, at no cost; otherwise O(extents log extents) time and 64 bytes each.
 pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<DuplicateRead> {
     let mut duplicate_reads = Vec::new();
     if file.is_ascending() {
@@ -37,7 +37,7 @@ pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec
     duplicate_reads
 }
 
-/// Finds the bytes of `wanted` among the pieces `kept` that are read. These ascend and have all of the bytes.
+/// Finds the bytes of `wanted` among the pieces `kept`, which are read. They ascend and contain all of the bytes.
 fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRead>) {
     let mut index = kept.partition_point(|piece| piece.offset + piece.len <= wanted.offset);
     while wanted.len > 0
@@ -52,7 +52,7 @@ fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRe
 }
 
 impl DuplicateRead {
-    /// Copies the part.
+    /// Copies the part within `sink`, after the first part was read.
     pub fn copy(&self, sink: &mut Sink<'_>) {
         sink.copy_within(self.from, self.to, self.len);
     }
@@ -73,7 +73,7 @@ mod tests {
         ) {
             let list: Vec<_> = list.into_iter().map(|(offset, len)| Extent { offset, len }).collect();
             let file = Extents::from_list(list.iter().copied()).unwrap();
-            // A memory side cut elsewhere than the file side.
+            // The extents in memory are cut at other points than the extents in the file.
             let bytes = file.bytes();
             let memory = (0..bytes).step_by(7).map(|at| Extent { offset: at + at / 7 * gap, len: (bytes - at).min(7) });
             let layout = BufferLayout::Extents(Extents::from_list(memory).unwrap());

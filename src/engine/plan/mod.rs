@@ -1,4 +1,4 @@
-//! The plan of a collective call: the agreement before an exchange, and the lists to exchange.
+//! The plan of an exchange: which bytes each rank sends to each aggregator.
 
 pub(in crate::engine) mod cached;
 pub(in crate::engine) mod duplicate_reads;
@@ -19,32 +19,33 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
-/// Number of parts of the range in which bytes are counted, for file domains by density.
+/// Number of equal parts of the call's range, in each of which bytes are counted, for drivers that choose file domains
+/// by density.
 pub const HISTOGRAM: usize = 1024;
 
-/// The parts of a call that a later call with the same access can reuse.
+/// The plan of an exchange on one rank. A later call with the same access can reuse it.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The file domains.
+    /// File domains: the parts of the file that belong to each aggregator.
     pub domains: Domains,
-    /// The lists of the bytes that this rank sends, or wants.
+    /// Extents of the bytes that this rank sends (write) or wants (read), by aggregator.
     pub outgoing: Vec<ListsToSend>,
-    /// The lists that this rank received.
+    /// Result of the metadata phase: the lists that this rank received.
     pub announced: Announced,
-    /// The data phase.
+    /// Route of the data messages, and the local aggregators.
     pub data: std::sync::Arc<Phase>,
-    /// The way of the messages.
+    /// Layers of messages: which phases go through local aggregators.
     pub way: Layering,
-    /// Bytes of the call, over all ranks.
+    /// Number of bytes of the call, of all ranks.
     pub bytes: u64,
 }
 
 impl Plan {
-    /// Divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is the number of window
-    /// buffers that this aggregator still has to allocate.
+    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is
+    /// the number of window buffers that this aggregator still has to allocate.
     ///
     /// # Errors
-    /// Those of the fabric; an aggregator has no memory for a round (the same on all ranks).
+    /// Errors of the message transport; an aggregator has no memory for a round (the same on all ranks).
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,
@@ -89,8 +90,8 @@ impl Plan {
     }
 }
 
-/// Checks that this aggregator has memory for a round: for its messages, of up to a window's bytes, and for `new_windows`
-/// windows. During a round it would be too late, because other ranks send already.
+/// Checks that this aggregator has memory for a round: for the messages (up to the bytes of a window) and for
+/// `new_windows` windows. During a round it would be too late, because other ranks already send.
 fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let window = incoming.min(window).max(1);
@@ -104,11 +105,12 @@ fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize
     Err(Error::NoMemory { rank, bytes, what })
 }
 
-/// The number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts with data).
+/// Returns the number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts
+/// with data).
 pub fn count_bytes(file: &Extents, amount: &Amount) -> Vec<u64> {
     let width = (amount.end - amount.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
-    // Most extents lie in the same part as the one before, and need no division.
+    // An extent is usually in the part of the extent before it, and needs no division.
     let (mut part, mut from, mut until) = (0, 0, 0);
     file.iter().for_each(|mut extent| {
         extent.len = extent.len.min(amount.end.saturating_sub(extent.offset));
@@ -126,7 +128,7 @@ pub fn count_bytes(file: &Extents, amount: &Amount) -> Vec<u64> {
     parts
 }
 
-/// Checks this rank's arguments, before anything is sent.
+/// Checks this rank's arguments before anything is sent.
 pub fn check_access(file: &Extents, layout: &BufferLayout, buffer: usize) -> Result<()> {
     layout.check(file.bytes(), buffer)?;
     match file.span() {

@@ -1,6 +1,6 @@
-//! Planning without running: counts what a collective write of any number of ranks would exchange.
+//! Plans without running: counts what a collective write of any number of ranks would exchange.
 //!
-//! Ranks are flattened one at a time, so the memory is that of one rank and of the counters. All calls are local.
+//! Ranks are flattened one at a time, so the memory is that of one rank and of the counters. All functions are local.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -19,31 +19,31 @@ use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
-/// What a rank has for an aggregator, as it is sent.
+/// The list of extents that one rank sends to one aggregator in the metadata phase.
 pub struct List {
     /// Index of the aggregator.
     pub aggregator: usize,
-    /// Extents after flattening, as the aggregator receives them.
+    /// Number of extents in the list, after flattening.
     pub extents: u64,
-    /// Bytes of the list in a message.
+    /// Length of the encoded list in bytes.
     pub message_bytes: usize,
     flow: Flow,
 }
 
-/// What a rank has for an aggregator in one window.
+/// The data of one rank for one aggregator in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InWindow {
-    /// The round of the window.
+    /// Round in which the window is exchanged, from 0.
     pub round: u64,
-    /// The first byte of the file that it has there, and one past the last.
+    /// Range of the data in the file: offset of the first byte, and end of the last.
     pub range: (u64, u64),
-    /// Bytes.
+    /// Number of bytes of data.
     pub bytes: u64,
-    /// Extents; one that lies in two windows counts in both.
+    /// Number of extents. An extent in two windows counts in both.
     pub extents: u64,
 }
 
-/// The lists of a rank's access, one for each aggregator for which it has bytes, ascending. O(extents).
+/// Returns the lists of a rank's access, one for each aggregator for which the rank has bytes, ascending. O(extents).
 pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
     flatten_file(file, domains).map(|(aggregator, list)| List {
         aggregator,
@@ -54,7 +54,8 @@ pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
 }
 
 impl List {
-    /// The windows in which it has bytes, ascending: one data message each. O(extents) for all.
+    /// Iterates over the windows in which the rank has bytes, ascending. The rank sends one data message for each.
+    /// O(extents) for all.
     pub fn windows(mut self, domains: &Domains) -> impl Iterator<Item = InWindow> {
         std::iter::from_fn(move || {
             let (window, from) = (self.flow.window(domains)?, self.flow.next_offset()?);
@@ -65,7 +66,8 @@ impl List {
     }
 }
 
-/// The first pass: the range of all ranks and, for drivers that divide by density, a histogram of the bytes.
+/// The first pass over the ranks: finds the range of all ranks and, for drivers that divide by density, a histogram of
+/// the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranges(Amount);
 
@@ -76,54 +78,54 @@ impl Default for Ranges {
 }
 
 impl Ranges {
-    /// Adds one rank.
+    /// Adds the access of one rank.
     pub fn add(&mut self, file: &Extents) {
         self.merge(Self(Amount::of(file, 0)));
     }
 
-    /// Adds the ranks that another has counted.
+    /// Adds the ranks that `other` has counted.
     pub fn merge(&mut self, other: Self) {
         self.0.merge(&other.0);
     }
 
-    /// The bytes of `file` in each of the 1,024 equal parts of the range.
+    /// Returns the number of bytes of `file` in each of the 1,024 equal parts of the range.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
         count_bytes(file, &self.0)
     }
 
-    /// A histogram without bytes.
+    /// Returns a histogram without bytes.
     pub fn empty_histogram(&self) -> Vec<u64> {
         vec![0; HISTOGRAM]
     }
 }
 
-/// Counts of the exchange of ranks, which can be added.
+/// Counts of the messages and bytes that one or more ranks exchange. Counts of different ranks add up.
 #[derive(Debug, Clone, Default)]
 pub struct Exchanged {
-    /// Extents after flattening, as aggregators receive them.
+    /// Number of extents after flattening, as aggregators receive them.
     pub extents: u64,
-    /// Bytes of data.
+    /// Number of bytes of data.
     pub bytes: u64,
-    /// Bytes of metadata messages: lists, and their lengths.
+    /// Number of bytes of metadata messages: lists, and their lengths.
     pub metadata_bytes: u64,
-    /// Metadata messages.
+    /// Number of metadata messages.
     pub metadata_messages: u64,
-    /// Data messages.
+    /// Number of data messages.
     pub data_messages: u64,
-    /// What each (aggregator, round) receives.
+    /// Data that each aggregator receives in each round, by (index of the aggregator, round).
     windows: BTreeMap<(u32, u64), Received>,
 }
 
-/// What an aggregator receives in one round, also from itself; adds up.
+/// The data that one aggregator receives in one round, including its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
-    /// Ranks that have data for it.
+    /// Number of ranks that have data for the aggregator.
     pub senders: u32,
-    /// Bytes of all of them.
+    /// Number of bytes from all ranks.
     pub bytes: u64,
-    /// Of the rank that has the least, in bytes.
+    /// Minimum number of bytes from a rank that has data.
     pub least: u64,
-    /// Of the rank that has the most, in bytes.
+    /// Maximum number of bytes from a rank.
     pub most: u64,
 }
 
@@ -150,34 +152,35 @@ impl AddAssign for Exchanged {
 }
 
 impl Exchanged {
-    /// Most windows with data on any aggregator.
+    /// Returns the maximum over aggregators of the number of windows with data.
     pub fn rounds(&self) -> u64 {
         let mut windows = BTreeMap::<u32, u64>::new();
         self.windows.keys().for_each(|(aggregator, _)| *windows.entry(*aggregator).or_default() += 1);
         windows.into_values().max().unwrap_or(0)
     }
 
-    /// The fan-in of the aggregators over all rounds.
+    /// Returns the fan-in of the aggregators over all rounds.
     pub fn fan_in(&self) -> FanIn {
         let mut counts = BTreeMap::<u32, u64>::new();
         self.windows.values().for_each(|received| *counts.entry(received.senders).or_default() += 1);
         FanIn::of(counts)
     }
 
-    /// What each aggregator receives in each round that has data, as (aggregator's index, round, what), in this order.
+    /// Iterates over the data of each aggregator in each round, as (index of the aggregator, round, data), ascending.
     pub fn windows(&self) -> impl Iterator<Item = (usize, u64, Received)> + '_ {
         self.windows.iter().map(|(&(aggregator, round), &received)| (aggregator as usize, round, received))
     }
 }
 
-/// The second pass: rank after rank, in any order, on any thread.
+/// The second pass over the ranks: counts the exchange of each rank. Ranks may come in any order, on any thread.
 pub struct Planner {
     aggregators: Arc<[Rank]>,
     domains: Domains,
 }
 
 impl Planner {
-    /// Divides the file. `histogram` is the sum of [`Ranges::histogram`] over all ranks, for drivers that divide by density.
+    /// Divides the file between the aggregators. `histogram` is the sum of [`Ranges::histogram`] over all ranks, for
+    /// drivers that divide by density.
     ///
     /// # Errors
     /// Bad hints.
@@ -197,13 +200,13 @@ impl Planner {
         Ok(Self { aggregators, domains })
     }
 
-    /// The aggregators.
+    /// Returns the ranks that are aggregators.
     pub fn aggregators(&self) -> &[Rank] {
         &self.aggregators
     }
 
-    /// The counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list does not fit), then
-    /// a message for each of its windows. O(extents) time.
+    /// Returns the counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list
+    /// does not fit), then one data message for each window in which the rank has bytes. O(extents) time.
     pub fn rank(&self, rank: Rank, file: &Extents) -> Exchanged {
         let aggregators = &self.aggregators;
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };

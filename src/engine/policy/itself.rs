@@ -1,4 +1,4 @@
-//! Which pieces a rank writes or reads by itself, before it meets the others.
+//! Rules for pieces that a rank writes or reads by itself, before the ranks agree.
 
 use super::paths::Rules;
 use super::{DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_TO_READ, WORTH_OPENING};
@@ -7,8 +7,8 @@ use crate::engine::direction::Direction;
 use crate::hints::Switch;
 
 impl Rules<'_> {
-    /// Whether a rank writes or reads `file` directly, without shared memory: its pieces are large, or few and not small, and
-    /// the file system locks no larger units.
+    /// Returns true if a rank writes or reads `file` directly, without shared memory: its pieces are large, or few and
+    /// not small, and the file system locks no larger units.
     pub fn is_direct(&self, file: &Extents) -> bool {
         let is_few = file.count() <= FEW_PIECES && self.unit == 1;
         let least = match self.direction {
@@ -19,9 +19,9 @@ impl Rules<'_> {
         file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Whether a rank writes `file` before the ranks agree. `alone` says that ranks that share memory have a core each. A file
-    /// that is only written collectively need not be opened by every rank that exchanges messages: it is by those with so much to
-    /// write that it does not matter.
+    /// Returns true if a rank writes `file` before the ranks agree. `alone` is true if every rank that shares memory
+    /// has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a rank
+    /// that exchanges messages opens the file only if it has enough bytes to be worth the open.
     pub fn writes_early(&self, file: &Extents, alone: bool) -> bool {
         if self.in_memory {
             return self.writes_itself(file, alone);
@@ -30,20 +30,20 @@ impl Rules<'_> {
         self.switch() == Switch::Automatic && may_open && self.is_direct(file)
     }
 
-    /// As [`Rules::writes_early`], of a rank that shares memory.
+    /// Returns true if a rank that shares memory writes `file` before the ranks agree.
     fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
         let is_few = alone && self.unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Whether a rank reads `file` before the ranks agree. `apart` says that ranks wanted different bytes in the read before: if
-    /// all want the same, one rank reads them for those that exchange messages.
+    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in
+    /// the read before. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
     pub fn reads_early(&self, file: &Extents, apart: bool) -> bool {
         if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
     }
 
-    /// Whether a rank that shares memory reads `file` before it meets the others. (Reads do not conflict.)
+    /// Returns true if a rank that shares memory reads `file` before the ranks agree. (Reads do not conflict.)
     pub fn reads_itself(&self, file: &Extents) -> bool {
         let Some((start, end)) = file.span() else { return true };
         match self.switch() {
@@ -69,13 +69,14 @@ pub mod tests {
     use super::*;
     use crate::hints::Hints;
 
-    /// Calls the rules of hints, in a file system that locks single bytes, or 1 MiB.
+    /// Calls `by` with the rules of hints on a file system that locks single bytes, or 1 MiB with the prefix `locks;`.
     pub fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
         let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
         by(Rules { hints: &Hints::parse(hints).unwrap(), unit, direction, in_memory: false })
     }
 
-    /// Pieces that a rank writes or reads before it meets the others: without shared memory, and with it, on a core of its own.
+    /// Pieces that a rank writes or reads before the ranks agree: without shared memory, and with it, on a core of its
+    /// own.
     #[test]
     fn pieces_that_go_before_the_ranks_meet() {
         let cases = [

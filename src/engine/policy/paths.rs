@@ -1,4 +1,5 @@
-//! The path of a call. The rules are pure, and look at nothing but what ranks agree on: the same on all ranks.
+//! Chooses the path of a call. The rules are pure functions of values that all ranks agree on, so all ranks choose the
+//! same path.
 
 use std::fmt::{Display, Formatter};
 
@@ -11,16 +12,16 @@ use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::hints::{Hints, Overlap, Switch};
 
-/// What the rules look at in every call on a file.
+/// The settings of a file that the rules use in every call.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// The hints.
+    /// Hints in force.
     pub hints: &'a Hints,
-    /// The unit in bytes that the file system locks; 1 if none.
+    /// Number of bytes that the file system locks together; 1 if it locks no larger units.
     pub unit: u64,
-    /// Write or read.
+    /// Direction of the call: write or read.
     pub direction: Direction,
-    /// Whether the ranks share memory; otherwise they exchange messages.
+    /// True if the ranks share memory; otherwise they exchange messages.
     pub in_memory: bool,
 }
 
@@ -30,7 +31,7 @@ pub struct Rules<'a> {
 pub enum Path {
     /// The two-phase exchange: by messages through aggregators.
     Exchange,
-    /// Through memory that all ranks share, or the ranks of each host. No data goes from host to host.
+    /// The bytes go through memory that all ranks share, or the ranks of each host. No data goes from host to host.
     Shared,
     /// Rank 0 wrote the bytes of all ranks, which came with the first agreement.
     Root,
@@ -53,7 +54,7 @@ impl Path {
         }
     }
 
-    /// Returns the name in JSON and in tables.
+    /// Returns the name of the path in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",
@@ -71,30 +72,30 @@ impl Display for Path {
     }
 }
 
-/// The way of a call, after its first agreement.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The path of a call as the engine runs it, chosen after the first agreement. More detailed than [`Path`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
     #[default]
     Nothing,
     /// Every rank has already written or read its own bytes.
     Itself,
-    /// The data came along, and rank 0 has written it.
+    /// The data came with the first agreement, and rank 0 has written it.
     Root,
-    /// The data came along in slots of shared memory, and the last rank to arrive has written it.
+    /// The data came in the slots of shared memory, and the last rank to arrive has written it.
     Slots,
     /// Every rank writes or reads its own bytes directly.
     Direct,
-    /// Through windows in shared memory.
+    /// The bytes go through windows in shared memory.
     Windows,
-    /// Every host writes or reads its own bytes.
+    /// The ranks of every host write or read the bytes of this host, without other hosts.
     Hosts,
-    /// The two-phase exchange.
+    /// The two-phase exchange through aggregators.
     Exchange,
 }
 
 impl Way {
-    /// The path in the report.
+    /// Returns the path for the report.
     pub fn path(self) -> Path {
         match self {
             Self::Nothing => Path::Nothing,
@@ -105,19 +106,19 @@ impl Way {
         }
     }
 
-    /// Whether the call is over with its first agreement.
+    /// Returns true if the call ends with its first agreement.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Nothing | Self::Itself | Self::Root | Self::Slots)
     }
 }
 
 impl Rules<'_> {
-    /// These rules for ranks of one host, which share memory.
+    /// Returns these rules for ranks that share memory.
     pub fn in_memory(self) -> Self {
         Self { in_memory: true, ..self }
     }
 
-    /// The hint that switches collective buffering.
+    /// Returns the value of the hint that switches collective buffering in this direction.
     pub(super) fn switch(&self) -> Switch {
         match self.direction {
             Direction::Write => self.hints.cb_write,
@@ -125,13 +126,13 @@ impl Rules<'_> {
         }
     }
 
-    /// The mean size in bytes from which pieces go directly: the cost of a system call, or the hint if the file system locks
-    /// larger units.
+    /// Returns the minimum mean size in bytes of pieces that go directly: the cost of a system call, or the hint
+    /// `trib_direct_min` if the file system locks larger units.
     pub(super) fn large(&self) -> u64 {
         if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// The way of a call, and why. The rank that answers for all asks ([`Setup::decide`](crate::engine::setup::Setup::decide)).
+    /// Returns the path of a call, and the reason.
     pub fn choose(&self, agreed: &Agreed) -> (Way, Reason) {
         let Agreed { all, left, .. } = agreed;
         match self.direction {
@@ -144,23 +145,24 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether the ranks still have to find out whether their ranges overlap
-    /// ([`truly_disjoint`](crate::engine::agreement::truly_disjoint)): they have written or would write directly.
+    /// Returns true if the ranks still have to find out whether their ranges overlap
+    /// ([`truly_disjoint`](crate::engine::agreement::truly_disjoint)), because they have written directly, or would.
     pub fn must_look(&self, agreed: &Agreed) -> bool {
         let would = || self.switch() == Switch::Automatic && agreed.decision.way == Way::Direct;
         self.direction == Direction::Write && agreed.disjoint.is_none() && (agreed.transferred > 0 || would())
     }
 
-    /// Whether ranks that want different bytes may read them by themselves.
+    /// Returns true if ranks that want different bytes may read them by themselves.
     pub fn reads_apart(&self, agreed: &Agreed) -> bool {
         self.switch() == Switch::Automatic && !self.hints.no_indep_rw && agreed.disjoint == Some(true)
     }
 
-    /// The way of ranks that exchange messages.
+    /// Returns the path of ranks that exchange messages, and the reason.
     ///
-    /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and round.
-    /// It pays if requests are small or interleave. Ranges that do not overlap, with large requests on average, take the direct
-    /// path. Hosts that hold no bytes of each other do not exchange; each does what it has to by itself.
+    /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
+    /// round. It pays if requests are small or interleave. Ranges that do not overlap, with large requests on average,
+    /// take the direct path. Hosts that have no bytes in each other's ranges do not exchange; each writes or reads its
+    /// own bytes.
     fn by_messages(&self, agreed: &Agreed) -> (Way, Reason) {
         let is_small = agreed.left.bytes <= self.hints.tiny_call;
         let is_few = self.direction == Direction::Read && agreed.all.most <= FEW_PIECES && self.unit == 1;
@@ -172,7 +174,8 @@ impl Rules<'_> {
         }
     }
 
-    /// As [`Rules::by_messages`], without a look at hosts, few pieces and data that came along.
+    /// Returns the path of ranks that exchange messages like [`Rules::by_messages`], but ignores hosts, few pieces, and
+    /// data that came along.
     fn among_ranks(&self, left: &Amount, overlap: bool) -> (Way, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
@@ -188,7 +191,7 @@ impl Rules<'_> {
         }
     }
 
-    /// The way of ranks that share memory.
+    /// Returns the path of ranks that share memory, and the reason.
     fn through_memory(&self, agreed: &Agreed) -> (Way, Reason) {
         let left = &agreed.left;
         let may_overlap = self.direction == Direction::Write && agreed.disjoint != Some(true);
@@ -206,7 +209,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether bytes that several ranks write must be written in the order of ranks.
+    /// Returns true if bytes that several ranks write must be written in rank order.
     fn is_in_order(&self) -> bool {
         self.direction == Direction::Write && self.hints.overlap == Overlap::RankOrder
     }
@@ -317,7 +320,8 @@ mod tests {
         assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Way::Exchange);
     }
 
-    /// Where it is not known whether ranges overlap, writes ask before their bytes count, or go, directly.
+    /// If it is unknown whether ranges overlap, writes find out before bytes that were written directly count, or
+    /// before they write directly.
     #[test]
     fn writes_look_whether_ranges_overlap() {
         let unknown =

@@ -1,4 +1,4 @@
-//! Why a call took its path. Reports print the reason as a phrase.
+//! The reason for the path of a call. Reports print it as a phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::direction::Direction;
 
-/// Why a call took its path. In JSON an object whose `name` says which of these it is.
+/// Reason for the path of a call. In JSON an object whose `name` is the variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -15,15 +15,15 @@ pub enum Reason {
     NoData,
     /// The read starts at or after the end of the file.
     BehindEnd,
-    /// The hint `romio_no_indep_rw`.
+    /// The hint `romio_no_indep_rw` forbids I/O of other ranks than aggregators.
     OnlyAggregators,
-    /// The hint `trib_overlap=rank_order`, without shared memory.
+    /// The hint `trib_overlap=rank_order` demands the order of ranks, without shared memory.
     RankOrder,
-    /// The hint `romio_cb_write` or `romio_cb_read`, without shared memory.
+    /// The hint `romio_cb_write` or `romio_cb_read` decides, without shared memory.
     Switch {
-        /// Write: `romio_cb_write`; read: `romio_cb_read`.
+        /// Direction, which tells the hint. Write: `romio_cb_write`; read: `romio_cb_read`.
         direction: Direction,
-        /// `enable`; otherwise `disable`.
+        /// True if the hint is `enable`, false if it is `disable`.
         on: bool,
     },
     /// All ranks together have at most `trib_tiny_call` bytes.
@@ -31,21 +31,21 @@ pub enum Reason {
         /// Number of bytes of all ranks.
         bytes: u64,
     },
-    /// Small requests: to send them costs less than to write or read them one by one.
+    /// Small requests: sending them costs less than writing or reading them one by one.
     SmallRequests {
-        /// Their mean size in bytes.
+        /// Mean size of the requests in bytes.
         mean: u64,
         /// The mean size in bytes from which each rank accesses the file by itself.
         large: u64,
     },
     /// The byte ranges of ranks overlap.
     RangesOverlap,
-    /// Large requests: to write or read them costs less than to send them.
+    /// Large requests: writing or reading them costs less than to send them.
     LargeRequests {
-        /// Their mean size in bytes.
+        /// Mean size of the requests in bytes.
         mean: u64,
     },
-    /// No host holds bytes of another.
+    /// No two hosts have bytes in the same range of the file.
     HostsApart,
     /// A read of few requests; no two ranks want the same byte.
     FewApart,
@@ -78,7 +78,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns whether the reason is unknown.
+    /// Returns true if the reason is unknown.
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }

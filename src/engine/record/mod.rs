@@ -1,10 +1,10 @@
-//! What is recorded of a call: on one rank, and over all.
+//! Numbers, reports and timelines of calls.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `totals` | the numbers of one rank |
-//! | `report` | those of all ranks: [`CallReport`](report::CallReport), and the stopwatch |
-//! | [`timeline`] | what one rank did and when, for captures |
+//! | `totals` | the numbers of one call on one rank |
+//! | `report` | the numbers of one call over all ranks: [`CallReport`](report::CallReport), and the stopwatch |
+//! | [`timeline`] | times of one rank's calls and windows, for captures |
 
 pub(in crate::engine) mod report;
 pub mod timeline;

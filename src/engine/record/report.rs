@@ -1,4 +1,4 @@
-//! The report of a collective call: numbers over all ranks, the same on each.
+//! The report of a collective call: numbers over all ranks, the same on every rank.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
@@ -14,22 +14,23 @@ use crate::engine::policy::paths::{Path, Way};
 use crate::engine::policy::reason::Reason;
 use crate::engine::roles::auto_choice::AutoChoice;
 
-/// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
+/// Time of each phase in seconds: the maximum over ranks. (File I/O overlaps the exchange, so the sum may exceed the
+/// total.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
-    /// Dividing the access by aggregator.
+    /// Time to divide the access by aggregator.
     pub flatten: f64,
-    /// Metadata exchange.
+    /// Time of the metadata exchange.
     pub metadata: f64,
-    /// Data exchange, packing included.
+    /// Time of the data exchange, with packing.
     pub data: f64,
-    /// Copying into windows.
+    /// Time to copy bytes into windows, or out of them.
     pub placement: f64,
-    /// I/O in the file system.
+    /// Time of I/O in the file system.
     pub io: f64,
-    /// Agreement on ranges, errors and these numbers.
+    /// Time of agreements on ranges, errors and these numbers.
     pub agreement: f64,
-    /// From start to end.
+    /// Time of the whole call.
     pub total: f64,
 }
 
@@ -45,54 +46,54 @@ impl std::ops::AddAssign for Seconds {
     }
 }
 
-/// One collective call. In JSON its `why` says in words what [`CallReport::why`] prints.
+/// The report of one collective call, the same on every rank. In JSON, `why` has the text of [`CallReport::why`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct CallReport {
-    /// The path of the bytes.
+    /// Path of the bytes, for example `exchange`.
     pub path: Path,
-    /// Why this path was chosen.
+    /// Reason for the path.
     #[serde(default, skip_serializing_if = "Reason::is_unknown")]
     pub reason: Reason,
-    /// What `auto` took, in an exchange that the hints leave to it.
+    /// Kernel that `auto` chose; `None` without an exchange, or if the hints leave no choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
-    /// Reason and kernels in words, where they are not known as values: of a capture that has the words only.
+    /// Text of reason and kernel; set only if a capture has the text but not the values.
     #[serde(default, rename = "why")]
     pub told: Option<Cow<'static, str>>,
-    /// Whether the plan of an earlier call, with its flattened lists and metadata, was reused.
+    /// True if the call reused the plan of an earlier call, with flattened lists and metadata.
     pub plan_reused: bool,
     /// Number of aggregators.
     pub aggregators: usize,
-    /// Number of extents, as the ranks passed them.
+    /// Number of extents of all ranks, as the ranks passed them.
     pub requests: u64,
-    /// Bytes to write or read.
+    /// Number of bytes to write or read, of all ranks.
     pub bytes: u64,
-    /// Bytes written to the file. Bytes that several ranks write count once.
+    /// Number of bytes written to the file, by all ranks. Bytes that several ranks write count once.
     pub bytes_written: u64,
-    /// Bytes read: those before the end of the file.
+    /// Number of bytes read by all ranks, without bytes behind the end of the file.
     pub bytes_read: u64,
-    /// Most windows with data on any aggregator.
+    /// Maximum over aggregators of the number of windows with data.
     pub rounds: u64,
-    /// Bytes of metadata messages.
+    /// Number of bytes of metadata messages, of all ranks.
     pub metadata_bytes: u64,
-    /// Messages of the metadata phase.
+    /// Number of messages of the metadata phase, of all ranks.
     pub metadata_messages: u64,
-    /// Messages of the data phase.
+    /// Number of messages of the data phase, of all ranks.
     pub data_messages: u64,
-    /// Bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without `two_layer`, or
-    /// if members send messages.
+    /// Number of bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without
+    /// `two_layer`, or if members send messages.
     pub in_memory: u64,
-    /// Bytes of the messages of both phases that went from one host to another. (Little data that comes with the first agreement
-    /// is not counted.)
+    /// Number of bytes of messages of both phases that went from one host to another. (Small data that comes with the
+    /// first agreement is not counted.)
     #[serde(default)]
     pub between_hosts: u64,
-    /// Time by phase.
+    /// Time of each phase.
     pub seconds: Seconds,
 }
 
 impl CallReport {
-    /// The report of a call of all these bytes, of which so many were written or read, on the path of this way.
+    /// Returns the report of a call of the amount `all`, of which `transferred` bytes were written or read.
     pub(in crate::engine) fn of(
         direction: Direction,
         Decision { way, reason, .. }: Decision,
@@ -107,8 +108,13 @@ impl CallReport {
         Self { path, reason, requests, bytes, bytes_written, bytes_read, ..Self::default() }
     }
 
-    /// The report of a call that ends with the first agreement.
-    pub(in crate::engine) fn of_agreed(agreed: &Agreed, direction: Direction, total: Duration) -> Self {
+    /// Returns the report of a call that ends with the first agreement.
+    pub(in crate::engine) fn of_agreed(
+        agreed: &Agreed,
+        direction: Direction,
+        (way, reason): (Way, Reason),
+        total: Duration,
+    ) -> Self {
         let (io, total) = (agreed.micros as f64 / 1e6, total.as_secs_f64());
         Self {
             aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),
@@ -117,20 +123,20 @@ impl CallReport {
         }
     }
 
-    /// Why this path was chosen, and in an exchange the kernels, in words for people.
+    /// Returns the text that explains the path of the call, and in an exchange the kernel.
     pub fn why(&self) -> Why<'_> {
         Why { reason: self.reason, auto: self.auto, told: self.told.as_deref() }
     }
 }
 
-/// Why a call went as it did: prints the reason of its path, and the kernels if they are not the usual ones.
+/// Explains the path of a call when printed: the reason, and the kernel if it is not the usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Why<'a> {
-    /// See [`CallReport`], like the others.
+    /// Reason for the path, as in [`CallReport`].
     pub reason: Reason,
-    /// The kernels.
+    /// Kernel that `auto` chose, as in [`CallReport`].
     pub auto: Option<AutoChoice>,
-    /// Both in words.
+    /// Text of both, as in [`CallReport`].
     pub told: Option<&'a str>,
 }
 
@@ -159,8 +165,8 @@ impl<'de> Deserialize<'de> for CallReport {
     }
 }
 
-/// Adds the numbers of another call: sums, but of aggregators and rounds the larger. What is said of one call (its path and
-/// the reason, its kernels, whether it reused a plan) stays.
+/// Adds the numbers of another call; takes the maximum of aggregators and rounds. Path, reason, kernel and
+/// `plan_reused` stay those of the first call.
 impl std::ops::AddAssign<&Self> for CallReport {
     fn add_assign(&mut self, other: &Self) {
         self.aggregators = self.aggregators.max(other.aggregators);
@@ -178,19 +184,20 @@ impl std::ops::AddAssign<&Self> for CallReport {
     }
 }
 
-/// The number of ranks that an aggregator exchanged with in a round, itself included; over all aggregators and rounds.
+/// Fan-in: the number of ranks that an aggregator exchanged data with in a round, itself included. Statistics over all
+/// aggregators and rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FanIn {
-    /// The minimum.
+    /// Minimum fan-in.
     pub min: u32,
-    /// The median (the lower of two).
+    /// Median fan-in (the lower of two).
     pub median: u32,
-    /// The maximum.
+    /// Maximum fan-in.
     pub max: u32,
 }
 
 impl FanIn {
-    /// The fan-in of pairs (fan-in, number of rounds), in any order.
+    /// Computes the statistics of pairs (fan-in, number of rounds), in any order.
     pub fn of(counts: impl IntoIterator<Item = (u32, u64)>) -> Self {
         let mut counts: Vec<_> = counts.into_iter().filter(|(_, times)| *times > 0).collect();
         counts.sort_unstable();
@@ -205,24 +212,24 @@ impl FanIn {
     }
 }
 
-/// A phase of a call that follows another one.
+/// A phase of a call, for [`Clock`]. Phases follow one another.
 #[derive(Debug, Clone, Copy)]
 pub enum Lap {
-    /// See [`Seconds`].
+    /// Time to divide the access by aggregator.
     Flatten,
-    /// See [`Seconds`].
+    /// Metadata exchange.
     Metadata,
-    /// See [`Seconds`].
+    /// Agreements on ranges, errors and numbers.
     Agreement,
-    /// What is counted elsewhere: the rounds, the direct path, the wait for writes.
+    /// Parts of a call that are timed elsewhere: the rounds, the direct path, the wait for writes.
     Elsewhere,
 }
 
-/// The stopwatch of a call.
+/// Measures the time of each phase of a call.
 #[derive(Debug)]
 pub struct Clock {
     start: Instant,
-    /// The end of the last lap.
+    /// End of the last phase.
     last: Instant,
     spent: [Duration; 4],
 }
@@ -234,18 +241,18 @@ impl Clock {
         Self { start, last: start, spent: Default::default() }
     }
 
-    /// Counts the time since the last lap for a phase.
+    /// Adds the time since the last lap to a phase.
     pub fn lap(&mut self, phase: Lap) {
         let now = Instant::now();
         self.spent[phase as usize] += now - std::mem::replace(&mut self.last, now);
     }
 
-    /// Time in a phase so far.
+    /// Returns the time in a phase so far.
     pub fn spent(&self, phase: Lap) -> Duration {
         self.spent[phase as usize]
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn total(&self) -> Duration {
         self.start.elapsed()
     }
@@ -262,7 +269,7 @@ mod tests {
         assert_eq!(FanIn::of([(4, 2), (2, 1)]), FanIn { min: 2, median: 4, max: 4 });
     }
 
-    /// As JSON a report has the words, and the reason by name; what was captured without a name keeps its words.
+    /// In JSON, a report has the text and the name of the reason; a report captured without a name keeps its text.
     #[test]
     fn reasons_are_words_and_values() {
         let reason = Reason::SmallRequests { mean: 200, large: 16_384 };

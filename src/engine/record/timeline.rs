@@ -1,4 +1,4 @@
-//! A timeline: what one rank did in the calls on a file, and when. It is kept for captures only.
+//! A timeline of one rank: its times in each phase, and the times of the windows that it owned. Kept only for captures.
 
 use std::time::Instant;
 
@@ -7,70 +7,71 @@ use serde::{Deserialize, Serialize};
 use crate::engine::record::report::{Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
 
-/// Windows that the timelines of all ranks have room for together.
+/// Maximum number of windows in the timelines of all ranks together.
 const ROOM: usize = 1 << 14;
-/// Windows that one rank keeps at most.
+/// Maximum number of windows in the timeline of one rank.
 const MOST_KEPT: usize = 512;
 
-/// What one rank did in the calls on a file. Times are its own, in seconds; they count from the end of the open.
+/// The timeline of one rank over all calls on a file. Times are in seconds, of this rank alone; they count from the end
+/// of the open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimeline {
-    /// Time by phase, of this rank alone.
+    /// Time of each phase, summed over calls, of this rank alone.
     pub seconds: Seconds,
-    /// Windows that it owned as an aggregator.
+    /// Number of windows that the rank owned as an aggregator.
     pub windows: u64,
-    /// Bytes of the file that these windows cover.
+    /// Number of bytes of the file in these windows.
     pub covered: u64,
-    /// (ranks that a window had data of, number of such windows), ascending.
+    /// Fan-in of these windows: (number of ranks with data in a window, number of such windows), ascending.
     pub fan_in: Vec<(u32, u64)>,
-    /// The first windows.
+    /// The first windows of the rank.
     pub rounds: Vec<Round>,
 }
 
-/// One window of an aggregator.
+/// One window of an aggregator, with its times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// The call, from 0 on.
+    /// Number of the call on the file, from 0.
     pub call: u64,
-    /// The round of the call, as all ranks number them.
+    /// Round of the call, with the same number on all ranks.
     pub round: u64,
-    /// Ranks that it had data of, itself included.
+    /// Number of ranks with data in the window, the aggregator included.
     pub ranks: u32,
-    /// Bytes of the file that the window covers.
+    /// Number of bytes of the file in the window.
     pub bytes: u64,
-    /// From the beginning of the exchange to its end.
+    /// Begin and end of the exchange, in seconds.
     pub exchange: (f64, f64),
-    /// From the beginning of the write or read of the file to its end; the same twice where there was none.
+    /// Begin and end of the write or read of the file, in seconds; equal if there was none.
     pub io: (f64, f64),
 }
 
-/// A round of an aggregator, as it is timed.
+/// The exchange of one round in which this rank owned a window, with its times.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchanged {
-    /// The round.
+    /// Round of the call.
     pub round: u64,
-    /// Ranks with data.
+    /// Number of ranks with data in the window.
     pub ranks: u32,
-    /// Bytes of the file that its window covers.
+    /// Number of bytes of the file in the window.
     pub bytes: u64,
-    /// Its beginning.
+    /// Begin of the exchange.
     pub begin: Instant,
-    /// Its end.
+    /// End of the exchange.
     pub end: Instant,
 }
 
-/// A timeline that is being kept.
+/// Records the timeline of this rank.
 #[derive(Debug)]
 pub struct TimelineWriter {
     opened: Instant,
     most: usize,
-    /// Calls that have ended.
+    /// Number of calls that have ended.
     calls: u64,
     timeline: RankTimeline,
 }
 
 impl TimelineWriter {
-    /// Starts, on one of so many ranks.
+    /// Starts an empty timeline on one of `ranks` ranks.
     pub fn new(ranks: usize) -> Self {
         let most = (ROOM / ranks.max(1)).clamp(1, MOST_KEPT);
         Self { opened: Instant::now(), most, calls: 0, timeline: RankTimeline::default() }
@@ -80,7 +81,7 @@ impl TimelineWriter {
         time.saturating_duration_since(self.opened).as_secs_f64()
     }
 
-    /// Takes the phases of a call that is about to end.
+    /// Adds the phases and windows of a call that is about to end.
     pub fn phases(&mut self, clock: &Clock, done: &CallTotals) {
         let CallTotals { counts, outcome, .. } = done;
         self.own(Seconds {
@@ -113,18 +114,18 @@ impl TimelineWriter {
         }
     }
 
-    /// Adds time of this rank in some phases of a call.
+    /// Adds times of this rank in some phases of a call.
     pub fn own(&mut self, seconds: Seconds) {
         self.timeline.seconds += seconds;
     }
 
-    /// Takes a call that has ended.
+    /// Counts a call that has ended.
     pub fn call(&mut self, started: Instant) {
         self.calls += 1;
         self.timeline.seconds.total += self.at(Instant::now()) - self.at(started);
     }
 
-    /// The timeline of a file that closes, with the fan-in of its rounds.
+    /// Returns the timeline at the close of a file, with the fan-in of all windows.
     pub fn finished(self, fan_in: impl Iterator<Item = (u32, u64)>) -> RankTimeline {
         RankTimeline { fan_in: fan_in.collect(), ..self.timeline }
     }

@@ -1,4 +1,4 @@
-//! The numbers of one call on one rank, on whose sums all ranks agree at its end.
+//! The numbers of one call on one rank. The ranks agree on sums and maxima when the call ends.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,29 +10,29 @@ use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;
 use crate::fabric::Traffic;
 
-/// The numbers and the outcome of one call on this rank, for the agreement.
+/// Numbers and outcome of one call on this rank, for the agreement at its end.
 pub struct CallTotals {
-    /// Write or read.
+    /// Direction of the call: write or read.
     pub direction: Direction,
-    /// The way of the bytes, and why it was chosen.
-    pub decision: Decision,
-    /// What `auto` took, in an exchange.
+    /// Path of the bytes, and the reason.
+    pub chosen: (Way, Reason),
+    /// Kernel that `auto` chose, in an exchange.
     pub auto: Option<AutoChoice>,
-    /// Whether the plan of an earlier call was reused.
+    /// True if the call reused the plan of an earlier call.
     pub reused: bool,
-    /// Messages and bytes that the metadata phase sent.
+    /// Messages and bytes that this rank sent in the metadata phase.
     pub metadata: Traffic,
-    /// Bytes of lists that went through memory of the node.
+    /// Number of bytes of lists that this rank passed through shared memory.
     pub in_memory: u64,
-    /// Counts of the data phase.
+    /// Counts of the data phase on this rank.
     pub counts: DataCounts,
-    /// The outcome of the I/O.
+    /// Outcome of this rank's file I/O.
     pub outcome: Outcome,
 }
 
 impl CallTotals {
-    /// The totals of a call that begins to move bytes.
-    pub fn new(direction: Direction, decision: Decision) -> Self {
+    /// Returns the totals of a call that begins to move bytes.
+    pub fn new(direction: Direction, chosen: (Way, Reason)) -> Self {
         Self {
             direction,
             decision,
@@ -49,19 +49,19 @@ impl CallTotals {
 /// The counts of the data phase on this rank.
 #[derive(Debug, Default)]
 pub struct DataCounts {
-    /// Messages and bytes sent.
+    /// Messages and bytes that this rank sent.
     pub traffic: Traffic,
     /// Number of rounds in which this rank owned a window with data.
     pub windows: u64,
-    /// For each fan-in, the number of rounds in which this aggregator had it.
+    /// Number of rounds in which this aggregator had each fan-in.
     pub fan_in: BTreeMap<u32, u64>,
-    /// Bytes that this rank copied to or from shared memory of its node in place of messages.
+    /// Number of bytes that this rank copied to or from shared memory instead of messages.
     pub in_memory: u64,
-    /// Time in packing and exchange.
+    /// Time of packing and exchange.
     pub exchange: Duration,
-    /// Time in placement.
+    /// Time of copying bytes into windows, or out of them.
     pub placement: Duration,
-    /// The rounds in which this rank owned a window, where they are timed.
+    /// Times of the rounds in which this rank owned a window, if they are recorded.
     pub rounds: Option<Vec<Exchanged>>,
 }
 
@@ -72,8 +72,8 @@ impl DataCounts {
         *self.fan_in.entry(ranks as u32).or_default() += 1;
     }
 
-    /// Counts a round that began then and has ended; this rank `owned` a window in it, with data of so many ranks and of so many
-    /// bytes of the file, or none.
+    /// Counts a round that began at `begin` and ends now. `owned` has the number of ranks and of bytes of the file in
+    /// this rank's window, if it owned one.
     pub fn exchanged(
         &mut self,
         round: u64,

@@ -1,4 +1,4 @@
-//! The kernel that `auto` took for the exchange of a call: a value, which reports print as a phrase.
+//! The kernel that `auto` chose for the exchange of a call; reports print it as a phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -6,19 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::BALANCED;
 
-/// The kernel that `auto` took for a call, in the phases that the hints leave to it.
+/// The kernel that `auto` chose for a call, in the phases for which the hints leave the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AutoChoice {
-    /// The kernel.
+    /// Chosen kernel.
     pub kernel: AutoKernel,
-    /// Whether it is that of the metadata phase.
+    /// True if the metadata phase uses this kernel.
     pub metadata: bool,
-    /// Whether it is that of the data phase.
+    /// True if the data phase uses this kernel.
     pub data: bool,
 }
 
 impl AutoChoice {
-    /// Whether the flat kernel was predicted to be the best, as for most calls. Reports do not mention that.
+    /// Returns true if the flat kernel was predicted to be the best, as for most calls. Reports do not mention the flat
+    /// kernel.
     pub fn is_usual(&self) -> bool {
         self.kernel == AutoKernel::Flat
     }
@@ -35,16 +36,16 @@ impl Display for AutoChoice {
     }
 }
 
-/// The kernels between which `auto` chooses.
+/// A kernel between which `auto` chooses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoKernel {
-    /// Every rank sends to every aggregator itself.
+    /// Every rank sends directly to every aggregator.
     #[default]
     Flat,
-    /// Through local aggregators.
+    /// Messages go through local aggregators.
     TwoLayer {
-        /// How many of them each node has.
+        /// Number of local aggregators on each node.
         per_node: usize,
     },
 }

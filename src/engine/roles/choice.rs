@@ -1,8 +1,9 @@
-//! The kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local aggregators.
+//! Chooses the kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local
+//! aggregators.
 //!
-//! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on all
-//! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which
-//! flat kernel makes little difference in them and in the simulator: it is the default one.
+//! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on
+//! all ranks. It includes the number of local aggregators. It compares the closed forms of [`crate::exchange::cost`].
+//! Flat kernels differ little in these formulas and in the simulator, so the flat kernel is always the default one.
 
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
@@ -18,50 +19,50 @@ use crate::topology::Topology;
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layered {
-    /// The metadata phase.
+    /// True if the metadata phase goes through local aggregators.
     pub metadata: bool,
-    /// The data phase.
+    /// True if the data phase goes through local aggregators.
     pub data: bool,
 }
 
 impl Layered {
-    /// Whether any phase does.
+    /// Returns true if any phase goes through local aggregators.
     pub fn any(self) -> bool {
         self.metadata || self.data
     }
 }
 
-/// How the phases of a call go.
+/// Layers of messages of a call: which phases go through local aggregators, and how many of these a node has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layering {
     /// The phases through local aggregators.
     pub layered: Layered,
-    /// Local aggregators on a node; 0 if no phase that is chosen has them.
+    /// Number of local aggregators on a node; 0 if no phase that `auto` decides has them.
     pub local: usize,
 }
 
-/// A way that a call can go.
+/// One possible choice of layers for a call, and its predicted time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// The way.
+    /// Layers of messages.
     pub way: Layering,
-    /// Predicted seconds, without what all ways have in common.
+    /// Predicted time in seconds, without costs that all choices have in common.
     pub seconds: f64,
 }
 
-/// What the choices of a file have in common.
+/// Chooses layers of messages for the calls on a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chooser {
-    /// What messages cost.
+    /// Costs of messages.
     pub costs: Costs,
-    /// The ranks.
+    /// Numbers of ranks, nodes and aggregators.
     pub ranks: Ranks,
-    /// Numbers of local aggregators on a node, ascending; empty if there is nothing to choose.
+    /// Possible numbers of local aggregators on a node, ascending; empty if there is no choice.
     pub local: Vec<usize>,
 }
 
 impl Chooser {
-    /// The choices that the hints leave. O(log of a node's ranks).
+    /// Returns a chooser with the choices that the hints leave. O(log of a node's ranks).
     pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
         let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.data_limit());
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
@@ -79,17 +80,17 @@ impl Chooser {
         chooser
     }
 
-    /// All powers of two up to half of a node's ranks as numbers of local aggregators. None on one node, and where no node has
-    /// two ranks. O(log of a node's ranks).
+    /// Returns a chooser with all powers of two up to half of a node's ranks as numbers of local aggregators; with none
+    /// on one node, or if no node has two ranks. O(log of a node's ranks).
     pub fn new(costs: Costs, ranks: Ranks) -> Self {
         let on_node = if ranks.nodes > 1.0 { ranks.ranks / ranks.nodes } else { 0.0 };
         let counts = (0..usize::BITS).map(|power| 1usize << power);
         Self { costs, ranks, local: counts.take_while(|&local| local as f64 * 2.0 <= on_node).collect() }
     }
 
-    /// The ways that a call can go: first the one that is chosen, the others by their prediction. A phase that is not `open` to
-    /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
-    /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
+    /// Returns the possible choices for a call: the chosen one first, the others by predicted time. A phase that is not
+    /// `open` to choice stays as `given`. Phases that are both open get the same layers: with a flat phase behind a
+    /// layered one, most ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
         let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) };
         let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };
@@ -110,12 +111,13 @@ impl Chooser {
         all
     }
 
-    /// The choice for a call. O(aggregators x log of a node's ranks).
+    /// Returns the choice for a call. O(aggregators x log of a node's ranks).
     pub fn choose(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Layering {
         self.ranked(amount, domains, open, given)[0].way
     }
 
-    /// Predicts the seconds of a call, without what all choices have in common: the lists and the rounds. O(aggregators).
+    /// Predicts the time of the lists and the rounds of a call in seconds, without costs that all choices have in
+    /// common. O(aggregators).
     fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> f64 {
         let Self { costs, ranks, .. } = self;
         let estimate = Estimate::of(amount, domains, ranks);
@@ -136,28 +138,28 @@ impl Chooser {
         lists + ranks.merging(costs, extents, local) + ranks.pipelined(costs, rounds, inner, outer + place)
     }
 
-    /// The fewest local aggregators, for the most members.
+    /// Returns the lowest possible number of local aggregators, with the most members each.
     fn fewest(&self) -> usize {
         self.local.first().copied().unwrap_or_default()
     }
 }
 
-/// What a call sends, as far as it is known before it is sent.
+/// Estimate of the messages of a call, made before the call sends anything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Estimate {
-    /// The heads of all lists, and the rest of long ones.
+    /// Messages with the heads of all lists, and with the rest of long lists.
     lists: [Load; 2],
-    /// A round of data.
+    /// Messages of one round of data.
     data: Load,
     rounds: f64,
     extents: f64,
 }
 
 impl Estimate {
-    /// From the agreed numbers of a call.
+    /// Makes the estimate from the agreed numbers of a call.
     ///
-    /// A rank sends one message to each window that it touches. Windows were counted as if each were full; ranges that are
-    /// shorter are touched by as many ranks.
+    /// A rank sends one message for each window in which it has bytes. Windows were counted as if each were full;
+    /// shorter windows have bytes of as many ranks.
     fn of(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
         let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
@@ -181,7 +183,7 @@ impl Estimate {
     }
 }
 
-/// The number of ranges that aggregators own; 0 where they own stripes in turn. O(aggregators).
+/// Returns the number of ranges that aggregators own; 0 if they own stripes in turn. O(aggregators).
 fn owners(domains: &Domains) -> f64 {
     match domains {
         Domains::Cyclic { .. } => 0.0,
@@ -200,7 +202,7 @@ mod tests {
         Ranks { ranks, nodes, aggregators: nodes, batch: 50.0, pauses: false }
     }
 
-    /// A call in which every rank has bytes for every window of a file.
+    /// Returns a call in which every rank has bytes in every window of a file.
     fn call(all: Ranks, bytes: u64) -> (Amount, Domains) {
         let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
         let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(local(""), [1, 2, 4]);
     }
 
-    /// The first is the one to take: two layers only where they save enough.
+    /// The first choice is the chosen one: two layers only if they save enough.
     #[test]
     fn ways_are_ranked_by_their_prediction() {
         for (nodes, on_node, bytes) in [(4.0, 4.0, 4096 * MIB), (8.0, 64.0, 64 * MIB), (64.0, 128.0, 512 * MIB)] {

@@ -1,9 +1,9 @@
-//! The aggregators of a file, and the phases in which ranks send to them.
+//! The aggregators of a file, and the routes on which ranks send to them.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`choice`] | one layer of messages or two, by what they are predicted to cost; [`auto_choice`]: what was taken |
-//! | [`touched`] | about the number of windows that an access touches |
+//! | [`choice`] | chooses one layer of messages or two by predicted cost; [`auto_choice`]: the choice, for reports |
+//! | [`touched`] | estimates the number of windows in which a rank has bytes |
 
 pub mod auto_choice;
 pub mod choice;
@@ -29,32 +29,35 @@ use crate::hints::{Hints, KernelHint, Overlap};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 
-/// The aggregators, and the phases to them.
+/// The aggregators of a file, and the routes of messages from this rank to them.
 pub struct Roles {
-    /// The aggregators, ascending.
+    /// Ranks that are aggregators, ascending.
     pub aggregators: Arc<[Rank]>,
-    /// The phases that are open to choice, and those that the hints send through local aggregators.
+    /// Phases for which `auto` chooses the layers.
     open: Layered,
+    /// Phases that the hints send through local aggregators.
     given: Layered,
-    /// Both phases as the hints say; flat where they say `auto`.
+    /// Both phases as the hints say; flat if the hints say `auto`.
     flat: [Arc<Phase>; 2],
-    /// With each number of local aggregators that may be chosen: both phases where `auto` takes two layers. Made when needed.
+    /// For each number of local aggregators that `auto` may choose: both phases, with two layers where the hints say
+    /// `auto`. Made when needed.
     layered: Vec<(usize, OnceLock<[Arc<Phase>; 2]>)>,
     chooser: Chooser,
     window_counter: Touched,
 }
 
-/// The phases of a call.
+/// The metadata phase and the data phase of a call.
 #[derive(Debug, Clone)]
 pub struct Phases {
-    /// The metadata phase.
+    /// Route of the metadata messages, and the local aggregators.
     pub metadata: Arc<Phase>,
-    /// The data phase.
+    /// Route of the data messages, and the local aggregators.
     pub data: Arc<Phase>,
 }
 
 impl Roles {
-    /// The roles of `rank`, where messages cost `costs`: the same on all ranks. O(ranks).
+    /// Makes the roles of `rank`. `costs` are the costs of messages. Aggregators and choices are the same on all ranks.
+    /// O(ranks).
     ///
     /// # Errors
     /// A rank list that is no permutation.
@@ -69,7 +72,7 @@ impl Roles {
         let mut chooser = Chooser::of(costs, topology, aggregators.len(), hints);
         let maker = Maker { rank, topology, aggregators: &aggregators, hints };
         let fewest = chooser.local.first().map(|&local| maker.local_aggregators(local));
-        // Where ranks alternate between nodes, those with consecutive members may have none.
+        // If ranks alternate between nodes, local aggregators with consecutive members may have no members.
         if fewest.is_some_and(|local| !local.has_members()) {
             chooser.local.clear();
         }
@@ -84,17 +87,18 @@ impl Roles {
         Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
     }
 
-    /// About the number of windows that an access touches; 0 if no choice depends on it. O(extents), up to a few thousand.
+    /// Returns about the number of windows in which an access has bytes; 0 if no choice depends on it. O(extents), up
+    /// to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
     }
 
-    /// Chooses the way of a call. Pure: the same on all ranks.
+    /// Chooses the layers of messages of a call: the same on all ranks.
     pub fn choose(&self, amount: &Amount, domains: &Domains) -> Layering {
         self.chooser.choose(amount, domains, self.open, self.given)
     }
 
-    /// The phases of a way. O(ranks) for the first call that goes this way.
+    /// Returns the phases with the given layers. O(ranks) for the first call with these layers.
     ///
     /// # Errors
     /// A rank list that is no permutation.
@@ -119,7 +123,7 @@ impl Roles {
         Ok(Phases { metadata, data })
     }
 
-    /// What `auto` took in a call that goes this way; none where the hints leave no choice.
+    /// Returns the choice of `auto` for a call with the given layers; `None` if the hints leave no choice.
     pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
         let kernel = match way.layered == self.given {
             true => AutoKernel::Flat,
@@ -131,11 +135,12 @@ impl Roles {
 }
 
 impl Phases {
-    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Collective; without
-    /// messages if the last call had the same ones. `pretended` says that all nodes are on this host.
+    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Collective;
+    /// sends no messages if the last call had the same local aggregators. `pretended` is true if all nodes are on this
+    /// host.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn share_in_nodes(
         &mut self,
         endpoint: &mut Endpoint,
@@ -155,7 +160,7 @@ impl Phases {
     }
 }
 
-/// What phases are made of.
+/// Makes phases from ranks, nodes, aggregators and hints.
 struct Maker<'a> {
     rank: Rank,
     topology: &'a Topology,
@@ -164,7 +169,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// So many local aggregators on each node, or as many as the hints say.
+    /// Returns the local aggregators: `local` on each node, or as many as the hints say.
     fn local_aggregators(&self, local: usize) -> LocalAggregators {
         let Self { topology, hints, .. } = self;
         let is_given = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::TwoLayer);

@@ -1,32 +1,34 @@
-//! The number of windows of a file that a rank touches: what `auto` knows of fan-in before anything is sent.
+//! Counts the windows of a file in which a rank has bytes. `auto` estimates the fan-in from this number before ranks
+//! send anything.
 
 use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::policy::LOOKED_AT;
 
-/// Counts the windows that the extents of a rank touch, wherever its file domains will begin.
+/// Counts the windows in which the extents of a rank have bytes, wherever the file domains begin.
 #[derive(Debug, Clone)]
 pub struct Touched {
-    /// Bytes of a part of the file that belongs to one window.
+    /// Length in bytes of a part of the file that belongs to one window.
     part: u64,
-    /// Parts of a window; they are as many parts apart as there are windows in a round.
+    /// Number of parts of a window. The parts of one window are as many parts apart as a round has windows.
     parts: u64,
-    /// By window of a round: one more than the last round in which it was touched.
+    /// For each window of a round: 1 + the last round in which it had bytes.
     rounds: Vec<u64>,
-    /// The part that was touched last.
+    /// Range of the part that had the last bytes, in bytes of the file.
     last: (u64, u64),
+    /// Number of windows with bytes so far.
     count: u64,
 }
 
 impl Touched {
-    /// Nothing is touched of a file that is divided like `domains`.
+    /// Starts a count of 0 for a file that is divided like `domains`.
     pub fn of(domains: &Domains) -> Self {
         let (part, parts) = (domains.part(), domains.window_bytes() / domains.part());
         let windows = if parts > 1 { domains.aggregators() } else { 1 };
         Self { part, parts, rounds: vec![0; windows], last: (0, 0), count: 0 }
     }
 
-    /// Adds an extent behind those before. O(parts that it touches).
+    /// Adds an extent behind the extents added before. O(parts of the file in the extent).
     #[inline]
     pub fn add(&mut self, extent: Extent) {
         if extent.len == 0 || (extent.offset >= self.last.0 && extent.end() <= self.last.1) {
@@ -43,13 +45,14 @@ impl Touched {
         }
     }
 
-    /// The number of windows.
+    /// Returns the number of windows.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The number of windows that an access touches; of one with very many extents, an estimate: all touch as many as the first
-    /// ones, but no more than the range has. O(extents), at most a few thousand of them, and the parts that these touch.
+    /// Returns the number of windows in which an access has bytes. For very many extents, estimates it from the first
+    /// extents; the result is at most the number of windows in the range. O(extents), at most a few thousand of them,
+    /// and the parts in these.
     pub fn by(mut self, file: &Extents) -> u64 {
         file.iter().take(LOOKED_AT as usize).for_each(|extent| self.add(extent));
         let (all, Some((start, end))) = (file.count(), file.span()) else { return 0 };
@@ -60,7 +63,7 @@ impl Touched {
         u64::try_from(like).unwrap_or(u64::MAX).min(self.between(start, end))
     }
 
-    /// The most windows that a range can touch.
+    /// Returns the maximum number of windows in a range of the file.
     fn between(&self, start: u64, end: u64) -> u64 {
         let (first, last) = (start / self.part, end.saturating_sub(1) / self.part);
         let windows = self.rounds.len() as u64;
@@ -76,7 +79,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Counted byte by byte.
+        /// The reference counts byte by byte.
         #[test]
         fn every_window_is_counted_once(
             pieces in prop::collection::vec((0u64..200, 1u64..300), 0..40),
@@ -102,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Exact where extents are few, or all alike.
+    /// The estimate is exact if extents are few, or all alike.
     #[test]
     fn the_first_of_many_extents_stand_for_all() {
         let domains = Domains::Cyclic { stripe: 64, aggregators: 4, stripes: 2 };

@@ -1,4 +1,4 @@
-//! What is fixed when a file is opened: topology, driver, aggregators and the kernels that calls can take.
+//! Settings that are fixed when a file is opened: topology, driver, aggregators and the kernels that calls can use.
 
 pub(in crate::engine) mod terms;
 
@@ -28,53 +28,56 @@ use crate::fabric::shared::{HostAddress, Hosts, HostsAre, Offer};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
-/// Why a rank cannot use the file that it finds under the name.
+/// Message of a rank that finds another file under the name than rank 0.
 const NOT_SHARED: &str =
     "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 
-/// The fixed part of an open file. Equal on all ranks but for the rank.
+/// Settings of an open file that do not change. They are equal on all ranks, except where they depend on the rank.
 pub struct Setup {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How it is opened.
+    /// Mode in which the file was opened.
     pub mode: Mode,
-    /// The hints, checked.
+    /// Hints in force, checked.
     pub hints: Hints,
-    /// Those of them that the driver looks at.
+    /// The hints that the driver uses.
     pub driver_hints: DriverHints,
-    /// Ranks and nodes.
+    /// Nodes of the ranks.
     pub topology: Topology,
-    /// The driver's name, never [`DriverName::Auto`].
+    /// Name of the storage driver, never [`DriverName::Auto`].
     pub driver_name: DriverName,
-    /// The driver.
+    /// Storage driver of the file.
     pub driver: Box<dyn Driver>,
-    /// The layout of the file on its file system.
+    /// Layout of the file on its file system: stripes or blocks.
     pub layout: Layout,
-    /// The aggregators, and the phases to them.
+    /// Aggregators, and the routes of messages to them.
     pub roles: Roles,
-    /// The roles of tiny calls: the first aggregator only.
+    /// Aggregators and routes of tiny calls: the first aggregator only.
     pub tiny: Roles,
-    /// Whether collective calls go through memory that the ranks share.
+    /// True if collective calls go through memory that all ranks share.
     pub shares_memory: bool,
-    /// If not: whether the members of a local aggregator may share memory.
+    /// True if ranks exchange messages, but the members of a local aggregator may share memory.
     pub shares_in_nodes: bool,
-    /// The hosts of the ranks, over which calls begin with a combine; `None` if all ranks share memory.
+    /// Hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
-    /// Whether hosts may write and read by themselves what their ranks hold; `false` on one rank is `false` for all.
+    /// True if every host may write and read the bytes of its ranks without other hosts. The value is the same on all
+    /// ranks.
     pub by_host: bool,
-    /// Whether there are several hosts, and each caches the file by itself.
+    /// True if there are several hosts and each caches the file independently (NFS).
     pub hosts_cache_apart: bool,
-    /// Where ranks are on several hosts and may write: the file on a file system that only one machine has.
+    /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one
+    /// machine; otherwise `None`.
     pub identity: Option<Identity>,
-    /// Whether all ranks record their calls for a capture.
+    /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
+    /// Hash that shows whether the pieces of all ranks tile a range; equal on all ranks.
     pub tiling: Tiling,
 }
 
 impl Setup {
-    /// Creates, empties or opens the file on rank 0, and computes the rest. `None` if the first agreement does not go on. Collective: a
-    /// combine; for the first file of an endpoint by messages, and an allreduce when the ranks of a host map memory.
+    /// Creates, empties or opens the file on rank 0, and computes the settings. Returns `None` if the first agreement
+    /// forbids the open. Collective: one agreement; for the first file of an endpoint by messages, with an allreduce
+    /// when the ranks of a host map memory.
     ///
     /// # Errors
     /// Bad hints, or the file cannot be made: the same on all ranks.
@@ -95,7 +98,7 @@ impl Setup {
         let Some(agreed) = terms::agree_on_terms(endpoint, &asked, capture, address, first_agreement).await? else {
             return Ok(None);
         };
-        // Only now: with different hints, not all ranks would take part.
+        // Not earlier: with different hints, not all ranks would take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
         let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = agreed.created;
@@ -106,12 +109,12 @@ impl Setup {
         let several = hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
         let hosts_cache_apart = hosts_cache_apart && several;
         let by_host = by_host && (!hosts_cache_apart || hints.host_domains == Switch::Enable);
-        // What another host writes into a hole while this one fills it would be lost.
+        // A write that fills a hole would overwrite what another host has written there meanwhile.
         let hints = match hints.ds_write {
             Switch::Automatic if hosts_cache_apart => Hints { ds_write: Switch::Disable, ..hints },
             _ => hints,
         };
-        // As it is, for whoever reads the hints in a capture.
+        // Set the value in force, for readers of the hints in a capture.
         let hints = match hints.direct_write {
             Switch::Automatic if layout.direct_from.is_some() => Hints { direct_write: Switch::Enable, ..hints },
             _ => hints,
@@ -121,7 +124,7 @@ impl Setup {
         if several && name == DriverName::Posix && alike.cores.are_of_one_machine() {
             placed.cb_nodes = placed.cb_nodes.or_else(|| of_cores(cores, &topology, &hints));
         }
-        // The same on all ranks, also where it fails: it depends on nothing else.
+        // The result is the same on all ranks, even an error: it depends only on agreed values.
         let aggregators = driver.aggregators(&topology, &layout, &placed)?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
@@ -136,7 +139,7 @@ impl Setup {
             hosts,
             by_host,
             hosts_cache_apart,
-            // Files that are only read may be copies, which a job has put on the disks of its hosts.
+            // Files that are only read may be copies on the disks of the hosts.
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
@@ -144,7 +147,7 @@ impl Setup {
         }))
     }
 
-    /// Computes everything that needs neither a file nor messages, for planning at any scale: with the built-in costs, and a
+    /// Computes settings without a file and without messages, for planning at any scale: with the built-in costs, and a
     /// core for each rank. Local.
     ///
     /// # Errors
@@ -155,7 +158,8 @@ impl Setup {
         Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
     }
 
-    /// As [`Setup::dry`], for ranks of an MPI whose hosts are the nodes, on a file system that hosts see alike. Local.
+    /// Computes settings like [`Setup::dry`], for MPI ranks whose hosts are the nodes, on a file system whose hosts see
+    /// each other's writes. Local.
     ///
     /// # Errors
     /// Bad hints.
@@ -212,10 +216,10 @@ impl Setup {
         })
     }
 
-    /// The file that this rank has opened, if it is the one that rank 0 has. Local.
+    /// Returns the file that this rank has opened, if it is the same file as on rank 0. Local.
     ///
     /// # Errors
-    /// It is another one: hosts do not share the directory.
+    /// The file is another one: hosts do not share the directory.
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
         let failure = |cause| Failure { operation: "open", offset: None, cause };
         match self.identity {
@@ -226,58 +230,41 @@ impl Setup {
         }
     }
 
-    /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.
+    /// Returns (number of bytes for windows, number of bytes that the file system locks together).
     pub fn window_terms(&self) -> (u64, u64) {
         (self.driver_hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
 
-    /// What the path of a call depends on, besides its amounts.
+    /// Returns the rules that choose the path of a call.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
     }
 
-    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank does so and answers for all; if the ranks then
-    /// find out more ([`Rules::must_look`]), each of them decides again, the same.
-    pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
-        let (way, reason) = rules.choose(agreed);
-        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { WindowRing::default() };
-        agreed.decision = Decision { way, reason, windows };
-    }
-
-    /// The windows in shared memory of a call that has this left to do.
-    fn windows(&self, left: &Amount) -> WindowRing {
-        let (memory, unit) = self.window_terms();
-        // What goes past the cache is written in windows that are large enough for it, if there are several.
-        let unit = match self.layout.direct_from {
-            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
-            _ => unit,
-        };
-        WindowRing::over(left.start.min(left.end), left.end, memory, unit)
-    }
-
-    /// What to do about gaps in a read.
+    /// Returns the data sieving of reads: what a read does about gaps.
     pub fn read_sieve(&self) -> Sieve {
         Sieve::new(self.hints.ds_read, self.window_terms().1)
     }
 
-    /// What to do about gaps in a write, during which nobody else can be writing the file if it `is_sole`.
+    /// Returns the data sieving of writes: what a write does about gaps. `is_sole` is true if nobody else can be
+    /// writing the file during the call.
     pub fn write_sieve(&self, is_sole: bool) -> Sieve {
         Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole)
     }
 
-    /// The roles of a call of `bytes` bytes over all ranks.
+    /// Returns the aggregators of a call with `bytes` bytes over all ranks.
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
 }
 
-/// Whether the hints let ranks share memory: all ranks, or (`in_nodes`) those of each node. Ranks of simulated nodes share it
-/// inside each node, and only if the hint says so.
+/// Returns true if the hints let ranks share memory: all ranks, or (`in_nodes`) the ranks of each node. Ranks of
+/// simulated nodes share memory inside each node, and only if the hint says so.
 fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     lets_share(hints, (endpoint.ranks(), endpoint.shares_memory()), in_nodes)
 }
 
-/// As [`may_share`], of so many ranks, which share memory on a host without being asked to, or do not.
+/// Returns the value of [`may_share`] for `ranks` ranks. `unasked` is true if ranks of a host share memory without a
+/// hint.
 fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) -> bool {
     let pretended = (1..ranks).contains(&hints.ranks_per_node);
     match hints.shared_memory {
@@ -287,8 +274,8 @@ fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) ->
     }
 }
 
-/// Whether hints and file system let so many hosts write and read by themselves. Who asks for fewer aggregators than there are
-/// hosts, or for certain ones, wants no others to write.
+/// Returns true if hints and file system let each of `hosts` hosts write and read without the others. A user who asks
+/// for fewer aggregators than hosts, or for certain ones, wants no other ranks to write.
 fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     match hints.host_domains {
         Switch::Enable => true,
@@ -300,20 +287,22 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     }
 }
 
-/// How many aggregators there are at most where hosts share a machine (containers): one for two cores that all ranks have, since one
-/// that takes bytes keeps a rank busy that sends them. More wait for cores, and only add messages. No program has asked for it, so it
-/// is no hint of the file.
+/// Returns the maximum number of aggregators if hosts share a machine (containers): half of the cores of all ranks,
+/// because an aggregator that receives bytes keeps a rank busy that sends them. More aggregators would wait for cores,
+/// and only add messages. `None` if there is no limit. The number is not shown as a hint, because no program has asked
+/// for it.
 fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
     let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
     let count = ((cores / 2.0) as usize).max(1);
     (is_free && count < topology.nodes()).then_some(count)
 }
 
-/// Finds which ranks of an endpoint share a host, and maps the memory that they share, so that opening a file needs no more messages
-/// where all of them do. Nothing happens if they are known. Collective: an allgather of 16 bytes a rank and an allreduce.
+/// Finds which ranks of an endpoint share a host, and maps the memory that they share. If all ranks share it, opening a
+/// file needs no more messages. Does nothing if the hosts are known. Collective: an allgather of 16 bytes a rank and an
+/// allreduce.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
     if endpoint.ranks() == 1 || endpoint.hosts().is_some() {
         return Ok(());
@@ -321,8 +310,8 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
     endpoint.find_hosts(HostsAre::Real, (shared::CONTROL, shared::AREA)).await.map(drop)
 }
 
-/// Finds the hosts of the ranks, over which calls begin with a combine; `None` if all ranks share memory. `told` are this rank's
-/// offer and the host addresses of all, for the first file of an endpoint. Collective.
+/// Finds the hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory. For the
+/// first file of an endpoint, `told` has this rank's offer of memory and the host addresses of all ranks. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
@@ -349,7 +338,7 @@ async fn find_hosts(
     Ok(Some(hosts))
 }
 
-/// The topology that the hints simulate, or that of the fabric. Local, once the hosts are found.
+/// Returns the topology that the hints simulate, or the real one. Local; the hosts must be known.
 fn topology_of(endpoint: &Endpoint, hints: &Hints) -> Result<Topology> {
     let ranks = endpoint.ranks();
     match endpoint.labels() {

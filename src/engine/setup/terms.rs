@@ -1,4 +1,4 @@
-//! The check that all ranks open a file with the same arguments, and the creation of the file on rank 0.
+//! Checks that all ranks open a file with the same arguments, and creates the file on rank 0.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -25,55 +25,56 @@ use crate::topology::Rank;
 /// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Created {
-    /// The driver, never [`DriverName::Auto`].
+    /// Name of the storage driver, never [`DriverName::Auto`].
     pub name: DriverName,
-    /// The layout of the file.
+    /// Layout of the file.
     pub layout: Layout,
-    /// Whether hosts cache the file by themselves.
+    /// True if hosts cache the file independently.
     pub hosts_cache_apart: bool,
-    /// The file on a file system that one machine has for itself; `None` on others.
+    /// Identity of the file, if its file system belongs to one machine; otherwise `None`.
     pub identity: Option<Identity>,
-    /// The key of the tiling.
+    /// Key of the hash that shows whether pieces tile a range.
     pub key: u64,
-    /// What the ranks have agreed on besides.
+    /// Other values that the ranks have agreed on.
     pub alike: Alike,
-    /// What messages cost by the file that a hint names; `None` without it, and if it cannot be used.
+    /// Costs of messages, from the file that the hint `trib_machine` names; `None` without the hint, or if the file
+    /// cannot be used.
     pub costs: Option<Costs>,
 }
 
-/// What ranks agree on before they open a file.
+/// Values that ranks agree on before they open a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alike {
-    /// Whether all ranks record their calls for a capture.
+    /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// The cores that they share.
+    /// The cores that the ranks share.
     pub cores: Cores,
 }
 
 wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
-/// What a rank opens, and with what.
+/// The arguments with which a rank opens a file.
 #[derive(Clone, Copy)]
 pub struct OpenArguments<'a> {
-    /// What makes and opens files.
+    /// Storage that creates and opens files.
     pub files: &'a dyn OpenStorage,
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// How it is opened.
+    /// Mode in which the file is opened.
     pub mode: Mode,
-    /// The hints.
+    /// Hints for the file.
     pub hints: &'a Hints,
 }
 
 impl OpenArguments<'_> {
-    /// What must be the same on all ranks, as a number.
+    /// Returns a hash of the arguments that must be the same on all ranks.
     fn fingerprint(&self) -> u64 {
         let Self { path, mode, hints, .. } = self;
         fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), hints.to_text().as_bytes()])
     }
 
-    /// What must be the same on all ranks, in words.
+    /// Returns the arguments that must be the same on all ranks, for an error message.
     fn words(&self) -> TermsInWords {
         let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
         let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
@@ -89,22 +90,22 @@ fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// The terms of a rank, for others to compare.
+/// The arguments of one rank, in a form that other ranks can compare.
 #[derive(Debug, PartialEq, Eq)]
 struct TermsInWords {
     path: Vec<u8>,
     mode: String,
-    /// Keys and values.
+    /// (key, value) of each hint.
     hints: Vec<(String, String)>,
 }
 
 wire::fields!(struct TermsInWords { path, mode, hints });
 
 impl TermsInWords {
-    /// Checks that the terms of `rank` are `first`, those of rank 0.
+    /// Checks that the arguments of `rank` equal `first`, the arguments of rank 0.
     ///
     /// # Errors
-    /// The first term that differs, whose it is and what.
+    /// The first argument that differs, with its value on both ranks.
     fn check(&self, rank: Rank, first: &Self) -> Result<()> {
         if self == first {
             return Ok(());
@@ -125,8 +126,8 @@ impl TermsInWords {
     }
 }
 
-/// The error of ranks with different terms: what differs on the lowest rank whose terms are not those of rank 0. Collective: a
-/// broadcast, and an agreement.
+/// Returns the error for ranks with different arguments. It names the lowest rank whose arguments differ from those of
+/// rank 0. Collective: a broadcast, and an agreement.
 async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Result<Error> {
     let (rank, own) = (endpoint.rank(), arguments.words());
     let first = broadcast(endpoint, 0, &wire::to_bytes(&own)).await?;
@@ -136,40 +137,42 @@ async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Resul
     Ok(agree(endpoint, checked).await.err().unwrap_or_else(unknown))
 }
 
-/// What a caller has ranks agree on with the terms of an opening.
+/// Words that the ranks of a caller agree on in the first agreement of an open.
 #[derive(Debug)]
 pub struct FirstAgreement<'a> {
-    /// The operation of each word.
+    /// Operation that merges each word over ranks.
     pub ops: &'static [ReduceOp],
-    /// This rank's words; afterwards the results.
+    /// This rank's words; after the agreement, the merged words of all ranks.
     pub words: &'a mut [u64],
-    /// Whether the file is opened, by the results.
+    /// Returns true if the ranks open the file, given the merged words.
     pub goes_on: fn(&[u64]) -> bool,
-    /// Whether this rank opens the file if all ranks do. It shares memory with others then, and makes it beforehand.
+    /// True if this rank may open the file. It then makes the memory that it would share with other ranks before the
+    /// agreement.
     pub opens: bool,
 }
 
 impl FirstAgreement<'_> {
-    /// Nothing else to agree on.
+    /// Returns a first agreement without words of the caller.
     pub fn none() -> Self {
         Self { ops: &[], words: &mut [], goes_on: |_| true, opens: true }
     }
 }
 
-/// What all ranks know once they have agreed on the terms.
+/// The result of the agreement on the arguments of an open, the same on all ranks.
 pub struct AgreedTerms {
-    /// The file.
+    /// Properties of the file.
     pub created: Created,
-    /// The host address of all ranks, if they were told.
+    /// Host addresses of all ranks, if the ranks sent them.
     pub all: Option<Vec<HostAddress>>,
 }
 
-/// With more ranks, their host addresses are too long for a combine.
+/// Maximum number of ranks whose host addresses go with the agreement; with more, the message would be too long.
 const MOST_TOLD: usize = 2048;
 
-/// Checks that all ranks open the same file with the same good hints, creates or opens it on rank 0, and tells all its properties.
-/// Ranks that were given different files or hints would wait for each other for ever; here they all get an error. `None` if the
-/// first agreement does not go on. Collective: a combine over the hosts, or by messages where they are not known.
+/// Checks that all ranks open the same file with the same good hints, creates or opens the file on rank 0, and
+/// broadcasts its properties. Ranks that were given different files or hints would wait for each other for ever; here
+/// they all get an error. Returns `None` if the first agreement forbids the open. Collective: an agreement over the
+/// hosts, or by messages if the hosts are unknown.
 pub async fn agree_on_terms(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
@@ -210,7 +213,8 @@ pub async fn agree_on_terms(
     Ok(Some(AgreedTerms { created, all }))
 }
 
-/// Whether the least and the most of the ranks' captures are one. A program does not fail because they differ.
+/// Returns true if all ranks capture to the same directory with the same limit. If they differ, rank 0 prints a line
+/// and the program continues.
 fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
     if rank == 0 && least != most {
         crate::say(format_args!("no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks"));
@@ -222,41 +226,43 @@ fn damaged(what: &str) -> Error {
     Error::Internal { rank: 0, what: format!("rank 0 has told {what}") }
 }
 
-/// Decodes the answer of rank 0, which names itself in an error if there are other ranks.
+/// Decodes the answer of rank 0. An error names rank 0 if there are other ranks.
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let created = wire::from_bytes::<Result<Created>>(answer);
     let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
     created.map_err(|error| error.told_by(0, ranks))
 }
 
-/// The kinds of an answer: the file; a first agreement that does not go on; bad hints on some rank; a file whose properties follow, since
-/// they are too long for a combine; ranks that gave different terms.
+/// Kinds of the answer of rank 0. `MADE`: the properties of the file. `STOPPED`: the first agreement forbids the open.
+/// `BAD`: a rank has bad hints. `LONG`: the properties follow in a broadcast, because they are too long. `DIFFERENT`:
+/// ranks gave different arguments.
 const MADE: u64 = 0;
 const STOPPED: u64 = 1;
 const BAD: u64 = 2;
 const LONG: u64 = 3;
 const DIFFERENT: u64 = 4;
 
-/// A rank's contribution to the combine.
+/// A rank's part in the agreement on the arguments. `least` and `most` are the minimum and maximum of the fingerprints.
 struct Terms<'a, 'b> {
     least: u64,
     most: u64,
     bad: bool,
-    /// The least and the most.
+    /// Minimum and maximum over ranks of the fingerprints of capture targets.
     captures: [u64; 2],
     cores: Cores,
     first_agreement: &'a mut FirstAgreement<'b>,
-    /// Ranks and their host addresses.
+    /// (rank, encoded host address) of each rank.
     told: Vec<(u64, [u64; HostAddress::WORDS])>,
-    /// The longest answer in bytes.
+    /// Maximum length of the answer in bytes.
     longest: usize,
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
-    /// On rank 0: the file's properties, encoded.
+    /// On rank 0: the encoded properties of the file.
     outcome: Vec<u8>,
 }
 
 impl Terms<'_, '_> {
-    /// Takes the words of the first agreement out of an answer. Gives its kind, the host addresses of all ranks if they were told, and the rest.
+    /// Takes the merged words out of an answer. Returns the kind of the answer, the host addresses of all ranks if the
+    /// answer has them, and the rest.
     fn hear<'a>(&mut self, answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
         let mut numbers = words(answer);
         let mut next = || numbers.next().unwrap_or_default();
@@ -319,7 +325,8 @@ impl Combine for Terms<'_, '_> {
     }
 }
 
-/// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
+/// Creates or opens the file on rank 0. A panic of the storage becomes an error, because the other ranks wait for the
+/// answer of rank 0.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let created = guarded("open", None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
@@ -349,7 +356,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     Ok(Created { name, layout, hosts_cache_apart, identity, key: Tiling::random().key(), alike, costs })
 }
 
-/// Empties a file; what has no size stays as it is.
+/// Empties a file; a device or pipe without a size stays as it is.
 fn emptied(file: &dyn Storage) -> std::io::Result<()> {
     if file.size()? == u64::MAX {
         return Ok(());

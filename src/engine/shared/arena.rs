@@ -1,7 +1,8 @@
-//! The memory of windows in shared memory: a ring of windows, a bit for every byte, and the position of every rank.
+//! The memory of the windows of ranks that share memory: a ring of windows, a bit for every byte, and the position of
+//! every rank.
 //!
-//! Window k of a call is the bytes of the file from `base + k * window` on; it lies in place `k mod ring` of the ring. A rank
-//! may access window k when window `k - ring` is finished.
+//! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
+//! A rank may access window k when window `k - ring` is finished.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -11,36 +12,91 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::window_ring::{LARGEST_RING, PLACES, WindowRing};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
+/// Maximum number of bytes of the ring.
+const LARGEST_RING: usize = 64 << 20;
+/// Maximum number of windows in the ring.
+const PLACES: usize = 256;
 const LINE: usize = 64;
-/// Most ranks.
+/// Maximum number of ranks that share the memory.
 const RANKS: usize = 1024;
 const PAGE: usize = 4096;
-/// Bytes that are reserved before the first call.
+/// Number of bytes that are reserved before the first call.
 pub const CONTROL: usize = ((2 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
-/// Most bytes of shared memory for windows.
+/// Maximum number of bytes of shared memory for windows and their state.
 pub const AREA: usize = CONTROL + LARGEST_RING / 8 + LARGEST_RING;
-/// Bytes around an accessed byte that a page fault maps.
+/// Number of bytes around an accessed byte that a page fault maps.
 const AROUND: usize = 64 << 10;
 
-/// The signal of progress: windows written, read or passed.
+/// Number of the signal that advances when a window was written, read or passed.
 pub const PROGRESS: usize = 0;
-/// The signal that counts turns of ranks.
+/// Number of the signal that counts the turns of ranks, if ranks place one after the other.
 pub const TURN: usize = 1;
 
-/// The memory, as one rank sees it.
+/// The windows of a call, equal on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// Offset of the first window in the file.
+    pub base: u64,
+    /// Offset of the first byte of data in the file.
+    pub start: u64,
+    /// End of the data in the file.
+    pub end: u64,
+    /// Number of bytes of a window.
+    pub window: u64,
+    /// Number of windows in the ring.
+    pub ring: u64,
+}
+
+impl Windows {
+    /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
+    /// that the file system locks together.
+    pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
+        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
+        let base = start - start % window;
+        let wanted = (end - base).div_ceil(window);
+        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
+        let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
+        Self { base, start, end, window, ring }
+    }
+
+    /// Returns the number of windows of the call.
+    pub fn count(&self) -> u64 {
+        (self.end - self.base).div_ceil(self.window)
+    }
+
+    /// Returns the number of the window that holds a byte of the file.
+    #[inline]
+    pub fn of(&self, offset: u64) -> u64 {
+        (offset - self.base) / self.window
+    }
+
+    /// Returns the bytes of window `number` that lie between start and end of the data.
+    pub fn extent(&self, number: u64) -> Extent {
+        let from = self.base + number * self.window;
+        let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
+        Extent { offset: start, len: end.saturating_sub(start) }
+    }
+
+    /// Returns the number of bytes of the ring.
+    pub fn bytes(&self) -> u64 {
+        self.ring * self.window
+    }
+}
+
+/// The shared memory of windows, as one rank sees it.
 pub struct Arena {
     shared: Arc<Shared>,
-    /// Bytes of the ring that this rank has mapped.
+    /// Number of bytes of the ring that this rank has mapped.
     touched: AtomicUsize,
 }
 
 impl Arena {
-    /// The arena in the shared memory of an endpoint.
+    /// Returns the arena in the shared memory of an endpoint.
     pub fn new(shared: Arc<Shared>) -> Self {
         Self { shared, touched: AtomicUsize::new(0) }
     }
 
-    /// The ranks that share it.
+    /// Returns the ranks that share the memory.
     pub fn team(&self) -> &Shared {
         &self.shared
     }
@@ -53,12 +109,12 @@ impl Arena {
         self.shared.area() + number * LINE
     }
 
-    /// See [`PROGRESS`] and [`TURN`].
+    /// Returns the signal with number [`PROGRESS`] or [`TURN`].
     pub fn signal(&self, number: usize) -> Signal<'_> {
         self.shared.signal(number)
     }
 
-    /// The hash that all ranks use: the first rank to call chooses its key at random.
+    /// Returns the hash that all ranks use. The first rank to call chooses the key at random.
     pub fn tiling(&self) -> Tiling {
         let key = self.memory().long(self.line(0));
         if key.load(Ordering::Acquire) == 0 {
@@ -68,72 +124,75 @@ impl Arena {
         Tiling::of(key.load(Ordering::Acquire))
     }
 
-    /// The lock of the rank that writes windows.
+    /// Lock of the rank that writes windows: 1 while a rank holds it.
     pub fn writer(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 8)
     }
 
-    /// Set if a call has to be repeated, rank after rank.
+    /// Not 0 if the call must be repeated with one rank after the other.
     pub fn again(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 12)
     }
 
-    /// The first window that is not written yet.
+    /// Number of the first window that is not written yet.
     pub fn unwritten(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 16)
     }
 
-    /// Bytes written.
+    /// Number of bytes written by all ranks.
     pub fn written(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 24)
     }
 
-    /// One more than the rank whose write failed first; later windows are dropped.
+    /// 1 + the rank whose write failed first; 0 without a failure. Later windows are dropped.
     pub fn failed(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 32)
     }
 
-    /// Microseconds in the file system.
+    /// Time in the file system, of all ranks, in microseconds.
     pub fn busy(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 40)
     }
 
-    /// In a repeated call: the first window of the current part.
+    /// In a repeated call: number of the first window of the current part.
     pub fn part(&self) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + PLACES))
     }
 
-    /// In a repeated call: the first window behind the current part for which a rank has data.
+    /// In a repeated call: number of the first window behind the current part for which a rank has data.
     pub fn upcoming(&self) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + PLACES) + 8)
     }
 
-    /// The first window that the rank with this place may still access.
+    /// Number of the first window that a rank may still access. `place` is the index of the rank among the ranks that
+    /// share the memory.
     pub fn position(&self, place: usize) -> &AtomicU64 {
         self.memory().long(self.line(1 + place))
     }
 
-    /// That of this rank.
+    /// Position of this rank, as in [`Arena::position`].
     pub fn own_position(&self) -> &AtomicU64 {
         self.position(self.shared.place())
     }
 
-    /// The sum of the hashes of the pieces in a window, by its place.
-    pub fn sum(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
+    /// Sum of the hashes of the pieces in window `number`.
+    pub fn sum(&self, windows: &Windows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
-    /// In a write, the bytes placed in a window. In a read, the state of its place: see [`super::window_reader`].
-    pub fn placed(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
+    /// In a write, the number of bytes that ranks have copied to window `number`. In a read, the state of the window's
+    /// memory: see [`super::window_reader`].
+    pub fn placed(&self, windows: &Windows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
-    /// The first window that not all ranks have passed.
+    /// Returns the number of the first window that not all ranks have passed.
     pub fn passed(&self) -> u64 {
         (0..self.shared.ranks().len()).map(|place| self.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
-    /// Reserves memory for a ring and its bits, and resets the state for a call. Called by the last rank to arrive at a combine.
+    /// Reserves memory for a ring and its bits, and resets the state for a call. The last rank to arrive at the
+    /// agreement calls it.
     ///
     /// # Errors
     /// The system has no memory left.
@@ -142,7 +201,7 @@ impl Arena {
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;
-            // Whole words, including the word of the last byte.
+            // Reserve whole words of bits, including the word of the last byte.
             let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
             self.memory().reserve(bits + from as usize, (to - from) as usize)?;
             self.memory().reserve(bits + LARGEST_RING / 8 + have as usize, (bytes - have) as usize)?;
@@ -164,8 +223,9 @@ impl Arena {
         Ok(())
     }
 
-    /// Maps the memory of a window with few page faults before its pieces are copied: reading a byte maps its surroundings.
-    pub fn touch(&self, windows: &WindowRing, number: u64) {
+    /// Maps the memory of a window with few page faults before its pieces are copied: reading one byte maps the bytes
+    /// around it.
+    pub fn touch(&self, windows: &Windows, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
@@ -180,14 +240,14 @@ impl Arena {
         self.memory().at(self.shared.area() + CONTROL + LARGEST_RING / 8)
     }
 
-    /// The address of a byte of the file. The rank must be allowed to access its window.
+    /// Returns the address of a byte of the file. The rank must be allowed to access the byte's window.
     #[inline]
     pub fn place(&self, windows: &WindowRing, offset: u64) -> *mut u8 {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
 
-    /// The bytes of an extent in windows whose places are adjacent.
+    /// Returns the bytes of an extent of the file, in windows that are adjacent in the ring.
     ///
     /// # Safety
     /// No rank writes the bytes while the slice is used.
@@ -196,7 +256,7 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
     }
 
-    /// As [`Arena::bytes`], for writing.
+    /// Returns the bytes of an extent like [`Arena::bytes`], for writing.
     ///
     /// # Safety
     /// No rank accesses the bytes otherwise while the slice is used.
@@ -206,14 +266,14 @@ impl Arena {
         unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
     }
 
-    /// The word with the bit of the byte at `offset`, and the number of the bit.
+    /// Returns the word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
     fn bit(&self, windows: &WindowRing, offset: u64) -> (&AtomicU64, u64) {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
     }
 
-    /// Marks bytes of one window as placed; returns whether some were already.
+    /// Marks bytes of one window as copied. Returns true if some were marked already.
     #[inline]
     pub fn mark(&self, windows: &WindowRing, extent: Extent) -> bool {
         let (mut offset, mut left, mut twice) = (extent.offset, extent.len, false);
@@ -228,15 +288,16 @@ impl Arena {
         twice
     }
 
-    /// The runs of marked bytes of a window; clears their marks. Called by the rank that writes the window.
-    pub fn take_runs(&self, windows: &WindowRing, extent: Extent, runs: &mut Vec<Extent>) {
+    /// Collects the runs of marked bytes of a window, and clears their marks. Called by the rank that writes the
+    /// window.
+    pub fn take_runs(&self, windows: &Windows, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
         while left > 0 {
             let (word, bit) = self.bit(windows, offset);
             let count = (64 - bit).min(left);
             let mask = (u64::MAX >> (64 - count)) << bit;
-            // Atomic, because the last word may belong to the next window too.
+            // The access is atomic, because the last word may belong to the next window too.
             let mut own = (word.fetch_and(!mask, Ordering::AcqRel) & mask) >> bit;
             let mut at = offset;
             while own != 0 {

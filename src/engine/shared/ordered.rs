@@ -1,7 +1,8 @@
-//! Places ranks one after the other, ascending, if several have the same bytes: the highest rank's bytes stay.
+//! Copies the bytes of ranks into the windows one rank after the other, ascending, if several ranks have the same
+//! bytes: the bytes of the highest rank stay.
 //!
-//! The range is processed in parts of one ring each. In each part every rank has its turn. The last rank writes the windows, and
-//! chooses the next part for which a rank has data. A last turn of all ranks shows that there is none.
+//! The range is processed in parts as long as the ring. In each part every rank has its turn. The last rank writes the
+//! windows, and chooses the next part for which a rank has data. A last turn of all ranks shows that no data is left.
 
 use std::sync::atomic::Ordering;
 
@@ -13,11 +14,12 @@ use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
-/// Places an access in turn. `first` is the value of the signal of turns before the call. Bytes with data are known by bits.
-/// Collective. O(pieces) for each rank, one after the other; one wait per rank and part with data.
+/// Copies this rank's access into the windows when its turn comes. `first` is the value of the signal of turns before
+/// the call. Bytes with data are marked by bits. Collective. O(pieces) for each rank, one after the other; one wait per
+/// rank and part with data.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn place(
     endpoint: &mut Endpoint,
     writer: &WindowWriter<'_>,
@@ -48,7 +50,7 @@ pub async fn place(
         arena.upcoming().fetch_min(next, Ordering::SeqCst);
         arena.own_position().store(from + windows.ring, Ordering::SeqCst);
         if place + 1 == ranks {
-            // Between the part before and this one there is no data.
+            // No rank has data between the part before and this one.
             arena.unwritten().store(from, Ordering::SeqCst);
             writer.try_write();
             arena.part().store(arena.upcoming().swap(DONE, Ordering::SeqCst), Ordering::SeqCst);

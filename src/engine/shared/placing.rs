@@ -1,4 +1,4 @@
-//! Copies a rank's bytes into the windows, while complete windows are written.
+//! Copies a rank's bytes into the windows in shared memory, while complete windows are written.
 
 use std::sync::atomic::Ordering;
 
@@ -10,14 +10,14 @@ use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
-/// A position behind all windows.
+/// Number of a window behind all windows: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
-/// Places all of an access: for each of its windows, waits until the place is free, copies, and publishes the new position.
-/// Collective. O(pieces + windows with data).
+/// Copies an access into the windows. For each window: waits until its memory is free, copies the bytes, and publishes
+/// this rank's new position. Collective. O(pieces + windows with data).
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn place(
     endpoint: &mut Endpoint,
     writer: &WindowWriter<'_>,
@@ -27,7 +27,7 @@ pub async fn place(
     let WindowWriter { arena, windows, .. } = *writer;
     while let Some(at) = walk.position() {
         let number = windows.of(at);
-        // All windows before the next one with data of this rank are passed.
+        // This rank has passed all windows before its next window with data.
         arena.own_position().store(number, Ordering::SeqCst);
         writer.try_write();
         wait_for_place(endpoint, writer, number).await?;
@@ -60,7 +60,7 @@ pub async fn place(
     Ok(())
 }
 
-/// Copies the pieces of one window; returns the number of bytes.
+/// Copies the pieces of one window. Returns the number of bytes.
 #[inline]
 fn copy_pieces(
     arena: &Arena,
@@ -76,8 +76,8 @@ fn copy_pieces(
     let mut placed = 0;
     walk.visit_before(limit, |piece| {
         let bytes = source.piece(piece.memory, piece.len);
-        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because pieces
-        // ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
+        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because
+        // pieces ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
         unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
         note(Extent { offset: piece.offset, len: piece.len });
         placed += piece.len;
@@ -85,7 +85,7 @@ fn copy_pieces(
     placed
 }
 
-/// Waits until the window that has the place is written.
+/// Waits until the earlier window in the memory of window `number` is written.
 async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, number: u64) -> Result<()> {
     loop {
         let seen = writer.arena.signal(PROGRESS).get();

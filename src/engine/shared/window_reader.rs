@@ -1,8 +1,8 @@
-//! Reads windows from the file, each by one rank, and copies every rank's bytes out of them.
+//! Reads windows from the file into shared memory, each by one rank, and copies every rank's bytes out of them.
 //!
-//! The place of a window has a state: the window's number, and whether its bytes are there. A rank that needs a window reads
-//! it, if no other rank does; if another rank reads it, this rank reads a later window ahead, within the ring. A place is free
-//! for the next window when all ranks have passed the one before.
+//! The memory of a window in the ring has a state: the number of the window, and whether its bytes are there. A rank
+//! that needs a window reads it, if no other rank does. If another rank reads it, this rank reads a later window ahead,
+//! within the ring. The memory is free for the next window when all ranks have passed the window before.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,37 +19,38 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// The reader of windows.
+/// Reads windows and takes this rank's bytes out of them.
 pub struct WindowReader<'a> {
-    /// The windows.
+    /// Shared memory of the windows.
     pub arena: &'a Arena,
-    /// The windows of the call.
-    pub windows: WindowRing,
-    /// Whether this rank reads windows ahead.
+    /// Number, size and range of the call's windows.
+    pub windows: Windows,
+    /// True if this rank reads windows ahead.
     pub reads_ahead: bool,
-    /// This rank, and the file's name, for errors.
+    /// This rank, for error messages.
     pub rank: Rank,
-    /// Likewise.
+    /// Path of the file, for error messages.
     pub path: &'a std::path::Path,
-    /// The file, or why this rank cannot open it.
+    /// This rank's handle of the file, or the error of opening it.
     pub storage: &'a Result<Arc<dyn Storage>>,
-    /// The first error of this rank; it continues with the call.
+    /// First error of this rank; the rank continues with the call.
     pub error: RefCell<Option<Error>>,
-    /// Time in the file system.
+    /// Time that this rank spent in the file system.
     pub busy: std::cell::Cell<Duration>,
 }
 
-/// The state of a window that is being read. (0 is the state of an empty place.)
+/// Returns the state of the memory of window `number` while it is being read; 1 more when its bytes are there. (0 is
+/// the state of unused memory.)
 fn reading(number: u64) -> u64 {
     (number + 1) * 2
 }
 
 impl WindowReader<'_> {
-    /// Copies all of an access into the caller's memory; returns the number of bytes. Memory for bytes behind the end of the
-    /// windows is unchanged.
+    /// Copies the bytes of an access into the caller's memory, and returns their number. Memory for bytes behind the
+    /// end of the windows is unchanged.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn take(&self, endpoint: &mut Endpoint, mut walk: Walk<'_>, mut sink: Sink<'_>) -> Result<u64> {
         let Self { arena, windows, .. } = *self;
         let mut taken = 0;
@@ -63,7 +64,8 @@ impl WindowReader<'_> {
             let place = arena.place(&windows, from).cast_const();
             walk.visit_before(extent.end(), |piece| {
                 let bytes = sink.piece(piece.memory, piece.len);
-                // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the window.
+                // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the
+                // window.
                 unsafe { copy(place.add((piece.offset - from) as usize), bytes.as_mut_ptr(), bytes.len()) };
                 taken += piece.len;
             });

@@ -1,4 +1,5 @@
-//! Writes complete windows to the file, in ascending order. Any rank may do so, but only one at a time.
+//! Writes complete windows in shared memory to the file, in ascending order. Any rank may do so, but only one at a
+//! time.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,45 +16,46 @@ use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_s
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// How the bytes with data in a window are known.
+/// The way in which the writer knows which bytes of a window have data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKnown {
     /// All bytes of [`WindowWriter::runs`] have data, if the sum of the pieces' hashes is right.
     BySum(Tiling),
-    /// A bit for each byte.
+    /// A bit for each byte says whether the byte has data.
     ByBits,
 }
 
-/// The writer of windows.
+/// Writes complete windows.
 pub struct WindowWriter<'a> {
-    /// The windows.
+    /// Shared memory of the windows.
     pub arena: &'a Arena,
-    /// The windows of the call.
-    pub windows: WindowRing,
-    /// How the bytes with data are known.
+    /// Number, size and range of the call's windows.
+    pub windows: Windows,
+    /// The way in which the bytes with data are known.
     pub known: DataKnown,
-    /// With [`DataKnown::BySum`]: where the ranks have data, ascending.
+    /// With [`DataKnown::BySum`]: extents of the file where ranks have data, ascending.
     pub runs: &'a [Extent],
-    /// The file, or why this rank cannot open it.
+    /// This rank's handle of the file, or the error of opening it.
     pub storage: &'a Result<Arc<dyn Storage>>,
-    /// What to do about holes.
+    /// Data sieving: what to do about holes.
     pub sieve: Sieve,
-    /// This rank, and the file's name, for errors.
+    /// This rank, for error messages.
     pub rank: Rank,
-    /// Likewise.
+    /// Path of the file, for error messages.
     pub path: &'a std::path::Path,
-    /// The first error of this rank.
+    /// First error of this rank.
     pub error: RefCell<Option<Error>>,
 }
 
 thread_local! {
     static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
-    /// The bytes read to fill holes; of the size of a window.
+    /// Bytes read from the file to fill holes; as long as a window.
     static HOLE_BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl WindowWriter<'_> {
-    /// Writes all complete windows, unless another rank does so. A rank that completes a window calls this, so none is left.
+    /// Writes all complete windows, unless another rank is writing. Every rank that completes a window calls this, so
+    /// no window stays unwritten.
     pub fn try_write(&self) {
         let arena = self.arena;
         loop {
@@ -89,8 +91,8 @@ impl WindowWriter<'_> {
         arena.busy().fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// Writes windows from `from` on. Full windows that are adjacent in memory are one write. Returns the first window that is
-    /// not written.
+    /// Writes some of the windows `from..to`. Full windows that are adjacent in memory are one write. Returns the first
+    /// window that is not written.
     fn write_some(&self, from: u64, to: u64) -> u64 {
         let Self { arena, windows, .. } = *self;
         let mut full: Option<Extent> = None;
@@ -112,7 +114,7 @@ impl WindowWriter<'_> {
             } else if self.is_full(extent, placed, sum) {
                 full = Some(full.map_or(extent, |full| Extent { len: full.len + extent.len, ..full }));
             } else {
-                // First the full windows before it, which are lower in the file.
+                // Write the full windows before it first, which are lower in the file.
                 self.write_full(full.take());
                 self.write_runs(extent);
                 return next + 1;
@@ -123,7 +125,7 @@ impl WindowWriter<'_> {
         next
     }
 
-    /// The parts of a window, or of several, where ranks have data.
+    /// Iterates over the parts of an extent where ranks have data.
     fn runs_in(&self, extent: Extent) -> impl Iterator<Item = Extent> {
         let first = self.runs.partition_point(|run| run.end() <= extent.offset);
         let runs = self.runs[first..].iter().take_while(move |run| run.offset < extent.end());
@@ -133,7 +135,7 @@ impl WindowWriter<'_> {
         })
     }
 
-    /// Whether a window has all the data that there is for it.
+    /// Returns true if every byte of a window that ranks have data for has been copied.
     fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
         match self.known {
             DataKnown::BySum(tiling) => {
@@ -141,7 +143,7 @@ impl WindowWriter<'_> {
                     self.runs_in(extent).fold(0u64, |sum, run| sum.wrapping_add(tiling.piece(run.offset, run.end())));
                 let full = sum == expected;
                 if !full {
-                    // An overlap hid a hole of the same size: the call is repeated, rank after rank.
+                    // An overlap hid a hole of the same size: the call is repeated with one rank after the other.
                     self.arena.again().store(1, Ordering::SeqCst);
                 }
                 full
@@ -191,7 +193,7 @@ impl WindowWriter<'_> {
         });
     }
 
-    /// Runs that lie close together: one by one, or with the holes between them, whichever takes less.
+    /// Writes runs that lie close together: one by one, or with the holes between them, whichever costs less.
     fn write_group(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), Failure> {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
         let whole = Extent { offset: first.offset, len: last.end() - first.offset };
@@ -212,7 +214,7 @@ impl WindowWriter<'_> {
         Ok(())
     }
 
-    /// Reads the holes between the runs; returns false for a file that may not be read.
+    /// Reads the holes between the runs. Returns false for a file that may not be read.
     fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
         HOLE_BYTES.with_borrow_mut(|there| {
             let internal = |_| Failure {

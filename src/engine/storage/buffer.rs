@@ -1,4 +1,4 @@
-//! The memory of one window.
+//! Memory of one window of an aggregator.
 
 use std::io;
 
@@ -7,23 +7,23 @@ use bytes::Bytes;
 use crate::engine::storage::coverage::Coverage;
 use crate::fabric::pool::Block;
 
-/// Bytes of a window that lie in a message, or in the caller's memory.
+/// Bytes of a window that lie in a message or in the caller's memory.
 #[derive(Debug)]
 pub struct PieceOfWindow {
-    /// Their place in the window.
+    /// Position of the bytes in the window.
     pub position: u64,
-    /// The bytes; at least one.
+    /// The bytes, at least one.
     pub bytes: Bytes,
 }
 
-/// The memory of one window, and which of its bytes have data.
+/// Memory of one window of an aggregator, and the marks of bytes with data.
 #[derive(Debug, Default)]
 pub struct WindowBuffer {
-    /// The window's bytes.
+    /// Bytes of the window.
     pub bytes: Block,
-    /// Which of the bytes have data.
+    /// Marks of the bytes that have data.
     pub coverage: Coverage,
-    /// In place of the bytes of a window that is full: its pieces, ascending, when it is written.
+    /// If a full window is written without a copy: its pieces, ascending; `bytes` is then unused.
     pub pieces: Vec<PieceOfWindow>,
 }
 

@@ -1,9 +1,9 @@
 //! Short copies without a call of memcpy: most pieces of irregular patterns have a few dozen bytes.
 
-/// Copies bytes to a place that is as long.
+/// Copies bytes to `place`, which must have the same length.
 ///
 /// # Panics
-/// It is not.
+/// If the lengths differ.
 #[inline(always)]
 pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
     assert_eq!(place.len(), bytes.len(), "bytes for a place of another length");
@@ -14,8 +14,8 @@ pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
 /// Copies `len` bytes.
 ///
 /// # Safety
-/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process accesses the
-/// bytes at `to`, or the result is not used.
+/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process
+/// accesses the bytes at `to`, or the result is not used.
 #[inline(always)]
 pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: each arm copies within `len` bytes of both: two words that may overlap each other at the ends.
@@ -32,7 +32,7 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// Copies the first and the last word of `len` bytes.
 ///
 /// # Safety
-/// As [`copy`]; `len` is from one to two words.
+/// The same as for [`copy`]; `len` is from one to two words.
 #[inline(always)]
 unsafe fn two<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     let last = len - size_of::<W>();

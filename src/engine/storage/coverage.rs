@@ -1,34 +1,35 @@
-//! Which bytes of a window have data: a bit for each.
+//! Marks the bytes of a window that have data, with a bit for each byte.
 //!
-//! The count of newly set bits is exact even if pieces overlap. So a count equal to the window's size proves a full window
-//! without sorting the pieces, and a count below the bytes received proves an overlap. (The number of received bytes alone
-//! proves nothing: an overlap may hide a hole of the same size.) Holes are found by scanning words.
+//! The count of newly set bits is exact even if pieces overlap. So a count equal to the window's size proves a full
+//! window without sorting the pieces, and a count below the bytes received proves an overlap. (The number of received
+//! bytes alone proves nothing: an overlap may hide a hole of the same size.) Holes are found by scanning words.
 
 use std::collections::TryReserveError;
 
-/// A bitmap over the bytes of one window, from its first byte to the last that is covered.
+/// A bitmap over the bytes of one window, up to the last byte with data.
 #[derive(Debug, Default)]
 pub struct Coverage {
-    /// None where all are known to be covered.
+    /// The bits; empty if all `len` bytes are known to have data.
     words: Vec<u64>,
     len: u64,
     covered: u64,
 }
 
 impl Coverage {
-    /// Clears all bits; keeps the memory.
+    /// Removes all marks; keeps the memory of the bits.
     pub fn clear(&mut self) {
         self.words.clear();
         (self.len, self.covered) = (0, 0);
     }
 
-    /// All of `len` bytes covered, without a bit for each; keeps its memory. Nothing is marked then.
+    /// Records that all of `len` bytes have data, without a bit for each. Keeps the memory. Bytes must not be marked
+    /// afterwards.
     pub fn fill(&mut self, len: u64) {
         self.words.clear();
         (self.len, self.covered) = (len, len);
     }
 
-    /// Bytes `from..from + len` are there.
+    /// Marks the `len` bytes from `from` on as bytes with data.
     ///
     /// # Errors
     /// The system has no memory left.
@@ -58,23 +59,23 @@ impl Coverage {
         Ok(())
     }
 
-    /// Number of covered bytes.
+    /// Returns the number of bytes with data.
     pub fn covered(&self) -> u64 {
         self.covered
     }
 
-    /// Whether bytes have a bit each.
+    /// Returns true if bytes have a bit each.
     #[cfg(test)]
     pub fn has_bits(&self) -> bool {
         !self.words.is_empty()
     }
 
-    /// Whether no byte is missing.
+    /// Returns true if every byte up to the last one with data has data.
     pub fn is_full(&self) -> bool {
         self.covered == self.len
     }
 
-    /// The covered ranges within `from..to`, ascending.
+    /// Returns the ranges with data within `from..to`, ascending.
     pub fn runs(&self, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
         let (mut at, full) = (from, self.is_full());
         std::iter::from_fn(move || {
@@ -84,7 +85,7 @@ impl Coverage {
         })
     }
 
-    /// The first byte in `at..to` that is covered (or, if not `wanted`, is not).
+    /// Returns the first byte in `at..to` that has data (or, if not `wanted`, has none).
     fn next(&self, mut at: u64, to: u64, wanted: bool) -> Option<u64> {
         while at < to {
             let (word, bit) = ((at / 64) as usize, at % 64);

@@ -1,4 +1,5 @@
-//! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones packed.
+//! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones
+//! packed.
 
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
 use crate::topology::Rank;
 
-/// Writes the access, in its sequence. Local.
+/// Writes an access directly, in the order of its extents. Local.
 pub fn write(
     storage: &dyn Storage,
     (file, layout, source): (&Extents, &BufferLayout, Source<'_>),
@@ -41,7 +42,7 @@ pub fn write(
 struct Packing<'a> {
     storage: &'a dyn Storage,
     packed: &'a mut Vec<u8>,
-    /// File offset of the packed bytes.
+    /// Offset of the packed bytes in the file.
     at: u64,
     /// Number of packed bytes.
     len: usize,

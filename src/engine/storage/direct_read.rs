@@ -11,12 +11,12 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, read_present};
 
 thread_local! {
-    /// Kept between calls, so that they allocate nothing.
+    /// Memory for pieces, kept between calls, so that a call allocates nothing.
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads the access, with gaps of up to `bridge` bytes read over. Memory for bytes behind the end of the file is unchanged.
-/// Local.
+/// Reads an access directly. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes behind the end
+/// of the file is unchanged. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,
@@ -38,7 +38,7 @@ pub fn read(
     Ok(Outcome { bytes, busy: begin.elapsed(), ..Outcome::default() })
 }
 
-/// Pieces that are read in one call.
+/// Pieces of an access that are read in one call of the file system.
 struct ReadGroup<'a> {
     storage: &'a dyn Storage,
     sink: Sink<'a>,
@@ -46,7 +46,7 @@ struct ReadGroup<'a> {
     /// Ascending pieces without overlaps that span at most [`PACKED_FOR_CALL`] bytes; or one piece.
     pieces: Vec<Piece>,
     span: &'a mut Vec<u8>,
-    /// Bytes that the file had.
+    /// Number of bytes of the pieces before the end of the file.
     bytes: u64,
     /// The first failure; nothing is read after it.
     failure: Option<Failure>,
@@ -81,7 +81,8 @@ impl ReadGroup<'_> {
         self.pieces.clear();
     }
 
-    /// Reads the span of the pieces, and copies the pieces out of it. Returns the number of their bytes that the file has.
+    /// Reads the bytes from the first to the last piece in one call, and copies the pieces out of them. Returns the
+    /// number of bytes of the pieces before the end of the file.
     fn read_span(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
         let len = (end - start) as usize;
         if self.span.len() < len {

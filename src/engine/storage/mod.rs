@@ -1,4 +1,4 @@
-//! What is done with the shared file behind the trait [`Storage`]: whole writes and reads, and failures of one rank.
+//! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank.
 
 pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
@@ -23,53 +23,54 @@ use crate::topology::Rank;
 pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
 pub use crate::drivers::{OpenStorage, Storage, SystemFiles};
 
-/// Most parts of one call of the file system (`IOV_MAX` of Linux).
+/// Maximum number of parts of one vectored write (`IOV_MAX` of Linux).
 const MOST_PARTS: usize = 1024;
 
-/// A call on the storage that did not do all it should.
+/// A call on the storage that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// `write` or `read`.
+    /// Name of the call, such as `write` or `read`.
     pub operation: &'static str,
-    /// Where in the file it failed; `None` where the operation has no offset.
+    /// Offset in the file at which the call failed; `None` if the call has no offset.
     pub offset: Option<u64>,
-    /// Why.
+    /// Error of the operating system.
     pub cause: io::Error,
 }
 
 impl Failure {
-    /// As the error of a rank.
+    /// Turns the failure into an error of `rank` on the file at `path`.
     pub fn of(self, rank: Rank, path: &Path) -> Error {
         Error::io(rank, self.operation, path, self.offset, &self.cause)
     }
 }
 
-/// Calls a storage that may panic; a panic is a failure like any other: the rank must go on, or all others wait for it.
+/// Calls a storage that may panic. A panic becomes a failure, because the rank must go on, or all others would wait for
+/// it.
 pub fn guarded<T>(
     operation: &'static str,
     offset: impl Into<Option<u64>>,
     call: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    // What the call leaves behind is not looked at after a failure.
+    // State that the call leaves behind is not used after a failure.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
     })
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
 }
 
-/// The size of the file, as the system reports it to `rank` now; `u64::MAX` if it has none.
+/// Returns the size of the file in bytes, as the system reports it to `rank` now; `u64::MAX` if the file has no size.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
     let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: None, cause });
     guarded("stat", None, size).map_err(|failure| failure.of(rank, path))
 }
 
-/// Writes all of `bytes`; `written` counts those that got there, also when it fails.
+/// Writes all of `bytes` at `offset`. Adds the number of bytes written to `written`, also after a failure.
 pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), Failure> {
     let mut done = 0;
     while done < bytes.len() {
@@ -88,7 +89,7 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     Ok(())
 }
 
-/// Writes pieces that follow one another in the file, as [`write_all`] writes bytes.
+/// Writes pieces that follow one another in the file, like [`write_all`].
 pub fn write_all_pieces(
     storage: &dyn Storage,
     pieces: &[PieceOfWindow],
@@ -115,7 +116,8 @@ pub fn write_all_pieces(
     Ok(())
 }
 
-/// Reads all of `bytes` that the file has; what lies beyond its end stays as it is. Returns how many bytes the file had.
+/// Reads from `offset` into `bytes` up to the end of the file; the rest of `bytes` is unchanged. Returns the number of
+/// bytes read.
 pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
     let mut done = 0;
     while done < bytes.len() {
@@ -130,7 +132,7 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
     Ok(done as u64)
 }
 
-/// As [`read_present`], with zeros beyond the end of the file.
+/// Reads like [`read_present`], and fills the rest of `bytes` with zeros.
 pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
     let present = read_present(storage, bytes, offset)?;
     bytes[present as usize..].fill(0);
@@ -143,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes at most 7 bytes a call, and every third call is interrupted; fails from byte 2000 on.
+    /// A storage that takes at most 7 bytes a call, interrupts every third call, and fails from byte 2000 on.
     #[derive(Default)]
     struct Short(Mutex<(Vec<u8>, u64)>);
 

@@ -1,9 +1,9 @@
-//! A thread's memory for pieces that are written or read in one system call.
+//! Memory of a thread for pieces that are written or read in one system call.
 
 use std::cell::RefCell;
 
 thread_local! {
-    /// Kept between calls, so that they allocate nothing.
+    /// Kept between calls, so that a call allocates nothing.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

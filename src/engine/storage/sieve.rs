@@ -1,4 +1,4 @@
-//! Data sieving: writes and reads a window as a whole, run by run, or with the holes between the runs.
+//! Data sieving: writes or reads a window run by run, or several runs together with the holes between them.
 
 use std::ops::Range;
 
@@ -11,11 +11,12 @@ use crate::engine::storage::{Failure, Storage, read_all, write_all, write_all_pi
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
-/// What to do about gaps between runs of bytes: by the hint `romio_ds_write` or `romio_ds_read`, and by what a call costs.
+/// Decides what to do about gaps between runs of bytes, by the hint `romio_ds_write` or `romio_ds_read` and by the cost
+/// of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Sieve {
     switch: Switch,
-    /// What a call costs, in bytes that are copied.
+    /// Cost of a call on the file: the number of bytes that could be copied meanwhile.
     call: u64,
     bridge: u64,
 }
@@ -23,16 +24,16 @@ pub struct Sieve {
 /// Runs that lie close together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
-    /// How many.
+    /// Number of runs.
     pub runs: u64,
-    /// Their bytes.
+    /// Number of bytes of the runs.
     pub covered: u64,
-    /// From the first byte of the first to the last of the last.
+    /// Number of bytes from the first run to the end of the last, with the gaps.
     pub whole: u64,
 }
 
 impl Sieve {
-    /// Where the file system locks `unit` bytes together.
+    /// Returns the sieve for a file system that locks `unit` bytes together.
     pub fn new(switch: Switch, unit: u64) -> Self {
         let call = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
         let bridge = match switch {
@@ -43,24 +44,25 @@ impl Sieve {
         Self { switch, call, bridge }
     }
 
-    /// The sieve of a write during which others may write the file, unless it `is_sole`: what they write in a gap must not be written
-    /// over by what was there before, so nothing but the runs is written.
+    /// Returns the sieve of a write. Unless `is_sole` is true, others may write the file meanwhile: bytes that they
+    /// write in a gap must not be overwritten, so the write has only the runs.
     pub fn of_write(switch: Switch, unit: u64, is_sole: bool) -> Self {
         Self::new(if is_sole { switch } else { Switch::Disable }, unit)
     }
 
-    /// The same, but over no gap of `gap` bytes or more: others may write there.
+    /// Returns this sieve without gaps of `gap` bytes or more: others may write there.
     pub fn within(self, gap: u64) -> Self {
         Self { bridge: self.bridge.min(gap - 1), ..self }
     }
 
-    /// The widest gap within a group. A read goes over it rather than stop and start again.
+    /// Returns the maximum gap within a group in bytes. A read reads such a gap too, because that costs less than
+    /// another call.
     pub fn bridge(&self) -> u64 {
         self.bridge
     }
 
-    /// Whether a group is written as a whole, once what lies in its gaps has been read; or run by run. The whole is read, and
-    /// its gaps are written on top of the runs: it pays where all that is less than a call for each run.
+    /// Returns true if a group is written as a whole, after the bytes in its gaps have been read; otherwise it is
+    /// written run by run. Reading the whole and writing the gaps pays if it costs less than a call for each run.
     pub fn writes_whole(&self, group: &Group) -> bool {
         let Group { runs, covered, whole } = *group;
         match self.switch {
@@ -70,15 +72,16 @@ impl Sieve {
         }
     }
 
-    /// Whether a group may be written run by run after all, since its gaps cannot be read: a file that may only be written.
+    /// Returns true if a group may be written run by run after all, because its gaps cannot be read: the file may only
+    /// be written.
     pub fn forgives(&self, failure: &Failure) -> bool {
         self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
     }
 }
 
-/// Writes the covered bytes of a window, and no others but those that were in the holes before. Holes are read in one call
-/// a group, and never beyond what is covered, so the file does not grow by them. `written` counts covered bytes that got
-/// there, also when it fails.
+/// Writes the bytes of a window that have data. Holes are rewritten only with the bytes that were there before, which
+/// are read in one call a group, never behind the last byte with data, so the file does not grow by them. Adds the
+/// number of bytes with data that were written to `written`, also after a failure.
 pub fn write_window(
     storage: &dyn Storage,
     window: Window,
@@ -102,7 +105,7 @@ pub fn write_window(
     Ok(())
 }
 
-/// Writes a window that its pieces fill.
+/// Writes a window from its pieces, which fill it.
 fn write_pieces(
     storage: &dyn Storage,
     window: Window,
@@ -119,7 +122,8 @@ fn write_pieces(
     Ok(())
 }
 
-/// Reads the covered bytes of a window, and what lies in the gaps that it goes over. Beyond the end of the file are zeros.
+/// Reads the bytes of a window that ranks want, and small gaps between them. Bytes behind the end of the file are
+/// zeros.
 pub fn read_window(
     storage: &dyn Storage,
     window: Window,
@@ -140,19 +144,20 @@ pub fn read_window(
     Ok(())
 }
 
-/// A contiguous part of the file, and its offset in the buffer.
+/// A contiguous part of a window in the file, and its offset in the window's buffer.
 struct Segment {
     extent: Extent,
     at: u64,
 }
 
 impl Segment {
-    /// The place in the file of a place in the buffer.
+    /// Returns the offset in the file of a position in the buffer.
     fn offset(&self, position: u64) -> u64 {
         self.extent.offset + (position - self.at)
     }
 
-    /// The first covered runs at or behind `from` that are no further apart than `bridge`: where they are in the buffer.
+    /// Returns the first group of runs at or behind `from` with gaps of at most `bridge` bytes, and its range in the
+    /// buffer.
     fn group(&self, coverage: &Coverage, from: u64, bridge: u64) -> Option<(Range<u64>, Group)> {
         let mut runs = coverage.runs(from, self.at + self.extent.len);
         let mut part = runs.next()?;
@@ -193,7 +198,7 @@ impl Segment {
         outcome
     }
 
-    /// Reads from the first hole on at once, and keeps what belongs in the holes; false for a file that may be
+    /// Reads all holes in one call, and copies their bytes into the buffer. Returns false for a file that may be
     /// written and not read.
     fn fill_holes(
         &self,

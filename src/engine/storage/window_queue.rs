@@ -1,4 +1,4 @@
-//! The queue of an aggregator's windows: window buffers, the worker that writes and reads them, and the outcome.
+//! The queue of an aggregator's windows: buffers, the worker thread that writes and reads them, and the outcome.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use crate::fabric::waiting::pause;
 use crate::hints::Hints;
 use crate::topology::Rank;
 
-/// The outcome of a rank's I/O in one call.
+/// Outcome of one rank's file I/O in one call.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Bytes written, or read before the end of the file.
+    /// Number of bytes written, or read before the end of the file.
     pub bytes: u64,
-    /// Time spent in the file system.
+    /// Time that this rank spent in the file system.
     pub busy: Duration,
-    /// The first error.
+    /// First error, if there is one.
     pub error: Option<Error>,
-    /// Beginning and end of the write or read of each window, in the order of submission, where windows are timed.
+    /// Begin and end of the write or read of each window, in the order of submission; empty unless windows are timed.
     pub times: Vec<(Instant, Instant)>,
 }
 
 impl Outcome {
-    /// Adds what this rank has written or read early.
+    /// Adds the bytes and time of what this rank has written or read before the agreement.
     pub fn add(&mut self, early: Option<Self>) {
         if let Some(Self { bytes, busy, .. }) = early {
             self.bytes += bytes;
@@ -36,31 +36,31 @@ impl Outcome {
     }
 }
 
-/// Window buffers and their worker. Without a worker (the file could not be opened) windows are dropped, so that the exchange
-/// continues to the agreement at its end.
+/// Window buffers and the worker thread that writes and reads them. Without a worker (the file could not be opened),
+/// windows are dropped, so that the exchange continues to the agreement at its end.
 pub struct WindowQueue {
     worker: Option<Worker>,
     free: Vec<WindowBuffer>,
-    /// The windows that have been read, in the order of submission.
+    /// Windows that have been read, in the order of submission.
     read: VecDeque<WindowBuffer>,
     made: usize,
     in_flight: usize,
-    /// The shift in bytes of the call's windows from those of its plan.
+    /// Number of bytes by which the call's windows are shifted from the windows of its plan.
     shift: i64,
     hints: Hints,
-    /// Whether nobody else can be writing the file during the call.
+    /// True if nobody else can be writing the file during the call.
     is_sole: bool,
-    /// Bytes that the file system locks together.
+    /// Number of bytes that the file system locks together.
     unit: u64,
     rank: Rank,
     path: PathBuf,
     outcome: Outcome,
-    /// Whether windows are timed.
+    /// True if windows are timed.
     timed: bool,
 }
 
 impl WindowQueue {
-    /// A queue over `worker`, or over the reason why there is none; the file system locks `unit` bytes together.
+    /// Returns a queue over `worker`, or over the error of starting it. The file system locks `unit` bytes together.
     pub fn new(worker: Result<Worker>, hints: &Hints, unit: u64, rank: Rank, path: PathBuf) -> Self {
         let (worker, error) = match worker {
             Ok(worker) => (Some(worker), None),
@@ -85,44 +85,44 @@ impl WindowQueue {
         }
     }
 
-    /// Times windows from here on, or no more.
+    /// Turns the timing of windows on or off.
     pub fn time(&mut self, wanted: bool) {
         self.timed = wanted;
     }
 
-    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and whether nobody else can be writing the file
-    /// meanwhile.
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and whether the call is the sole
+    /// writer of the file.
     pub fn begin_call(&mut self, shift: i64, is_sole: bool) {
         (self.shift, self.is_sole) = (shift, is_sole);
     }
 
-    /// The shift of the windows.
+    /// Returns the shift of the windows in bytes.
     pub fn shift(&self) -> i64 {
         self.shift
     }
 
-    /// Most buffers that the queue may allocate.
+    /// Returns the maximum number of buffers.
     pub fn limit(&self) -> usize {
         self.hints.write_buffers.max(1)
     }
 
-    /// Whether [`WindowQueue::buffer`] would return a buffer without waiting.
+    /// Returns true if [`WindowQueue::buffer`] would return a buffer without waiting.
     pub fn has_room(&self) -> bool {
         !self.failed() && (!self.free.is_empty() || self.made < self.limit())
     }
 
-    /// Whether the call has failed: no further window is placed or read.
+    /// Returns true if the call has failed: no further window is placed or read.
     fn failed(&self) -> bool {
         self.worker.is_none() || self.outcome.error.is_some()
     }
 
-    /// Number of buffers allocated.
+    /// Returns the number of buffers allocated.
     pub fn made(&self) -> usize {
         self.made
     }
 
-    /// A buffer for a window of `len` bytes; waits until one is free. `None` once the outcome has an error (no worker, no
-    /// memory, a failed write): no further window of the call is then placed or read.
+    /// Returns a buffer for a window of `len` bytes; waits until one is free. Returns `None` once the outcome has an
+    /// error (no worker, no memory, a failed write): no further window of the call is then placed or read.
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
@@ -166,7 +166,7 @@ impl WindowQueue {
         }
     }
 
-    /// Waits for the window that was submitted first for reading; `None` if the worker is gone.
+    /// Waits for the oldest window submitted for reading, and returns it; `None` if the worker is gone.
     pub async fn read(&mut self) -> Option<WindowBuffer> {
         loop {
             self.collect();
@@ -178,7 +178,7 @@ impl WindowQueue {
         }
     }
 
-    /// Returns the buffer of a window that has been delivered.
+    /// Takes back the buffer of a window whose bytes have been sent.
     pub fn give_back(&mut self, buffer: WindowBuffer) {
         self.free.push(buffer);
     }
@@ -194,8 +194,8 @@ impl WindowQueue {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the agreement
-    /// reports the error.
+    /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the
+    /// agreement reports the error.
     fn collect(&mut self) {
         while let Some(worker) = &self.worker {
             match worker.poll() {
@@ -232,7 +232,7 @@ impl WindowQueue {
 mod tests {
     use super::*;
 
-    /// Otherwise a failed read would open one window after the other.
+    /// Without this, a failed read would open one window after the other.
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::state("the file was removed or renamed after it was opened");

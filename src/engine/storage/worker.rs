@@ -1,4 +1,5 @@
-//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never calls the fabric.
+//! A helper thread of an aggregator that writes full windows, and reads windows ahead, while others are exchanged. It
+//! sends no messages.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -11,7 +12,7 @@ use crate::engine::storage::sieve::{Sieve, read_window, write_window};
 use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
 use crate::fabric::Idle;
 
-/// What to do with the covered bytes of a window.
+/// What the worker does with the bytes of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Write the bytes.
@@ -22,34 +23,34 @@ pub enum Task {
 
 /// A window to write or read.
 pub struct Job {
-    /// What to do.
+    /// Write or read.
     pub task: Task,
-    /// Its place in the file.
+    /// Extents of the window in the file.
     pub window: Window,
-    /// Its memory.
+    /// Memory of the window.
     pub buffer: WindowBuffer,
-    /// What to do about gaps.
+    /// Data sieving: what to do about gaps.
     pub sieve: Sieve,
 }
 
-/// A window that was written or read, or has failed.
+/// A window that was written or read, or failed.
 #[derive(Debug)]
 pub struct WindowDone {
-    /// The task.
+    /// Write or read.
     pub task: Task,
-    /// The buffer: free for the next window after a write, with the bytes after a read.
+    /// Memory of the window: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
-    /// Time spent in the file system.
+    /// Time that the worker spent in the file system for this window.
     pub busy: Duration,
-    /// When that began.
+    /// Time when the write or read began.
     pub begin: Instant,
-    /// The first failure.
+    /// First failure of the window, if there is one.
     pub failure: Option<Failure>,
 }
 
-/// The helper thread of one file on one aggregator. A drop waits for all submitted windows.
+/// The helper thread of one file on one aggregator. Dropping this value waits for all submitted windows.
 pub struct Worker {
     jobs: Option<Sender<Job>>,
     finished: Receiver<WindowDone>,
@@ -88,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// The next window that is done; `Err` if the thread is gone.
+    /// Returns the next window that is done; `None` if none is; `Err` if the thread is gone.
     pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
@@ -112,16 +113,16 @@ impl Drop for Worker {
     }
 }
 
-/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the single core
-/// of its rank.
+/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the
+/// single core of its rank.
 pub fn leave_to_program() {
     leave_single_core();
     // If the mask cannot be set, the thread may get signals, as any thread may.
     let _ = nix::sys::signal::SigSet::all().thread_block();
 }
 
-/// A thread inherits the core that its rank is bound to, where a rank that spins in MPI would compete with it. So the helper
-/// may run on all cores that the system allows the process. A wider binding stays.
+/// Lets a helper thread leave the single core that its rank is bound to, where it would compete with a rank that spins
+/// in MPI. The helper may then run on all cores that the system allows the process. A binding to several cores stays.
 #[cfg(target_os = "linux")]
 fn leave_single_core() {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -149,7 +150,7 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
         Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
         Task::Read => read_window(storage, window, &mut buffer, sieve),
     });
-    // What was lent for it is given back in any case.
+    // Pieces of messages and of the caller's memory are released in any case.
     buffer.pieces.clear();
     WindowDone { task, buffer, bytes, busy: begin.elapsed(), begin, failure: outcome.err() }
 }

@@ -1,9 +1,9 @@
-//! The layer inside a node, between local aggregators and their members.
+//! The layer of messages inside a node, between local aggregators and their members.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`overlaps`], [`merge`], [`local_aggregation`] | how a local aggregator merges its members' extents and bytes |
-//! | [`node`] | the same layer in shared memory |
+//! | [`node`] | the same layer in memory that the members share |
 
 pub(in crate::engine) mod local_aggregation;
 pub(in crate::engine) mod merge;
@@ -14,14 +14,14 @@ use crate::access::Packed;
 use crate::engine::two_layer::merge::Merged;
 use crate::topology::Rank;
 
-/// ListsByAggregator by aggregator, ascending.
+/// Lists of extents as (index of the aggregator, list), ascending by aggregator.
 pub type ListsByAggregator = Vec<(usize, Packed)>;
 
 /// The plan of a local aggregator for the data phase.
 #[derive(Debug, Clone)]
 pub struct LocalPlan {
-    /// Its members with data, ascending, with their lists.
+    /// The local aggregator's members with data, ascending, and the lists of each.
     pub members: Vec<(Rank, ListsByAggregator)>,
-    /// The merged lists by ascending aggregator; members are indices into `members`.
+    /// The merged list for each aggregator, ascending by aggregator. Members are indices into `members`.
     pub merged: Vec<Merged>,
 }

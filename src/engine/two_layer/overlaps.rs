@@ -1,4 +1,4 @@
-//! Splits overlapping extents of several members into parts that each member has as a whole or not at all.
+//! Splits overlapping extents of several members into parts that each member has completely or not at all.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use crate::access::Extent;
 /// An extent and the member that has it.
 pub type Owned = (Extent, usize);
 
-/// Groups ascending extents: an extent that overlaps an earlier one is in its group.
+/// Iterates over groups of ascending extents: an extent that overlaps an earlier one is in its group.
 pub struct Overlaps<'a>(&'a [Owned]);
 
 impl<'a> Overlaps<'a> {
-    /// The groups of `ascending` extents.
+    /// Returns the groups of `ascending` extents.
     pub fn of(ascending: &'a [Owned]) -> Self {
         Self(ascending)
     }
@@ -34,9 +34,9 @@ impl<'a> Iterator for Overlaps<'a> {
     }
 }
 
-/// Calls `part` for the parts of a group, ascending: for each part first with the highest member that has it, then, marked, with
-/// each other member that has it. O(parts log members) time. Parts are not stored, because there may be members x pieces of
-/// them.
+/// Calls `part(extent, member, is_lower)` for the parts of a group, ascending: for each part first with the highest
+/// member that has it, then, with `true`, with each other member that has it. O(parts log members) time. Parts are not
+/// stored, because there may be members x pieces of them.
 pub fn shared(overlap: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
     // (offset, whether it is a begin, member): at one offset, ends sort before begins.
     let ends = overlap.iter().map(|(extent, member)| (extent.end(), false, *member));

@@ -1,4 +1,5 @@
-//! The lines of the stall watchdog: what a rank waits for, what the user should check, and how a call in flight makes progress.
+//! The lines of the stall watchdog: what a rank waits for, what the user should check, and how a call in flight makes
+//! progress.
 
 use super::{CallStage, StallWatchdog, Waits};
 use crate::fabric::Pending;
@@ -8,7 +9,8 @@ use crate::topology::Rank;
 const MOST_NAMED: usize = 8;
 
 impl StallWatchdog {
-    /// Returns the line of a rank that started a call and has not worked on it since. `mpi` is the name of the MPI library.
+    /// Returns the line of a rank that started a call and has not worked on it since. `mpi` is the name of the MPI
+    /// library.
     pub(super) fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
         let alone = match mpi.split_once(' ') {
@@ -65,7 +67,7 @@ impl StallWatchdog {
         }
     }
 
-    /// Returns which ranks have not arrived in the call, as far as this rank knows.
+    /// Returns text that names the ranks that have not arrived in the call, as far as this rank knows.
     fn coming(&self, pending: Option<Pending>) -> String {
         let missing = self.here.as_ref().map(|here| here.missing());
         match missing.as_deref() {
@@ -77,7 +79,7 @@ impl StallWatchdog {
     }
 }
 
-/// Returns in which functions a rank works on a call in flight, and what the program can do.
+/// Returns the functions in which a rank works on a call in flight, and what the program can do.
 fn in_flight(call: &str) -> (&'static str, &'static str) {
     match call.starts_with("MPI_") {
         true => (
@@ -89,7 +91,7 @@ fn in_flight(call: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns the round of the data exchange, and the start of the rank's own window.
+/// Returns text that names the round of the data exchange, and the start of the rank's own window.
 fn in_round(round: u64, window: Option<u64>) -> String {
     match window {
         Some(start) => format!("in round {round} of the data exchange with the window at byte {start}"),
@@ -97,7 +99,7 @@ fn in_round(round: u64, window: Option<u64>) -> String {
     }
 }
 
-/// Returns which message a rank waits for.
+/// Returns text that names the message that a rank waits for.
 fn message(pending: Option<Pending>) -> String {
     let Some(Pending { peer, is_sent, more }) = pending else { return "it waits for other ranks".to_string() };
     let what = match is_sent {

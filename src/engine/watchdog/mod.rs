@@ -1,11 +1,12 @@
-//! A rank that waits long for others in a collective call says so: one line a host names the call, and either the ranks that have
-//! not come, as far as this host knows, or the part of an exchange and the rank whose message is due. A call in flight is watched too:
-//! a rank that tests it or waits for it says that it stands still, and a rank that does neither says so once.
+//! The stall watchdog: a rank that waits long for others in a collective call prints a warning. One line a host names
+//! the call, and either the ranks that have not arrived, as far as this host knows, or the part of an exchange and the
+//! rank whose message is missing. Calls in flight are watched too: a rank that tests such a call or waits for it warns
+//! when the call makes no progress, and a rank that does neither warns once.
 //!
-//! Where one rank does not make a call, or has not this library, the others wait for it inside MPI or on a word in shared memory.
-//! So a thread watches: one a process, from the process's first file of several ranks on. It looks at some words of each file a few
-//! times in the rank's watchdog. A call pays for storing them. The thread is no part of MPI, and ends with the process. Where no
-//! thread can be had, nobody watches.
+//! If one rank does not make a call, or has not loaded this library, the other ranks wait inside MPI or on a word in
+//! shared memory. So a thread watches: one a process, from the process's first file of several ranks on. It reads some
+//! words of each file a few times in the rank's stall timeout. A call only has to store these words. The thread calls
+//! no function of MPI, and ends with the process. If the system gives no thread, nobody watches.
 
 mod lines;
 
@@ -20,30 +21,32 @@ use crate::fabric::shared::Shared;
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
 
-/// How often the thread looks in the shortest watchdog of any file.
+/// Number of times that the thread looks in the shortest stall timeout of any file.
 const LOOKS: u32 = 6;
-/// The longest time between two looks.
+/// Maximum time between two looks.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What a rank waits in.
+/// The stage of a collective call in which a rank waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStage {
-    /// The others have to come.
+    /// Other ranks have not arrived in the call.
     Coming,
-    /// The lists of what goes where.
+    /// Ranks exchange lists of extents.
     Metadata,
-    /// A round of the data, in which this rank owns the window that begins at this byte of the file, or none.
+    /// A round of the data exchange: (number of the round, offset in the file of the window that this rank owns, or
+    /// `None`).
     Round(u64, Option<u64>),
-    /// The same, until the file system has written or read another window.
+    /// A round of the data exchange in which this rank waits until the file system has written or read another window:
+    /// (number of the round, offset of the window that this rank owns, or `None`).
     Storage(u64, Option<u64>),
     /// The file system has to write the last windows.
     Settling,
-    /// The others have to end their part.
+    /// Other ranks have not finished the call.
     End,
 }
 
 impl CallStage {
-    /// Its kind and round, and its window.
+    /// Encodes the stage as (kind and round, offset of the window).
     fn pack(self) -> (u64, u64) {
         let (kind, round, window) = match self {
             Self::Coming => (0, 0, None),
@@ -74,40 +77,41 @@ pub struct StallWatchdog {
     path: PathBuf,
     rank: Rank,
     limit: Duration,
-    /// The ranks that share memory with this one.
+    /// Memory that this rank shares with other ranks, if it does.
     here: Option<Arc<Shared>>,
-    /// Knows which message this rank waits for; none in the first agreement.
+    /// Knows which message this rank waits for; `None` in the first agreement of an open.
     waiting: Option<Waiting>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
-    /// What the last wait was in, and where this text is: most calls have the name of the one before.
+    /// Name of the call of the last wait, and the address of this name: most calls have the same name as the call
+    /// before.
     call: Mutex<&'static str>,
     named: AtomicUsize,
-    /// The [`CallStage`].
+    /// The encoded [`CallStage`].
     part: [AtomicU64; 2],
-    /// How the rank waits in a call in flight, which it polls; none in a blocking one.
+    /// The waiting of a call in flight, which the rank polls; `None` in a blocking call.
     polled: Mutex<Option<Waiting>>,
     is_polled: AtomicBool,
-    /// The thread's own.
+    /// State of the watching thread.
     watched: Mutex<Watched>,
 }
 
-/// What the thread has seen of one file.
+/// State of the watching thread for one file.
 #[derive(Default)]
 struct Watched {
-    /// The turn of a wait and its progress, and when the thread saw them first.
+    /// Turn and progress counter of a wait, and the time when the thread saw both first.
     seen: Option<((u64, u64), Instant)>,
-    /// The number of polls of a call in flight, and when the thread saw it first.
+    /// Number of polls of a call in flight, and the time when the thread saw it first.
     polls: Option<(u64, Instant)>,
-    /// Whether this rank has said that it waits, or has found that another one of its host says so.
+    /// True if this rank has printed its warning, or another rank of its host has.
     is_said: bool,
-    /// Held by the rank of a host that speaks, as long as it waits.
+    /// Lock held by the rank that printed the warning of its host, while it waits.
     turn_to_speak: Option<WarningLock>,
 }
 
 impl StallWatchdog {
-    /// The watchdog of `seconds` (0: without end) of one of several ranks in calls on the file `path`. `here` is the memory that
-    /// the file's calls share with other ranks, if they do; `waiting` is how they wait. Local.
+    /// Returns the watchdog of a rank in calls on the file `path`. It warns after `seconds` (0: never). `here` is the
+    /// memory that the file's calls share with other ranks, if they do; `waiting` is how this rank waits. Local.
     pub fn new(
         path: &Path,
         rank: Rank,
@@ -124,7 +128,8 @@ impl StallWatchdog {
         watchdog
     }
 
-    /// The rank waits for the others from now on, in `call`; until [`StallWatchdog::end`]. One thread at a time. Local.
+    /// Records that the rank waits for other ranks from now on, in `call`, until [`StallWatchdog::end`]. One thread at
+    /// a time. Local.
     #[inline]
     pub fn begin(&self, call: &'static str) {
         self.name(call);
@@ -147,7 +152,8 @@ impl StallWatchdog {
         self.turn(1);
     }
 
-    /// As [`StallWatchdog::begin`], in a call that `waiting` blocks in, or in one in flight, which is only polled. Local.
+    /// Records a wait like [`StallWatchdog::begin`]. `waiting` shows whether the call blocks, or is in flight and only
+    /// polled. Local.
     #[inline]
     pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
         let is_polled = !waiting.may_block();
@@ -158,25 +164,25 @@ impl StallWatchdog {
         self.begin(call);
     }
 
-    /// The rank waits in another part of the call that [`StallWatchdog::begin_in`] has named. Local.
+    /// Records that the rank waits in another stage of the call that [`StallWatchdog::begin_in`] has named. Local.
     pub fn go_on(&self, part: CallStage) {
         self.enter(part);
     }
 
-    /// The rank waits no longer.
+    /// Records that the rank waits no longer.
     #[inline]
     pub fn end(&self) {
         self.turn(0);
     }
 
-    /// Goes on to the next turn that is odd (1) or even (0). An end that an error has left out does no harm.
+    /// Sets the counter to the next odd (1) or even (0) turn. An end that an error has skipped does no harm.
     #[inline]
     fn turn(&self, parity: u64) {
         let turn = self.turns.load(Ordering::Relaxed);
         self.turns.store(turn + 1 + ((turn + 1 + parity) & 1), Ordering::Release);
     }
 
-    /// The thread looks at the file.
+    /// Checks whether the rank has waited too long, and prints the warning. The watching thread calls it.
     fn look(&self, now: Instant) {
         let turn = self.turns.load(Ordering::Acquire);
         let now_at = (turn, self.pending().1);
@@ -194,7 +200,7 @@ impl StallWatchdog {
             Some((seen, since)) if seen == now_at => {
                 if !watched.is_said && now - since >= self.limit {
                     watched.is_said = true;
-                    // Half, since it may have been polled once more after it stood still.
+                    // Half of the limit, because the call may have been polled once more after it stopped.
                     let waits = match watched.polls {
                         None => Waits::Blocked,
                         Some((_, since)) if now - since >= self.limit / 2 => Waits::Elsewhere,
@@ -207,7 +213,7 @@ impl StallWatchdog {
         }
     }
 
-    /// The message that is waited for, and a number that changes with progress.
+    /// Returns the message that the rank waits for, and a number that changes with progress.
     fn pending(&self) -> (Option<Pending>, u64) {
         self.waiting.as_ref().map_or((None, 0), Waiting::pending)
     }
@@ -215,7 +221,7 @@ impl StallWatchdog {
     fn say(&self, watched: &mut Watched, turn: u64, waits: Waits) {
         static ELSEWHERE: AtomicBool = AtomicBool::new(false);
         let call = *lock(&self.call);
-        // A program that computes for long while a call is in flight hears of it once.
+        // A program that computes for long while a call is in flight gets this warning once.
         if waits == Waits::Elsewhere && ELSEWHERE.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -227,35 +233,35 @@ impl StallWatchdog {
             Waits::Elsewhere => self.line_of_one_elsewhere(call, &crate::fabric::mpi::name()),
             Waits::Blocked | Waits::Polling => self.line(call, part, self.pending().0, waits),
         };
-        // A rank that has come meanwhile is not accused.
+        // Do not warn if the wait has ended meanwhile.
         if self.turns.load(Ordering::Acquire) == turn {
             crate::say(line);
         }
     }
 }
 
-/// How a rank waits.
+/// What a rank does while a call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waits {
-    /// In a blocking call.
+    /// The rank is in a blocking call.
     Blocked,
-    /// It tests a call in flight, or waits for it.
+    /// The rank tests a call in flight, or waits for it.
     Polling,
-    /// It has a call in flight, and does something else.
+    /// The rank has a call in flight, and does something else.
     Elsewhere,
 }
 
 /// The files of this process, and the thread that watches them.
 struct Watch {
     files: Mutex<Files>,
-    /// None where the system gives no thread.
+    /// The watching thread; `None` if the system gave none.
     thread: OnceLock<Option<Thread>>,
 }
 
-/// See [`Watch`].
+/// The watched files of this process.
 struct Files {
     all: Vec<Weak<StallWatchdog>>,
-    /// The shortest watchdog for which the thread looks; none while it looks for no file.
+    /// Shortest stall timeout of the watched files; `None` while the thread watches no file.
     shortest: Option<Duration>,
 }
 
@@ -269,7 +275,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn watch(watchdog: &Arc<StallWatchdog>) {
     let is_shorter = {
         let mut files = lock(&WATCH.files);
-        // A weak reference keeps the memory of a file that is closed.
+        // Weak references keep the memory of closed files: remove them.
         files.all.retain(|file| file.strong_count() > 0);
         files.all.push(Arc::downgrade(watchdog));
         let is_shorter = files.shortest.is_none_or(|shortest| watchdog.limit < shortest);
@@ -280,7 +286,7 @@ fn watch(watchdog: &Arc<StallWatchdog>) {
     };
     let start = || std::thread::Builder::new().name("tributary watchdog".to_string()).spawn(run);
     let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
-    // Otherwise the thread looks soon enough by itself.
+    // If the timeout is not shorter, the thread looks soon enough by itself.
     if let (Some(thread), true) = (thread, is_shorter) {
         thread.unpark();
     }
@@ -298,7 +304,7 @@ fn run() {
         };
         let now = Instant::now();
         files.iter().for_each(|file| file.look(now));
-        // A file that is closed is not kept.
+        // Do not keep closed files alive.
         drop(files);
         match shortest {
             // A new file unparks.
@@ -308,32 +314,32 @@ fn run() {
     }
 }
 
-/// The right to speak for the ranks of this host: the first rank has it that loses its watchdog in a call of a file. It is a name
-/// in the kernel, which goes with the process at the latest.
+/// Ensures that one rank a host prints the warning about a call on a file: the first whose timer expires. It is a
+/// socket name in the kernel, which disappears with the process at the latest.
 #[cfg(target_os = "linux")]
 struct WarningLock(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::UnixDatagram>);
 
 #[cfg(target_os = "linux")]
 impl WarningLock {
-    /// None if another rank of this host has it.
+    /// Returns the lock of this host; `None` if another rank of this host has it.
     fn of_host(path: &Path, call: &str) -> Option<Self> {
         use std::os::linux::net::SocketAddrExt;
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::net::{SocketAddr, UnixDatagram};
-        // A name that is not whole may be that of another file in another job.
+        // A relative path may also be the path of another file in another job.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let user = nix::unistd::getuid().as_raw().to_le_bytes();
         let label = tributary_base::fingerprint([path.as_os_str().as_bytes(), call.as_bytes(), &user]);
         let name = format!("tributary-watchdog-{label:x}");
         match SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name)) {
             Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => None,
-            // Where the system has no such names, every rank speaks.
+            // If the system has no such names, every rank warns.
             bound => Some(Self(bound.ok())),
         }
     }
 }
 
-/// Every rank speaks.
+/// On this system every rank warns.
 #[cfg(not(target_os = "linux"))]
 struct WarningLock;
 
@@ -382,7 +388,7 @@ mod tests {
         }
     }
 
-    /// A call in flight that is polled and stands still, and one that is not polled: the time is told here.
+    /// A call in flight that is polled without progress, and one that is not polled. The test passes the time.
     #[test]
     fn a_call_in_flight_is_watched() {
         crate::fabric::threads::run(1, |transport| {
@@ -414,7 +420,7 @@ mod tests {
         .unwrap();
     }
 
-    /// Time is told to it here.
+    /// The test passes the time to the watchdog.
     #[test]
     fn a_rank_speaks_once_a_wait_and_one_for_a_host() {
         let path = std::env::temp_dir().join(format!("watchdog-{}", std::process::id()));

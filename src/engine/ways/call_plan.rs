@@ -1,4 +1,4 @@
-//! The plan of a call: that of an earlier call, or a new one.
+//! Finds the plan of an exchange: the plan of an earlier call, or a new one.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::engine::storage::window_queue::WindowQueue;
 use crate::error::Result;
 
 impl File {
-    /// The plan of an exchange. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
-    /// number of bytes; then only the windows' offsets change. Otherwise a new plan is made.
+    /// Returns the plan of an exchange. An earlier plan is reused if every rank's access is the same, shifted in the
+    /// file by the same number of bytes; then only the offsets of the windows change. Otherwise makes a new plan.
     pub(in crate::engine) async fn plan(
         &mut self,
         file: &Extents,
@@ -46,7 +46,7 @@ impl File {
         Ok(plan)
     }
 
-    /// Makes a plan.
+    /// Makes a new plan, and counts its messages.
     async fn new_plan(
         &mut self,
         (file, layout): (&Extents, &BufferLayout),

@@ -1,4 +1,4 @@
-//! What a rank writes and reads by itself.
+//! Writes and reads of one rank without other ranks.
 
 use crate::access::{BufferLayout, Extents, Sink, Source};
 use crate::engine::file::File;
@@ -40,7 +40,7 @@ impl File {
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
     }
 
-    /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.
+    /// Returns the end of the file in bytes on the first aggregator; `u64::MAX` on the other ranks.
     pub(in crate::engine) fn file_end(&mut self) -> Result<u64> {
         let rank = self.endpoint.rank();
         if self.setup.roles.aggregators.first() != Some(&rank) {
@@ -49,7 +49,7 @@ impl File {
         self.own_file_end()
     }
 
-    /// The end of the file, as the system reports it to this rank.
+    /// Returns the end of the file in bytes, as the system reports it to this rank.
     pub(in crate::engine) fn own_file_end(&mut self) -> Result<u64> {
         size(&self.storage(), self.endpoint.rank(), &self.setup.path)
     }

@@ -1,4 +1,5 @@
-//! The two-phase exchange: each rank sends its bytes to aggregators, which write them, or the other way round.
+//! The two-phase exchange: in a write, each rank sends its bytes to aggregators, which write them; in a read,
+//! aggregators read and send.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ impl File {
     /// Writes by the two-phase exchange. Collective.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn exchange_write(
         &mut self,
         (extents, layout, source): Access<'_>,
@@ -32,15 +33,15 @@ impl File {
         self.watchdog.go_on(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
-        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
-        // returns to the owner of the memory.
+        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
+        // before it returns to the owner of the memory.
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.watchdog, self.timeline.is_some());
         let ran =
             rounds.with_zero_copy(zero_copy.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
         clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);
-        // Also after an error: the worker writes what is lent.
+        // Settle also after an error: the worker may still be writing the caller's memory.
         self.settle(done).await;
         if let Some((storage, range)) = told {
             self.setup.driver.has_written(&*storage, range);
@@ -48,15 +49,15 @@ impl File {
         ran
     }
 
-    /// Tells the file system what this rank is about to write as an aggregator, if the hints say so; what it was told, and through
-    /// which handle. Local.
+    /// Announces to the file system the range that this rank will write as an aggregator, if the hints say so. Returns
+    /// the range and the handle. Local.
     fn announce_writes(&self, plan: &Plan, agreed: &Agreed) -> Option<(Arc<dyn Storage>, Extent)> {
         if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
             return None;
         }
         let aggregators = &self.setup.roles(plan.bytes).aggregators;
         let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
-        // Of a plan that is used again, bytes are as far from its domains as the queue moves the windows.
+        // A reused plan has domains that lie `by` bytes before the bytes of this call.
         let by = self.queue.as_ref()?.shift() as u64;
         let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
         let range = plan.domains.range(own, start, end);
@@ -68,7 +69,7 @@ impl File {
     /// Reads by the two-phase exchange. Collective.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn exchange_read(
         &mut self,
         extents: &Extents,

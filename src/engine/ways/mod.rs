@@ -1,9 +1,9 @@
-//! The ways of the bytes of a call, each a part of [`File`](crate::engine::file::File).
+//! The code of each path of the bytes of a call, each a part of [`File`](crate::engine::file::File).
 //!
 //! | module | holds |
 //! |---|---|
-//! | `direct` | every rank by itself |
-//! | `write_windows`, `read_windows` | through windows in memory that all ranks share, or those of a host |
+//! | `direct` | every rank writes or reads by itself |
+//! | `write_windows`, `read_windows` | through windows in memory that all ranks share, or the ranks of each host |
 //! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one or a new one |
 
 mod call_plan;

@@ -1,4 +1,4 @@
-//! A collective read of ranks that share memory: what follows the first combine, if it goes through windows.
+//! A collective read through windows in shared memory, after the first agreement.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
 
 impl File {
-    /// Takes this rank's bytes out of the windows, which the ranks that share them read. Collective over these ranks; the outcome
-    /// is this rank's, and so is the time in copying and waiting.
+    /// Copies this rank's bytes out of the windows, which the ranks that share them read. Returns this rank's outcome,
+    /// and its time in copying and waiting. Collective over these ranks.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn read_windows(
         &mut self,
         extents: &Extents,
@@ -35,18 +35,19 @@ impl File {
             error: None.into(),
             busy: Default::default(),
         };
-        // Of a rank that has nothing left to read, no memory is looked at.
+        // Do not touch the memory of a rank that has nothing left to read.
         let layout = if extents.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let bytes = taking.take(&mut self.endpoint, Walk::new(extents, layout), sink).await?;
         let (error, busy) = (taking.error.take(), taking.busy.get());
         Ok((Outcome { bytes, error, busy, ..Outcome::default() }, begin.elapsed().saturating_sub(busy)))
     }
 
-    /// Reads what the ranks of this host want, where other hosts want other bytes. Collective over the ranks of the host; the
-    /// outcome is this rank's, which all ranks still have to agree on, and so is the time in copying and waiting.
+    /// Reads the bytes that the ranks of this host want, if other hosts want other bytes. Returns this rank's outcome,
+    /// on which all ranks still have to agree, and its time in copying and waiting. Collective over the ranks of the
+    /// host.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn read_on_host(
         &mut self,
         extents: &Extents,

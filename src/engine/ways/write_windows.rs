@@ -1,4 +1,4 @@
-//! A collective write of ranks that share memory: what follows the first combine, if it goes through windows.
+//! A collective write through windows in shared memory, after the first agreement.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -28,29 +28,29 @@ use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
 words! {
-    /// How a write through windows ends, on all ranks that share them.
+    /// The outcome of a write through windows, the same on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
     struct CallOutcome {
-        /// The rank whose error all ranks return.
+        /// Rank whose error all ranks return; `None` without an error.
         failed: Option<Rank>,
-        /// Bytes written by all ranks.
+        /// Number of bytes written by all ranks.
         transferred: u64,
-        /// Microseconds of writing.
+        /// Time of writing the file, of all ranks, in microseconds.
         busy: u64,
-        /// The most microseconds of placing, of agreeing and in total.
+        /// Maximum times over ranks in microseconds: copying, agreements, the whole call.
         most: [u64; 3],
-        /// Whether the call must be repeated, rank after rank.
+        /// True if the call must be repeated with one rank after the other.
         again: bool,
-        /// The current value of the signal of turns.
+        /// Value of the signal that counts turns of ranks.
         turn: u32,
     }
 }
 
 impl File {
-    /// Writes what is left of an access that goes through windows. Collective.
+    /// Writes the rest of an access through windows. Collective.
     ///
     /// # Errors
-    /// The error of the lowest rank, on every rank; those of the fabric.
+    /// The error of the lowest rank, on every rank; errors of the message transport.
     pub(in crate::engine) async fn write_windows(
         &mut self,
         access: Access<'_>,
@@ -75,8 +75,9 @@ impl File {
         })
     }
 
-    /// Places this rank's bytes in the windows, and writes windows that are complete. `runs` is where there is data, if ranks may
-    /// tile it. Returns the outcome on all ranks that share the windows, and the error of this rank. Collective over these ranks.
+    /// Copies this rank's bytes into the windows, and writes complete windows. `runs` is the extents of the file with
+    /// data, if ranks may tile them. Returns the outcome on all ranks that share the windows, and this rank's error.
+    /// Collective over these ranks.
     async fn fill_windows(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -96,7 +97,7 @@ impl File {
             path: &self.setup.path,
             error: None.into(),
         };
-        // Of a rank that has nothing left to write, no memory is looked at.
+        // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let mut placed = Instant::now();
         placing::place(&mut self.endpoint, &writer, Walk::new(file, layout), source).await?;
@@ -114,11 +115,12 @@ impl File {
         Ok((closing, error))
     }
 
-    /// Writes what the ranks of this host hold, where no other host holds any of it. Nobody else can be writing the file if the call
-    /// `is_sole`. Collective over the ranks of the host; the outcome is this rank's, which all ranks still have to agree on.
+    /// Writes the bytes of this host's ranks, if no other host has bytes in the same ranges. `is_sole` is true if
+    /// nobody else can be writing the file. Returns this rank's outcome, on which all ranks still have to agree.
+    /// Collective over the ranks of the host.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub(in crate::engine) async fn write_on_host(
         &mut self,
         access: Access<'_>,
@@ -148,14 +150,14 @@ impl File {
             }
             _ => (agreed.transferred, agreed.micros, None),
         };
-        // What is counted for all ranks of the host, its first rank reports.
+        // The first rank of the host reports the counts of all its ranks.
         let (bytes, micros) = if self.arena()?.team().place() == 0 { (bytes, micros) } else { (0, 0) };
         Ok(Outcome { bytes, error, busy: Duration::from_micros(micros), ..Outcome::default() })
     }
 }
 
-/// Ends the placing: the last rank to arrive writes the remaining windows. If the call must be repeated, it resets the state.
-/// Collective.
+/// Ends the copying into windows: the last rank to arrive writes the remaining windows. If the call must be repeated,
+/// it resets the state. Collective.
 async fn close_windows(
     endpoint: &mut Endpoint,
     writer: &WindowWriter<'_>,
@@ -186,7 +188,7 @@ async fn close_windows(
     Ok(get(arena.team().combined().decision()))
 }
 
-/// The access in ascending order, if it is not; an error, if it cannot be.
+/// Returns the access in ascending order, if it does not ascend already; an error if it cannot be sorted.
 pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<(Extents, BufferLayout)>, Result<()>) {
     match file.is_ascending() {
         true => (None, Ok(())),
@@ -194,7 +196,7 @@ pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<(Extents, Buffer
     }
 }
 
-/// The access in ascending order, without bytes that an earlier extent has. 64 bytes a piece.
+/// Returns the access in ascending order, without bytes that an earlier extent has. 64 bytes of memory a piece.
 fn ascending(file: &Extents, layout: &BufferLayout) -> Result<(Extents, BufferLayout)> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {

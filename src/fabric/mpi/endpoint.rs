@@ -1,16 +1,17 @@
-//! One rank's end of an MPI communicator: posts and polls messages, and splits long messages into MPI messages.
+//! One rank's access to an MPI communicator: posts and polls messages, and splits long messages into MPI messages.
 //!
-//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity but not the length. A
-//! message is sent in chunks of `chunk` bytes (the same on all ranks): *a full chunk is always followed by another; a shorter
-//! one, perhaps empty, is the last*. So a message below `chunk` bytes is one MPI message, and one of exactly `k * chunk` bytes
-//! ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first receive at once, and each
-//! further one when the chunk before has arrived in full.
+//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity but not the length.
+//! A message is sent in chunks of `chunk` bytes (the same on all ranks): *a full chunk is always followed by another; a
+//! shorter one, perhaps empty, is the last*. So a message below `chunk` bytes is one MPI message, and one of exactly
+//! `k * chunk` bytes ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first
+//! receive at once, and each further one when the chunk before has arrived in full.
 //!
-//! First chunks have the message's tag, all others that tag and 2^15 more ([`Tags`]). So a receive posted for the *next* message of the same sender
-//! and tag cannot match a chunk of this one. The further chunks of all messages of one sender and tag form one MPI-ordered
-//! stream, which the receiver takes in the order in which the messages were posted: of a *stream* (the long receives of one
-//! sender and tag), only the first has a further receive posted. A receive with a capacity below `chunk` never gets a full
-//! chunk (MPI reports the truncation), so it needs no stream.
+//! First chunks have the tag of the message; all other chunks have that tag plus 2^15 ([`Tags`]). So a receive posted
+//! for the *next* message of the same sender and tag cannot match a chunk of this one. The further chunks of all
+//! messages of one sender and tag form one MPI-ordered stream, which the receiver takes in the order in which the
+//! messages were posted: of a *stream* (the long receives of one sender and tag), only the first has a further receive
+//! posted. A receive with a capacity below `chunk` never gets a full chunk (MPI reports the truncation), so it needs no
+//! stream.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
@@ -28,20 +29,20 @@ use crate::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// The default length of the longest MPI message, in bytes: 1 GiB.
+/// Default maximum length of an MPI message, in bytes: 1 GiB.
 pub const DEFAULT_CHUNK: usize = 1 << 30;
 
-/// The tags of an endpoint in its communicator.
+/// The range of MPI tags that an endpoint uses in its communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tags {
-    /// The tag of MPI for tag 0.
+    /// MPI tag of messages with tag 0.
     pub(super) first: c_int,
-    /// Tags of messages are below this; chunks after the first add it to their tag.
+    /// Number of tags. A message's tag is below it; chunks after the first add it to the message's tag.
     pub(super) count: c_int,
 }
 
 impl Tags {
-    /// Of an endpoint whose communicator is its own.
+    /// Tags of an endpoint that has a communicator for itself.
     const ALL: Self = Self { first: 0, count: 1 << 15 };
 
     fn of_first_chunk(self, tag: u16) -> c_int {
@@ -49,11 +50,14 @@ impl Tags {
     }
 }
 
-/// One rank's end of a communicator of its own, or of one that several share ([`SharedComm`](super::SharedComm)). It stays on the thread that made it, which must be one that may call MPI.
+/// One rank's access to a communicator of its own, or to one that several endpoints share
+/// ([`SharedComm`](super::SharedComm)). The endpoint stays on the thread that made it, which must be one that may call
+/// MPI.
 ///
-/// A drop with messages in flight is safe and never waits. It cancels receives, and leaks message bodies that the network may
-/// still access; it leaks the communicator too, so that no stray message can match in another one. (MPI libraries have some
-/// thousands of communicators.) A send that is never received may still delay MPI_Finalize.
+/// Dropping an endpoint with messages in flight is safe and never waits. The drop cancels receives, and leaks message
+/// bodies that the network may still access. It leaks the communicator too, so that no stray message can match in
+/// another one. (MPI libraries have some thousands of communicators.) A send that is never received may still delay
+/// MPI_Finalize.
 pub struct MpiEndpoint {
     comm: Arc<Comm>,
     tags: Tags,
@@ -65,15 +69,16 @@ pub struct MpiEndpoint {
     next: Ticket,
     failed: Option<Error>,
     idle: Arc<Backoff>,
-    /// Keeps MPI from being finalised. Declared after `comm`, so dropped after it.
+    /// Keeps MPI from being finalised. Declared after `comm`, so that it is dropped later.
     session: Option<Rc<Session>>,
 }
 
 impl MpiEndpoint {
-    /// An endpoint on a duplicate of `comm`, which itself is not used. Collective over its ranks: one MPI_Comm_dup.
+    /// Returns an endpoint on a duplicate of `comm`; `comm` itself is not used. Collective over its ranks: one
+    /// MPI_Comm_dup.
     ///
     /// The duplicate is freed when the endpoint is dropped. If MPI is finalised first, every later call on the endpoint
-    /// is an error, and dropping it frees nothing.
+    /// is an error, and dropping the endpoint frees nothing.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text, if the error handler of `comm` returns.
@@ -85,13 +90,14 @@ impl MpiEndpoint {
         unsafe { Self::from_raw_with_chunk(comm, DEFAULT_CHUNK) }
     }
 
-    /// As [`MpiEndpoint::from_raw`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1, the same on all ranks).
+    /// Returns an endpoint like [`MpiEndpoint::from_raw`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1,
+    /// the same on all ranks).
     ///
     /// # Errors
-    /// A chunk out of range, and those of [`MpiEndpoint::from_raw`].
+    /// A chunk out of range, and the errors of [`MpiEndpoint::from_raw`].
     ///
     /// # Safety
-    /// That of [`MpiEndpoint::from_raw`].
+    /// The same as for [`MpiEndpoint::from_raw`].
     pub unsafe fn from_raw_with_chunk(comm: MPI_Comm, chunk: usize) -> Result<Self> {
         if chunk == 0 || c_int::try_from(chunk).is_err() {
             return Err(Error::argument("MPI chunk in bytes", chunk, format!("1 to {}", c_int::MAX)));
@@ -111,7 +117,7 @@ impl MpiEndpoint {
         Self::with(Arc::new(comm), Tags::ALL, chunk, session)
     }
 
-    /// An endpoint of a communicator, with these tags there. Local.
+    /// Returns an endpoint of a communicator, with these tags. Local.
     pub(super) fn with(comm: Arc<Comm>, tags: Tags, chunk: usize, session: Option<Rc<Session>>) -> Self {
         if comm.ranks == 1 {
             super::warn_of_another_launcher();
@@ -131,19 +137,19 @@ impl MpiEndpoint {
         }
     }
 
-    /// Whether the endpoint can still be used: nothing has failed before, and MPI is there.
+    /// Checks that the endpoint can still be used: no call has failed before, and MPI is not finalised.
     fn check_usable(&self) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        // Who initialised MPI may finalise it while the endpoint lives; a session of our own does not.
+        // A program that initialised MPI may finalise it while the endpoint lives; this library does not.
         if !self.session.as_ref().is_some_and(|session| session.ours) && is_finalised() {
             return Err(Error::Fabric("MPI was finalised before the last call on a communicator's file".to_string()));
         }
         Ok(())
     }
 
-    /// Remembers a failure. After it the communicator's messages may no longer match, so every later call fails too.
+    /// Records a failure. After it the communicator's messages may no longer match, so every later call fails too.
     fn remember<T>(&mut self, outcome: Result<T>) -> Result<T> {
         outcome.inspect_err(|error| self.failed = Some(error.clone()))
     }
@@ -163,7 +169,7 @@ impl MpiEndpoint {
         self.next
     }
 
-    /// The tag of a message's chunks after the first.
+    /// Returns the MPI tag of a message's chunks after the first.
     fn further_tag(&self, tag: u16) -> Result<c_int> {
         let further = self.tags.of_first_chunk(tag) + self.tags.count;
         if further > self.comm.highest_tag {
@@ -173,7 +179,8 @@ impl MpiEndpoint {
         Ok(further)
     }
 
-    /// Posts all chunks of `body`. A clone of it is in `flights` already, which keeps its memory until all chunks are sent.
+    /// Posts all chunks of `body`. A clone of `body` is in `flights` already, which keeps its memory until all chunks
+    /// are sent.
     fn post_send(&mut self, ticket: Ticket, to: Rank, tag: u16, mode: SendMode, body: &Message) -> Result<()> {
         let mut mpi_tag = self.tags.of_first_chunk(tag);
         for number in 0..=body.len() / self.chunk {

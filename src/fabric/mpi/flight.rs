@@ -10,7 +10,7 @@ use crate::topology::Rank;
 
 /// A message in flight.
 pub(super) enum Flight {
-    /// The body, and the number of its chunks that are not sent yet.
+    /// A send: the body, and the number of chunks that are not sent yet.
     Send {
         to: Rank,
         tag: u16,
@@ -18,18 +18,18 @@ pub(super) enum Flight {
         body: Message,
         chunks: usize,
     },
-    /// The part received so far.
+    /// A receive: the bytes received so far.
     Receive(Incoming),
 }
 
-/// A receive, chunk by chunk.
+/// A receive of a message, chunk by chunk.
 pub(super) struct Incoming {
     pub(super) from: Rank,
     pub(super) tag: u16,
     pub(super) capacity: usize,
     /// A block of `capacity` bytes; its length is the number of bytes received.
     pub(super) body: Block,
-    /// Whether the last chunk was full and the receive of the next is not posted yet.
+    /// True if the last chunk was full and the receive of the next is not posted yet.
     pub(super) waiting: bool,
 }
 

@@ -1,6 +1,6 @@
-//! How a rank waits for what it cannot wait for in MPI, be it any of several messages, a message of an MPI that spins on a
-//! core that others need, or a window's helper thread: yield the core, then sleep a little;
-//! the later, if every rank of the host has a core.
+//! How a rank waits if it cannot block in MPI: for any of several messages, for a message of an MPI that spins on a
+//! core that others need, or for a window's helper thread. It yields the core, then sleeps a little; later, if every
+//! rank of the host has a core.
 //!
 //! 16 ranks of MPICH 4.0.2 on 2 cores, each waiting 2 ms for rank 0 and then sending it 64 KiB: 17 ms when ranks only
 //! yield, 2.5 ms when they sleep 50 us after 20 yields, 3.4 ms after 100. 2 ranks on 2 cores lose nothing to sleeping
@@ -14,12 +14,13 @@ use crate::fabric::Idle;
 
 /// Number of polls without progress after which the rank sleeps instead of yielding.
 const YIELDS: u32 = 50;
-/// The same where each rank has a core: about a millisecond, so that only long waits sleep.
+/// Number of polls without progress after which a rank sleeps, if each rank has a core: about a millisecond, so that
+/// only long waits sleep.
 const YIELDS_ALONE: u32 = 1_000;
-/// How long a rank then sleeps between polls.
+/// Time that a rank sleeps between polls.
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// The wait of the thread that made it.
+/// Yields and sleeps of the thread of one rank, which made this value.
 pub(super) struct Backoff {
     rank: Thread,
     woken: AtomicBool,

@@ -1,7 +1,7 @@
 //! The two groups of an inter-communicator as the ranks of one endpoint.
 //!
-//! A fabric has one numbering of ranks, and its ranks send inside a group too, which an inter-communicator cannot do. So both
-//! groups are merged. In the merged order, the ranks of each group are consecutive.
+//! A fabric has one numbering of ranks, and its ranks send inside a group too, which an inter-communicator cannot do.
+//! So both groups are merged. In the merged order, the ranks of each group are consecutive.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::topology::Rank;
 
 impl MpiEndpoint {
-    /// An endpoint over both groups of the inter-communicator `comm`, which itself is not used further, and the ranges of the
-    /// two groups' ranks there, the same on all ranks. The ranks of a group keep their order. MPI chooses which group is first.
-    /// Collective over both groups: one MPI_Intercomm_merge.
+    /// Returns an endpoint over both groups of the inter-communicator `comm`, and the ranges of the two groups' ranks
+    /// in the endpoint, the same on all ranks. `comm` itself is not used further. The ranks of a group keep their
+    /// order. MPI chooses which group is first. Collective over both groups: one MPI_Intercomm_merge.
     ///
     /// # Errors
     /// An intra-communicator; [`crate::Error::Fabric`] with MPI's error text, if the error handler of `comm` returns.

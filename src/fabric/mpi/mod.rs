@@ -1,13 +1,14 @@
-//! The fabric of supercomputers: non-blocking MPI point-to-point messages. They are polled; a rank blocks in MPI on a message
-//! only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
+//! The fabric of MPI programs: non-blocking MPI point-to-point messages. Messages are polled; a rank blocks in MPI on a
+//! message only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
 //!
-//! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes endpoints from
-//! the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the
-//! crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
+//! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes
+//! endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the crate
+//! `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
 //!
-//! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled together.
-//! Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper threads of
-//! the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from several threads of the program.
+//! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled
+//! together. Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper
+//! threads of the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from
+//! several threads of the program.
 
 use std::rc::Rc;
 
@@ -30,17 +31,17 @@ pub use native::Native;
 pub use sharing::SharedComm;
 pub use tributary_abi::MPI_Comm;
 
-/// The exit code of a rank that panics, as of a Rust program.
+/// Exit code of a rank that panics, the same as of any Rust program.
 const PANICKED: i32 = 101;
 
 /// Initialises MPI, unless it is initialised already. Collective over the program: every rank calls it.
 ///
-/// A program that is not linked with an MPI library loads one first: that of `$TRIB_MPI`, or the one of the launcher that
-/// started it, if the dynamic linker or a folder beside `mpiexec` has it.
+/// A program that is not linked with an MPI library loads one first: the library that `$TRIB_MPI` names, or the library
+/// of the launcher that started the program, if the dynamic linker or a folder beside `mpiexec` has it.
 ///
 /// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
-/// MPI_COMM_SELF). If the program has initialised MPI itself, its error handlers stay. MPICH calls the one of MPI_COMM_WORLD
-/// when a message is longer than its receive, which by default aborts the program.
+/// MPI_COMM_SELF). If the program has initialised MPI itself, its error handlers stay. MPICH calls the handler of
+/// MPI_COMM_WORLD when a message is longer than its receive, which by default aborts the program.
 ///
 /// # Errors
 /// [`Error::Fabric`] when there is no MPI library, or one whose binary interface is not known; when MPI was already
@@ -58,7 +59,7 @@ pub fn initialise() -> Result<World> {
     Ok(World { session: Rc::new(Session { ours }) })
 }
 
-/// Why no endpoint can be made from the communicator `comm`; `None` if one can. Local.
+/// Returns the reason why no endpoint can be made from the communicator `comm`; `None` if one can. Local.
 ///
 /// # Safety
 /// `comm` is a communicator or MPI_COMM_NULL, if the process has an MPI library and has initialised it.
@@ -87,28 +88,28 @@ pub unsafe fn objection(comm: MPI_Comm) -> Option<String> {
     }
 }
 
-/// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`. Empty if no MPI library is
-/// loaded (yet). Local; may be called at any time.
+/// Returns name and version of the MPI library that this program runs on, such as `MPICH Version: 4.0.2`. Empty if no
+/// MPI library is loaded (yet). Local; may be called at any time.
 pub fn library() -> String {
     raw::version().into_iter().next().unwrap_or_default()
 }
 
-/// The short form of [`library`]: `MPICH Version: 4.0.2`, `Open MPI v4.1.4`. Local; may be called at any time.
+/// Returns the short form of [`library`]: `MPICH Version: 4.0.2`, `Open MPI v4.1.4`. Local; may be called at any time.
 pub fn name() -> String {
     library().split(", ").next().unwrap_or_default().trim().to_string()
 }
 
-/// What carries the messages of this MPI library, as in `ch3:sock`. Only MPICH and its derivatives say it. Local; may be called
-/// at any time.
+/// Returns the device that carries the messages of this MPI library, such as `ch3:sock`. Only MPICH and its derivatives
+/// report it. Local; may be called at any time.
 pub fn device() -> Option<String> {
     raw::version().iter().find_map(|line| line.strip_prefix("MPICH Device:").map(|device| device.trim().to_string()))
 }
 
-/// The exit code of a job that [`end_job`] ends.
+/// Exit code of a job that [`end_job`] ends.
 const FAILED: i32 = 70;
 
-/// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure that
-/// the other ranks do not know of. Only this process ends if MPI is not running. Local.
+/// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure
+/// that the other ranks do not know of. Only this process ends if MPI is not running. Local.
 pub fn end_job(why: &Error) {
     crate::say(format_args!(
         "{why}; this rank cannot inform the other ranks, so it ends the job (hint trib_on_failure=abort)"
@@ -121,11 +122,11 @@ pub fn end_job(why: &Error) {
     raw::abort(FAILED)
 }
 
-/// How many ranks a launcher says that it has started, and which of them this is, by the launcher's variables.
+/// Environment variables in which launchers set the number of ranks and the rank of the process.
 const LAUNCHED: [[&str; 2]; 2] = [["PMI_SIZE", "PMI_RANK"], ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"]];
 
-/// Says once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has started
-/// several: every rank would write the whole file by itself.
+/// Warns once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has
+/// started several: every rank would write the whole file by itself.
 fn warn_of_another_launcher() {
     static WARNED: std::sync::Once = std::sync::Once::new();
     WARNED.call_once(|| {
@@ -143,21 +144,21 @@ fn warn_of_another_launcher() {
     });
 }
 
-/// Whether MPI is initialised and not finalised. Local.
+/// Returns true if MPI is initialised and not finalised. Local.
 pub fn is_running() -> bool {
     raw::is_initialised().unwrap_or(false) && !raw::is_finalised()
 }
 
 /// All ranks of an MPI program.
 ///
-/// If [`initialise`] initialised MPI, it is finalised when the world and the endpoints made from it are dropped. If a panic
-/// drops the world, all ranks are aborted, so that none waits for a rank that is gone.
+/// If [`initialise`] initialised MPI, MPI is finalised when the world and the endpoints made from it are dropped. If a
+/// panic drops the world, all ranks are aborted, so that no rank waits for a rank that is gone.
 pub struct World {
     session: Rc<Session>,
 }
 
 impl World {
-    /// An endpoint over all ranks, in a communication context of its own. Collective.
+    /// Returns an endpoint over all ranks, in a communication context of its own. Collective.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text.
@@ -165,18 +166,20 @@ impl World {
         self.endpoint_with_chunk(DEFAULT_CHUNK)
     }
 
-    /// As [`World::endpoint`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1, the same on all ranks).
+    /// Returns an endpoint like [`World::endpoint`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1, the
+    /// same on all ranks).
     ///
     /// # Errors
     /// A chunk out of range, or [`Error::Fabric`] with MPI's error text.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
-        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be gone
-        // by now: then MPI says so.
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be
+        // gone by now: then MPI says so.
         let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
         Ok(endpoint.holding(self.session.clone()))
     }
 
-    /// Ends all ranks; the launcher returns `code`. For a rank that cannot continue while others wait for it. Local.
+    /// Ends all ranks with MPI_Abort; the launcher returns `code`. For a rank that cannot continue while others wait
+    /// for it. Local.
     pub fn abort(&self, code: i32) -> ! {
         raw::abort(code)
     }
@@ -190,7 +193,7 @@ impl Drop for World {
     }
 }
 
-/// Finalises MPI when its last owner is gone.
+/// Finalises MPI when the last owner of this value is gone.
 struct Session {
     ours: bool,
 }

@@ -1,7 +1,7 @@
-//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with them.
+//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with MPI's.
 //!
-//! They run on MPI_COMM_WORLD, which no endpoint uses, so their messages cannot match this library's. All are collective over
-//! the program's ranks, with the same root and sizes on every rank.
+//! They run on MPI_COMM_WORLD, which no endpoint uses, so their messages cannot match messages of this library. All are
+//! collective over the program's ranks, with the same root and sizes on every rank.
 
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// The collectives of the MPI library.
+/// MPI's own collectives, over all ranks of the program.
 pub struct Native {
-    /// Keeps MPI initialised.
+    /// Keeps MPI initialised as long as this value lives.
     _session: Rc<Session>,
     rank: Rank,
     ranks: usize,
 }
 
 impl World {
-    /// The collectives of the MPI library, over all ranks. Local.
+    /// Returns MPI's own collectives, over all ranks of the program. Local.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text.
@@ -43,7 +43,7 @@ struct Blocks {
 }
 
 impl Native {
-    /// MPI_Barrier.
+    /// Calls MPI_Barrier.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text, as of all functions here.
@@ -52,10 +52,10 @@ impl Native {
         raw::check("MPI_Barrier", unsafe { ffi::MPI_Barrier(raw::world()) })
     }
 
-    /// MPI_Gather: the blocks of all, each as long as `own`, into the root's `all`.
+    /// Calls MPI_Gather: gathers the blocks of all ranks, each as long as `own`, into the root's `all`.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn gather(&self, root: Rank, own: &[u8], all: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
@@ -67,10 +67,11 @@ impl Native {
         raw::check("MPI_Gather", rc)
     }
 
-    /// MPI_Gatherv: the blocks of all, of these `sizes`, one after the other into the root's `all`.
+    /// Calls MPI_Gatherv: gathers the blocks of all ranks, of these `sizes` in bytes, one after the other into the
+    /// root's `all`.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn gatherv(&self, root: Rank, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
@@ -82,10 +83,10 @@ impl Native {
         raw::check("MPI_Gatherv", rc)
     }
 
-    /// MPI_Scatter: the root's `all` in blocks of the length of `own`, one to each rank.
+    /// Calls MPI_Scatter: sends the root's `all` in blocks of the length of `own`, one to each rank.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn scatter(&self, root: Rank, all: &[u8], own: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
@@ -97,10 +98,10 @@ impl Native {
         raw::check("MPI_Scatter", rc)
     }
 
-    /// MPI_Scatterv: the root's `all` in blocks of these `sizes`, one to each rank.
+    /// Calls MPI_Scatterv: sends the root's `all` in blocks of these `sizes` in bytes, one to each rank.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn scatterv(&self, root: Rank, all: &[u8], sizes: &[u64], own: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
@@ -112,10 +113,11 @@ impl Native {
         raw::check("MPI_Scatterv", rc)
     }
 
-    /// MPI_Allgatherv: the blocks of all, of these `sizes`, one after the other into `all` on every rank.
+    /// Calls MPI_Allgatherv: gathers the blocks of all ranks, of these `sizes` in bytes, one after the other into `all`
+    /// on every rank.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn allgatherv(&self, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
         let blocks = self.blocks(sizes, own.len(), Some(all.len()))?;
         let (from, to) = (read(own), written(all));
@@ -126,10 +128,10 @@ impl Native {
         raw::check("MPI_Allgatherv", rc)
     }
 
-    /// MPI_Bcast: the root's `message` on every rank.
+    /// Calls MPI_Bcast: sends the root's `message` to every rank.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let (count, at) = (count(message.len() as u64)?, written(message));
@@ -137,10 +139,10 @@ impl Native {
         raw::check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, count, byte(), root as c_int, raw::world()) })
     }
 
-    /// MPI_Reduce: the words of all, combined, at the root; zeros elsewhere.
+    /// Calls MPI_Reduce: returns the reduced words of all ranks at the root; zeros on other ranks.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn reduce(&self, root: Rank, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
         self.check_root(root)?;
         let mut combined = vec![0u64; own.len()];
@@ -152,10 +154,10 @@ impl Native {
         Ok(combined)
     }
 
-    /// MPI_Allreduce: the words of all, combined, on every rank.
+    /// Calls MPI_Allreduce: returns the reduced words of all ranks on every rank.
     ///
     /// # Errors
-    /// MPI's; a length that does not fit.
+    /// An error of MPI; a length that does not fit.
     pub fn allreduce(&self, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
         let mut combined = vec![0u64; own.len()];
         let (from, to) = (read(own), written(&mut combined));
@@ -173,8 +175,8 @@ impl Native {
         Err(Error::argument("root", root, format!("0 to {}", self.ranks - 1)))
     }
 
-    /// Counts and displacements for `sizes`. Checks that this rank's block has `own` bytes, and that a buffer of `all` bytes
-    /// holds all blocks.
+    /// Returns counts and displacements for `sizes`. Checks that this rank's block has `own` bytes, and that a buffer
+    /// of `all` bytes holds all blocks.
     fn blocks(&self, sizes: &[u64], own: usize, all: Option<usize>) -> Result<Blocks> {
         if sizes.len() != self.ranks {
             return Err(Error::argument("number of sizes", sizes.len(), format!("{}, one a rank", self.ranks)));
@@ -202,12 +204,13 @@ fn count(len: u64) -> Result<c_int> {
     c_int::try_from(len).map_err(|_| Error::argument("bytes in all", len, "2^31 - 1 or less: MPI counts in int"))
 }
 
-/// The address that MPI reads from; null for an empty slice, whose address in Rust may equal MPI_IN_PLACE (1 in Open MPI).
+/// Returns the address that MPI reads from; null for an empty slice, whose address in Rust may equal MPI_IN_PLACE (1 in
+/// Open MPI).
 fn read<T>(slice: &[T]) -> *const c_void {
     if slice.is_empty() { std::ptr::null() } else { slice.as_ptr().cast() }
 }
 
-/// The address that MPI writes to; null for an empty slice.
+/// Returns the address that MPI writes to; null for an empty slice.
 fn written<T>(slice: &mut [T]) -> *mut c_void {
     if slice.is_empty() { std::ptr::null_mut() } else { slice.as_mut_ptr().cast() }
 }

@@ -14,12 +14,12 @@ pub(super) fn check(call: &str, code: c_int) -> Result<()> {
     check_with(|| call.to_string(), code)
 }
 
-/// As [`check`], with a name that is made only for an error.
+/// Turns a return code into a result like [`check`]; computes the name of the call only for an error.
 pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<()> {
     if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), error_text(code)))) }
 }
 
-/// Longer than the longest error text and the longest version text of any MPI library.
+/// A number of bytes above the longest error text and the longest version text of any MPI library.
 const LONGEST_TEXT: usize = 8192;
 
 fn error_text(code: c_int) -> String {
@@ -37,7 +37,7 @@ fn error_text(code: c_int) -> String {
     String::from_utf8_lossy(&text).lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether MPI_Init has been called, by this library or the program.
+/// Returns true if MPI_Init has been called, by this library or the program.
 pub(super) fn is_initialised() -> Result<bool> {
     let mut flag = 0;
     // SAFETY: callable at any time; writes one int.
@@ -45,7 +45,7 @@ pub(super) fn is_initialised() -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// Whether MPI_Finalize has been called; true also if MPI_Finalized fails.
+/// Returns true if MPI_Finalize has been called, or if MPI_Finalized fails.
 pub(super) fn is_finalised() -> bool {
     let mut flag = 0;
     // SAFETY: callable at any time; writes one int.
@@ -53,8 +53,8 @@ pub(super) fn is_finalised() -> bool {
     rc != ffi::SUCCESS || flag != 0
 }
 
-/// Whether this thread may call MPI: any may from MPI_THREAD_SERIALIZED on, below it the one that initialised MPI. MPI is
-/// initialised.
+/// Returns true if this thread may call MPI: any thread may from MPI_THREAD_SERIALIZED on; below it, only the thread
+/// that initialised MPI. MPI must be initialised.
 #[cfg(feature = "rsmpi")]
 pub(super) fn is_callable_here() -> Result<bool> {
     let (mut level, mut is_main) = (0, 0);
@@ -65,8 +65,8 @@ pub(super) fn is_callable_here() -> Result<bool> {
     Ok(level > constants().thread_funneled || is_main != 0)
 }
 
-/// MPI_Init_thread(MPI_THREAD_FUNNELED). Returns whether that level was granted. Afterwards errors are returned as codes, also
-/// those on MPI_COMM_WORLD, to which MPICH reports a failed MPI_Testsome.
+/// Calls MPI_Init_thread(MPI_THREAD_FUNNELED). Returns true if MPI granted that level. Afterwards errors are returned
+/// as codes, also errors on MPI_COMM_WORLD, to which MPICH reports a failed MPI_Testsome.
 pub(super) fn init() -> Result<bool> {
     let funneled = constants().thread_funneled;
     let mut granted = 0;
@@ -84,7 +84,7 @@ fn return_errors(comm: ffi::MPI_Comm) -> Result<()> {
     check("MPI_Comm_set_errhandler", unsafe { ffi::MPI_Comm_set_errhandler(comm, handles().errors_return) })
 }
 
-/// MPI_Finalize; its return code is ignored, because MPI is gone either way.
+/// Calls MPI_Finalize. Ignores the return code, because MPI is gone either way.
 pub(super) fn finalise() {
     // SAFETY: called by the last owner of the session, on the thread that initialised MPI.
     unsafe { ffi::MPI_Finalize() };
@@ -97,7 +97,7 @@ pub(super) fn abort(code: c_int) -> ! {
     std::process::exit(code)
 }
 
-/// Whether `comm` is an inter-communicator.
+/// Returns true if `comm` is an inter-communicator.
 ///
 /// # Safety
 /// `comm` is a communicator, and MPI is initialised.
@@ -108,7 +108,7 @@ pub(super) unsafe fn is_intercommunicator(comm: ffi::MPI_Comm) -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// The lines of this MPI's version text, with single blanks.
+/// Returns the lines of this MPI's version text, with single blanks.
 pub(super) fn version() -> Vec<String> {
     let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
@@ -119,12 +119,11 @@ pub(super) fn version() -> Vec<String> {
     String::from_utf8_lossy(&text).lines().map(words).collect()
 }
 
-/// MPI_COMM_WORLD.
 pub(super) fn world() -> ffi::MPI_Comm {
     handles().comm_world
 }
 
-/// The number of ranks of MPI_COMM_WORLD.
+/// Returns the number of ranks of MPI_COMM_WORLD.
 pub(super) fn world_ranks() -> Result<c_int> {
     let mut ranks = 0;
     // SAFETY: MPI is initialised, as endpoints promise; writes one int.
@@ -132,7 +131,6 @@ pub(super) fn world_ranks() -> Result<c_int> {
     Ok(ranks)
 }
 
-/// MPI_STATUS_IGNORE.
 pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
     constants().status_ignore as usize as *mut ffi::MPI_Status
 }
@@ -140,11 +138,11 @@ pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
 /// A started send or receive.
 pub(super) type Request = ffi::MPI_Request;
 
-/// A communicator of this library: errors are returned as codes, and it is freed on drop.
+/// A communicator of this library. Its errors are returned as codes, and it is freed on drop.
 pub(super) struct Comm {
     handle: ffi::MPI_Comm,
-    /// Whether to free it on drop. If messages may still be in flight it must not be freed: MPI would reuse its context for
-    /// the next communicator, which could then receive them.
+    /// True if the communicator is freed on drop. If messages may still be in flight it must not be freed: MPI would
+    /// reuse its context for the next communicator, which could then receive them.
     is_quiet: AtomicBool,
     pub(super) rank: Rank,
     pub(super) ranks: usize,
@@ -165,8 +163,8 @@ impl Comm {
         Ok(comm)
     }
 
-    /// Both groups of the inter-communicator `parent` merged, and the number of ranks of the group that is first there.
-    /// Collective over both groups.
+    /// Merges both groups of the inter-communicator `parent`. Returns the merged communicator, and the number of ranks
+    /// of the group that is first in it. Collective over both groups.
     ///
     /// # Safety
     /// `parent` is a valid communicator, MPI is initialised, and this is the thread that may call it.
@@ -191,18 +189,18 @@ impl Comm {
         Ok((comm, (if is_first { local } else { remote }) as usize))
     }
 
-    /// A duplicate over the same ranks. Collective.
+    /// Returns a duplicate over the same ranks. Collective.
     pub(super) fn duplicate(&self) -> Result<Self> {
         // SAFETY: our own handle is valid until drop.
         unsafe { Self::duplicate_of(self.handle) }
     }
 
-    /// Leaves it allocated for ever, because messages may still be in flight.
+    /// Leaves the communicator allocated for ever, because messages may still be in flight.
     pub(super) fn leak(&self) {
         self.is_quiet.store(false, Ordering::Relaxed);
     }
 
-    /// Whether it has the ranks of `other` in the same order. Local.
+    /// Returns true if the communicator has the ranks of `other` in the same order. Local.
     ///
     /// # Safety
     /// `other` is a valid intracommunicator, and MPI is initialised.
@@ -225,7 +223,7 @@ impl Comm {
         Ok(())
     }
 
-    /// Lets MPI progress messages of all communicators; receives none.
+    /// Lets MPI progress messages of all communicators; receives no message.
     pub(super) fn progress(&self) -> Result<()> {
         let mut found = 0;
         let (any_source, any_tag) = (constants().any_source, constants().any_tag);
@@ -269,8 +267,8 @@ impl Comm {
     }
 }
 
-/// Runs `call` on the program's communicator `comm`, whose errors are returned meanwhile: an error of this library's call is not for the
-/// program's error handler, which by default ends the job.
+/// Runs `call` on the program's communicator `comm`, and makes `comm` return errors meanwhile: an error of this
+/// library's call is not for the program's error handler, which by default ends the job.
 ///
 /// # Safety
 /// `comm` is a valid communicator, MPI is initialised, and this is the thread that may call it.
@@ -303,7 +301,7 @@ impl Drop for Comm {
     }
 }
 
-/// The highest tag of this MPI; MPI promises at least 32767.
+/// Returns the highest tag of this MPI; MPI promises at least 32767.
 fn highest_tag() -> Result<c_int> {
     let mut value: *mut c_int = std::ptr::null_mut();
     let mut found = 0;

@@ -12,15 +12,15 @@ use crate::fabric::Ticket;
 
 /// A request that has ended, with or without an error.
 pub(super) struct Finished {
-    /// The message that it belongs to.
+    /// Ticket of the message that the request belongs to.
     pub(super) ticket: Ticket,
-    /// MPI's code for this request.
+    /// Error code of MPI for this request.
     pub(super) code: c_int,
     status: MPI_Status,
 }
 
 impl Finished {
-    /// Number of bytes received.
+    /// Returns the number of bytes received.
     pub(super) fn bytes(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: a status that MPI filled in for a completed receive of bytes.
@@ -39,13 +39,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Adds a request. Several may have one ticket.
+    /// Adds a request. Several requests may have the same ticket.
     pub(super) fn push(&mut self, request: Request, ticket: Ticket) {
         self.requests.push(request);
         self.tickets.push(ticket);
     }
 
-    /// Appends the requests that have ended since the last call. One MPI_Testsome: O(requests in flight), never waits.
+    /// Appends the requests that have ended since the last call to `finished`. One MPI_Testsome: O(requests in flight),
+    /// never waits.
     pub(super) fn test_some(&mut self, finished: &mut Vec<Finished>) -> Result<()> {
         let n = self.requests.len();
         if n == 0 {
@@ -79,8 +80,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Waits for the oldest request of `ticket`, if it has one, and appends it. One MPI_Wait, which sleeps in some MPICH where
-    /// MPI_Waitsome and MPI_Waitany spin.
+    /// Waits for the oldest request of `ticket`, if it has one, and appends it to `finished`. One MPI_Wait, which
+    /// sleeps in some versions of MPICH in which MPI_Waitsome and MPI_Waitany spin.
     pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<Finished>) {
         let Some(at) = self.tickets.iter().position(|&other| other == ticket) else { return };
         let mut status = MPI_Status::zeroed();
@@ -91,8 +92,8 @@ impl Requests {
         finished.push(Finished { ticket, code, status });
     }
 
-    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose memory
-    /// MPI may still access. Never waits.
+    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose
+    /// memory MPI may still access. Never waits.
     pub(super) fn abandon(&mut self, is_receive: impl Fn(Ticket) -> bool) -> HashSet<Ticket> {
         let mut touched = HashSet::new();
         for (at, ticket) in self.tickets.iter().enumerate() {
@@ -114,7 +115,7 @@ impl Requests {
     }
 }
 
-/// Whether a request ends within a few tests, as a cancelled receive and a send that has left do.
+/// Returns true if a request ends within a few tests, as a cancelled receive and a finished send do.
 fn ends_soon(request: *mut Request) -> bool {
     const TESTS: usize = 100;
     (0..TESTS).any(|_| {

@@ -1,4 +1,4 @@
-//! Communicators of rsmpi, the crate `mpi`: a program that has its own rsmpi world writes files with it.
+//! Endpoints from communicators of rsmpi (the crate `mpi`), for programs that use rsmpi.
 
 use std::mem::size_of;
 
@@ -9,8 +9,8 @@ use super::{MPI_Comm, MpiEndpoint, objection, raw};
 use crate::error::{Error, Result};
 
 impl MpiEndpoint {
-    /// An endpoint over the ranks of a communicator of rsmpi, in their order. Collective over `comm`: every rank of it calls
-    /// this.
+    /// Returns an endpoint over the ranks of a communicator of rsmpi, in their order. Collective over `comm`: every
+    /// rank of `comm` calls this.
     ///
     /// ```ignore
     /// let endpoint = Endpoint::new(Box::new(MpiEndpoint::from_communicator(&universe.world())?));
@@ -18,24 +18,28 @@ impl MpiEndpoint {
     /// file.write_all(&extents, &BufferLayout::Contiguous, &data)?;
     /// ```
     ///
-    /// `examples/rsmpi` in the repository is the whole program, which is compiled and run with every change.
+    /// `examples/rsmpi` in the repository has the whole program, which is compiled and run with every change.
     ///
-    /// **What is duplicated.** `comm` itself stays the program's: it is duplicated once (MPI_Comm_dup), so no message of the
-    /// program meets one of the library's. The duplicate returns errors (MPI_ERRORS_RETURN) whatever handler `comm` has.
+    /// **What is duplicated.** `comm` itself stays the program's: it is duplicated once (MPI_Comm_dup), so no message
+    /// of the program matches a message of the library. The duplicate returns errors (MPI_ERRORS_RETURN) whatever
+    /// handler `comm` has.
     ///
-    /// **When it is freed.** The duplicate is freed when the endpoint is dropped, or the file that was opened with it is
-    /// closed or dropped. Freeing is collective, as all of MPI_Comm_free: every rank drops it. `comm` may be gone by then.
+    /// **When it is freed.** The duplicate is freed when the endpoint is dropped, or when the file that was opened with
+    /// the endpoint is closed or dropped. Freeing is collective, like MPI_Comm_free: every rank drops it. `comm` may be
+    /// gone by then.
     ///
-    /// **If MPI is finalised first.** Close files before the `Universe` is dropped. MPI is not called any more after that: every
-    /// call on the endpoint is [`Error::Fabric`], and a collective call of a file, which can no longer tell the other ranks,
-    /// ends the process with that error (hint `trib_on_failure=return` gives it back instead). Dropping is harmless.
+    /// **If MPI is finalised first.** Close files before the `Universe` is dropped. MPI is not called any more after
+    /// that: every call on the endpoint returns [`Error::Fabric`], and a collective call on a file, which can no longer
+    /// inform the other ranks, ends the process with that error (with the hint `trib_on_failure=return`, the call
+    /// returns the error instead). Dropping is harmless.
     ///
-    /// rsmpi is compiled for one MPI library; that of the process must have handles as wide.
+    /// rsmpi is compiled for one MPI library; the MPI library of the process must have handles of the same size.
     ///
     /// # Errors
-    /// [`Error::Argument`] where MPI is not initialised, or is finalised; for an inter-communicator; on a thread that
-    /// may not call MPI: below MPI_THREAD_SERIALIZED, which rsmpi's `initialize` stays, that is any but the one that initialised
-    /// it. [`Error::Fabric`] where the process has another kind of MPI library than rsmpi was compiled for, and in MPI's words.
+    /// [`Error::Argument`] if MPI is not initialised, or is finalised; for an inter-communicator; on a thread that may
+    /// not call MPI (below MPI_THREAD_SERIALIZED, as after rsmpi's `initialize`: any thread but the one that
+    /// initialised MPI). [`Error::Fabric`] if the process has another kind of MPI library than rsmpi was compiled for,
+    /// or with MPI's error text.
     pub fn from_communicator<C: Communicator + ?Sized>(comm: &C) -> Result<Self> {
         let handle = comm.as_raw();
         check_width(size_of_val(&handle))?;
@@ -52,13 +56,12 @@ impl MpiEndpoint {
                            MPI_THREAD_SERIALIZED on";
             return Err(Error::argument("communicator", what, allowed));
         }
-        // SAFETY: nothing is to be said against it: MPI is initialised, the communicator one of its own, and the thread may
-        // call MPI.
+        // SAFETY: there is no objection: MPI is initialised, the communicator is valid, and the thread may call MPI.
         unsafe { Self::from_raw(handle) }
     }
 }
 
-/// Whether handles of so many bytes are those of the process's MPI library.
+/// Checks that handles of `bytes` bytes are handles of the process's MPI library.
 fn check_width(bytes: usize) -> Result<()> {
     let mpi = tributary_abi::find().map_err(|refusal| Error::Fabric(refusal.to_string()))?;
     let own = match mpi.abi.width() {

@@ -1,7 +1,7 @@
-//! A communicator of this library that several endpoints share, so that many files need one.
+//! A communicator of this library that several endpoints share, so that many files need only one communicator.
 //!
-//! MPI libraries have some 2,000 communicators, of which each open file takes one for MPI itself. The endpoints of a shared one have
-//! tags of their own, so their messages cannot match.
+//! MPI libraries have some 2,000 communicators, of which each open file takes one for MPI itself. The endpoints of a
+//! shared communicator have tags of their own, so their messages cannot match.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use super::endpoint::{DEFAULT_CHUNK, MpiEndpoint, Tags};
 use super::raw::Comm;
 use crate::error::{Error, Result};
 
-/// Tags of each endpoint for messages, and as many for further chunks of long ones.
+/// Number of tags of each endpoint for messages; as many more are for further chunks of long messages.
 const TAGS: c_int = 128;
 
-/// See the module. It is freed when it and its endpoints are gone, unless messages may still be in flight.
+/// A communicator that several endpoints share. It is freed when this value and its endpoints are dropped, unless
+/// messages may still be in flight.
 #[derive(Clone)]
 pub struct SharedComm(Arc<Comm>);
 
 impl SharedComm {
-    /// A duplicate of `comm`, which itself is not used. Collective over its ranks: one MPI_Comm_dup.
+    /// Duplicates `comm`, which itself is not used. Collective over its ranks: one MPI_Comm_dup.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text. The error handler of `comm` is not called.
@@ -31,19 +32,21 @@ impl SharedComm {
         Ok(Self(Arc::new(unsafe { Comm::duplicate_of(comm)? })))
     }
 
-    /// Whether it has the ranks of `comm` in the same order. Local. What MPI cannot compare is another one.
+    /// Returns true if this communicator has the ranks of `comm` in the same order; false if MPI cannot compare them.
+    /// Local.
     ///
     /// # Safety
-    /// That of [`SharedComm::duplicate_of`].
+    /// The same as for [`SharedComm::duplicate_of`].
     pub unsafe fn has_ranks_of(&self, comm: MPI_Comm) -> bool {
         // SAFETY: the caller's promise.
         unsafe { self.0.has_ranks_of(comm) }.unwrap_or(false)
     }
 
-    /// The endpoint with this number, from 0 on. Local; every rank has one of the same number, and not two at a time.
+    /// Returns the endpoint with this number, from 0 on. Local; every rank makes one with the same number, and never
+    /// two at a time.
     ///
     /// # Errors
-    /// [`Error::Argument`]: MPI has no tags for so many.
+    /// [`Error::Argument`] if MPI has no tags for a number so high.
     pub fn endpoint(&self, number: usize) -> Result<MpiEndpoint> {
         let most = self.0.highest_tag / (2 * TAGS);
         match c_int::try_from(number) {

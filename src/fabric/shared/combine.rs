@@ -1,11 +1,13 @@
-//! The memory that ranks of one host share, and how they agree there: each rank fills its slot, one of them reads all slots and
-//! writes a decision, and all read it.
+//! The memory that ranks of one host share, and their agreements in it: each rank fills its slot, one of them reads all
+//! slots and writes a decision, and all ranks read the decision.
 //!
-//! At a *combine* the last rank to arrive decides. In a *combine* over several hosts ([`super::hosts`]) the lowest rank of the
-//! host does, which first exchanges messages with the other hosts.
+//! If the ranks of one host agree among themselves ([`Endpoint::combine`]), the last rank to arrive decides. In an
+//! agreement over several hosts ([`super::hosts`]), the lowest rank of the host decides, after it has exchanged
+//! messages with the other hosts.
 //!
-//! Two sets of slots and decisions are used in turn. A rank writes to a set again at the second combine after. By then all ranks
-//! have arrived at the combine in between, so they have finished reading. So a combine costs one wait.
+//! Two sets of slots and decisions are used in turn. A rank writes to a set again at the second agreement after. By
+//! then all ranks have arrived at the agreement in between, so they have finished reading. So an agreement costs one
+//! wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,45 +18,46 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// Bytes of a slot.
+/// Number of bytes of a slot.
 pub const SLOT: usize = 16 << 10;
-/// Bytes of the decision.
+/// Number of bytes of the decision.
 pub const DECISION: usize = SLOT;
-/// A cache line; words of different ranks are on different lines.
+/// Number of bytes of a cache line; words of different ranks are on different lines.
 const LINE: usize = 64;
-/// Offsets of the combine's words, one on a line.
+/// Offsets of the words that count arrivals and decisions, one on a cache line each.
 const GENERATION: usize = 0;
 const ARRIVED: usize = LINE;
-/// Offset of the signal that all ranks but the lowest have arrived at a combine.
+/// Offset of the signal that advances when all ranks but the lowest have arrived at an agreement over hosts.
 const OTHERS_ARRIVED: usize = 2 * LINE;
-/// Offset of the lines for signals of the memory's users.
+/// Offset of the cache lines for signals of the memory's users.
 const FREE_LINES: usize = 3 * LINE;
 const DECISIONS: usize = 1024;
 const SLOTS: usize = DECISIONS + 2 * DECISION;
-/// The area for users begins on a page.
+/// Number of bytes of a page; the area for users begins on a page.
 const PAGE: usize = 4096;
-/// With more ranks on a host, no memory is shared.
+/// Maximum number of ranks on a host that share memory; with more, none is shared.
 pub(super) const MOST_RANKS: usize = 1024;
 
-/// The memory that ranks of one host share: all ranks of an endpoint, or all of them on this host. They are numbered in the
-/// order of their ranks; a number is a *place*.
+/// The memory that ranks of one host share: all ranks of an endpoint, or all of them on this host. The *place* of a
+/// rank is its index among them, in rank order.
 #[derive(Debug)]
 pub struct Shared {
-    /// This rank's place.
+    /// Place of this rank.
     place: usize,
-    /// The ranks, ascending.
+    /// Ranks that share the memory, ascending.
     ranks: Vec<Rank>,
     memory: SharedMemory,
-    /// Offset of the area for users.
+    /// Offset of the area for users, in bytes.
     area: usize,
-    /// Number of combines so far.
+    /// Number of agreements at which this rank has arrived.
     met: AtomicU32,
-    /// Number of combines so far.
+    /// Number of these that went over several hosts; used on the lowest rank.
     over_hosts: AtomicU32,
+    /// True if every rank of the host has a core of its own.
     spins: bool,
 }
 
-/// All slots of a combine.
+/// The slots of all ranks at one agreement.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots<'a> {
     shared: &'a Shared,
@@ -62,75 +65,75 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.shared.ranks.len()
     }
 
-    /// The rank of a place.
+    /// Returns the rank with this place.
     pub fn rank(&self, place: usize) -> Rank {
         self.shared.ranks[place]
     }
 
-    /// The slot of the rank with this place.
+    /// Returns the slot of the rank with this place.
     pub fn of(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
-        // SAFETY: reserved; all ranks have arrived (at a combine: all but the lowest, which reads), and do not write to this set
-        // before the combine after next.
+        // SAFETY: reserved; all ranks have arrived (over hosts: all but the lowest, which reads), and do not write to
+        // this set before the agreement after next.
         unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, place)), SLOT) }
     }
 }
 
-/// A combine that is over. Slots and decision can be read until the next one.
+/// A finished agreement. Slots and decision can be read until the next agreement.
 #[derive(Debug, Clone, Copy)]
 pub struct Combined<'a> {
-    /// The slots of all ranks.
+    /// Slots of all ranks.
     pub slots: Slots<'a>,
 }
 
 impl<'a> Combined<'a> {
-    /// The decision of the last rank to arrive.
+    /// Returns the decision of the last rank to arrive.
     pub fn decision(&self) -> &'a [u8] {
         let Slots { shared, set } = self.slots;
-        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the combine after
-        // next.
+        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the
+        // agreement after next.
         unsafe { std::slice::from_raw_parts(shared.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 }
 
 impl Shared {
-    /// The memory of `ranks`, ascending, as `rank`, one of them, sees it.
+    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it.
     pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
         Self { place, ranks, area, memory, met: AtomicU32::new(0), over_hosts: AtomicU32::new(0), spins }
     }
 
-    /// The ranks, ascending.
+    /// Returns the ranks that share the memory, ascending.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
 
-    /// This rank's place among them.
+    /// Returns this rank's place: its index among the ranks.
     pub fn place(&self) -> usize {
         self.place
     }
 
-    /// Whether every rank has a core of its own.
+    /// Returns true if every rank has a core of its own.
     pub fn spins(&self) -> bool {
         self.spins
     }
 
-    /// The memory. The area for users is from [`Shared::area`] to the end.
+    /// Returns the memory. The area for users is from [`Shared::area`] to the end.
     pub fn memory(&self) -> &SharedMemory {
         &self.memory
     }
 
-    /// Offset of the area for users, which extends to the end of the memory.
+    /// Returns the offset of the area for users, which extends to the end of the memory.
     pub fn area(&self) -> usize {
         self.area
     }
 
-    /// One of 8 signals for the users of the memory.
+    /// Returns one of 8 signals for the users of the memory.
     pub fn signal(&self, number: usize) -> Signal<'_> {
         assert!(number < 8, "there are 8 signals");
         self.line(FREE_LINES + number * LINE)
@@ -144,7 +147,7 @@ impl Shared {
         SLOTS + (set * self.ranks.len() + place) * SLOT
     }
 
-    /// The set of the next combine, which this rank now takes part in.
+    /// Begins the next agreement on this rank, and returns the set of slots to use.
     fn next_set(&self) -> usize {
         let met = self.met.load(Ordering::Relaxed);
         self.met.store(met.wrapping_add(1), Ordering::Relaxed);
@@ -152,17 +155,18 @@ impl Shared {
         (met % 2) as usize
     }
 
-    /// Says that this rank has come to a combine.
+    /// Publishes that this rank has arrived at agreement number `met`.
     fn come_to(&self, met: u32) {
         self.came(self.place).store(met.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// The number of combines to which the rank of a place has come.
+    /// Returns the number of agreements at which the rank with this place has arrived.
     fn came(&self, place: usize) -> &AtomicU32 {
         self.memory.word(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
     }
 
-    /// The ranks that have not come to the combine to which this rank has come last, ascending. Any thread may ask.
+    /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any
+    /// thread may call it.
     pub fn missing(&self) -> Vec<Rank> {
         let came = |place| self.came(place).load(Ordering::Relaxed);
         let own = came(self.place);
@@ -170,18 +174,18 @@ impl Shared {
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
-    /// The slots of the last combine.
+    /// Returns the slots of the last agreement.
     fn last(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
     }
 
-    /// Fills this rank's slot of a set.
+    /// Lets `leave` fill this rank's slot of a set.
     fn fill(&self, set: usize, leave: impl FnOnce(&mut [u8])) {
         // SAFETY: reserved, and this rank's own; nobody reads it before this rank has arrived.
         leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.place)), SLOT) });
     }
 
-    /// The decision of a set, for the one rank that decides.
+    /// Returns the decision of a set, for the one rank that decides.
     #[allow(clippy::mut_from_ref)]
     fn decision_mut(&self, set: usize) -> &mut [u8] {
         // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
@@ -194,7 +198,8 @@ impl Shared {
         self.line(GENERATION).advance();
     }
 
-    /// A rank that is not the lowest arrives at a combine. Returns the generation to wait for.
+    /// Fills this rank's slot for an agreement over hosts, on a rank that is not the lowest of its host. Returns the
+    /// generation to wait for.
     pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
         self.fill(self.next_set(), leave);
         let seen = self.line(GENERATION).get();
@@ -204,36 +209,38 @@ impl Shared {
         seen
     }
 
-    /// On the lowest rank, at a combine: the signal that advances when all others have arrived, and its value until then.
+    /// Returns, on the lowest rank of the host, the signal that advances when all others have arrived at an agreement
+    /// over hosts, and its value until then.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
         self.come_to(self.met.load(Ordering::Relaxed));
         (self.line(OTHERS_ARRIVED), self.over_hosts.load(Ordering::Relaxed))
     }
 
-    /// On the lowest rank, when all others have arrived at a combine: their slots.
+    /// Returns, on the lowest rank of the host, the slots of all ranks, when all others have arrived at an agreement
+    /// over hosts.
     pub(super) fn handed_in(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
     }
 
-    /// On the lowest rank: ends a combine. `decide` fills the decision.
+    /// Ends an agreement over hosts on the lowest rank of the host. `decide` fills the decision.
     pub(super) fn answer(&self, decide: impl FnOnce(&mut [u8])) {
         self.over_hosts.fetch_add(1, Ordering::Relaxed);
         decide(self.decision_mut(self.next_set()));
         self.release();
     }
 
-    /// The generation: it advances with the decision of each combine.
+    /// Returns the generation: a signal that advances with the decision of each agreement.
     pub(super) fn generation(&self) -> Signal<'_> {
         self.line(GENERATION)
     }
 
-    /// The last combine, after its end.
+    /// Returns the last agreement, after its end.
     pub fn combined(&self) -> Combined<'_> {
         Combined { slots: self.last() }
     }
 
-    /// This rank arrives: `leave` fills its slot. On the last rank, `decide` then reads all slots and fills the decision.
-    /// Returns `None` on the last rank, otherwise the generation to wait for.
+    /// Arrives at an agreement: `leave` fills this rank's slot. On the last rank, `decide` then reads all slots and
+    /// fills the decision. Returns `None` on the last rank, otherwise the generation to wait for.
     fn arrive(
         &self,
         leave: impl FnOnce(&mut [u8]),
@@ -246,7 +253,7 @@ impl Shared {
         if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
             return (Combined { slots }, Some(seen));
         }
-        // If the decision panics, the others must not wait for it.
+        // If `decide` panics, the other ranks must not wait for it.
         let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, self.decision_mut(set))));
         self.broken().store(u32::from(decided.is_err()), Ordering::Release);
         self.release();
@@ -256,23 +263,23 @@ impl Shared {
         (Combined { slots }, None)
     }
 
-    /// Not 0 if the last rank to arrive panicked.
+    /// Returns the word that is not 0 if the last rank to arrive panicked.
     fn broken(&self) -> &AtomicU32 {
         self.memory.word(ARRIVED + 4)
     }
 }
 
-/// Bytes of the memory before the area for users.
+/// Returns the number of bytes of the memory before the area for users.
 pub(super) fn head(ranks: usize) -> usize {
     (SLOTS + 2 * ranks * SLOT + ranks * LINE).next_multiple_of(PAGE)
 }
 
 impl Endpoint {
-    /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the decision. Collective. One
-    /// wait.
+    /// Agrees with all other ranks in shared memory: `leave` fills this rank's slot, and on the last rank to arrive
+    /// `decide` reads all slots and fills the decision. Collective. One wait.
     ///
     /// # Errors
-    /// Those of the fabric; the ranks share no memory; the last rank panicked.
+    /// Errors of the message transport; the ranks share no memory; the last rank panicked.
     pub async fn combine(
         &mut self,
         leave: impl FnOnce(&mut [u8]),
@@ -282,10 +289,10 @@ impl Endpoint {
         self.combine_in(&shared, leave, decide).await
     }
 
-    /// As [`Endpoint::combine`], of the ranks that share the memory `shared`. Collective over these ranks.
+    /// Agrees like [`Endpoint::combine`], among the ranks that share the memory `shared`. Collective over these ranks.
     ///
     /// # Errors
-    /// Those of the fabric; the last rank panicked.
+    /// Errors of the message transport; the last rank panicked.
     pub async fn combine_in(
         &mut self,
         shared: &Shared,
@@ -318,7 +325,7 @@ impl Endpoint {
     /// Waits until signal `signal` of the memory `shared` is no longer `seen`, or for a short time.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn wait_for(&mut self, shared: &Shared, signal: usize, seen: u32) -> Result<()> {
         let word = shared.signal(signal);
         if word.get() == seen {
@@ -333,7 +340,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The last combine; `None` if not all ranks share memory.
+    /// Returns the last agreement in shared memory; `None` if not all ranks share memory.
     pub fn combined(&self) -> Option<Combined<'_>> {
         self.shared_ref().map(|shared| shared.combined())
     }

@@ -1,4 +1,5 @@
-//! How many cores the ranks share: agreed by numbers that go with the first agreement of an open.
+//! The number of cores that the ranks share. The ranks agree on it when they open a file, by words that go with the
+//! first agreement.
 
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
 use crate::topology::Topology;
 
-/// What ranks know of the cores that they may run on: each of its own, then all of all.
+/// Facts about the cores that one or more ranks may run on; merged over ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cores([u64; Cores::WORDS]);
 
@@ -25,18 +26,18 @@ impl Wire for Cores {
 }
 
 impl Cores {
-    /// Numbers of an agreement.
+    /// Number of words of an agreement.
     pub const WORDS: usize = 6;
-    /// The fewest cores that a rank may run on, and that are in its machine; the least and the greatest label of a machine, and
-    /// of a set of cores.
+    /// Operation that merges each word over ranks: minimum number of cores that a rank may run on, and of cores of its
+    /// machine; minimum and maximum of a hash of the machine, and of a hash of the set of cores.
     pub const OPS: [ReduceOp; Self::WORDS] = [Min, Min, Min, Max, Min, Max];
 
-    /// Those of this process.
+    /// Returns the facts of this process.
     pub fn here() -> Self {
         static HERE: OnceLock<Cores> = OnceLock::new();
         *HERE.get_or_init(|| {
             let (own, online) = host::own_and_online();
-            // Containers have host names of their own, but the boot of their machine.
+            // Containers have their own host names, but the boot identifier of their machine.
             let name = || nix::unistd::gethostname().unwrap_or_default().into_vec();
             let boot = host::boot().map_or_else(|| fingerprint([b"host", &name()[..]]), |boot| fingerprint([boot]));
             let set = set();
@@ -44,32 +45,33 @@ impl Cores {
         })
     }
 
-    /// The numbers, for an agreement by [`Cores::OPS`].
+    /// Returns the words, for an agreement by [`Cores::OPS`].
     pub fn words(self) -> [u64; Self::WORDS] {
         self.0
     }
 
-    /// Of the agreed numbers.
+    /// Returns the facts of the agreed words.
     pub fn agreed(words: [u64; Self::WORDS]) -> Self {
         Self(words)
     }
 
-    /// Of two sets of ranks.
+    /// Merges the facts of two sets of ranks.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         Self(std::array::from_fn(|value| Self::OPS[value].apply(self.0[value], other.0[value])))
     }
 
-    /// Whether all ranks are on one machine, be it on several hosts of it.
+    /// Returns true if all ranks are on one machine, even on several hosts (containers) of it.
     pub fn are_of_one_machine(&self) -> bool {
         let [_, _, least, most, ..] = self.0;
         least == most
     }
 
-    /// The cores that all ranks share, at most one for each rank. Exact where all hosts have as many ranks and cores; otherwise
-    /// by the host with the most ranks and the fewest cores. Ranks that are bound to different cores are taken to have theirs to
-    /// themselves. `pretended` says that nodes are not hosts: all ranks are then on one host. If machines differ all the same, it
-    /// is not known which ranks are on one, and each is taken to have a core. O(ranks).
+    /// Returns the number of cores that all ranks share, at most one for each rank. Exact if all hosts have as many
+    /// ranks and cores; otherwise by the host with the most ranks and the fewest cores. Ranks that are bound to
+    /// different cores count as if each had its own. `pretended` says that nodes are not hosts: all ranks are then on
+    /// one host. If machines differ all the same, the ranks of each machine are unknown, and each rank counts with a
+    /// core. O(ranks).
     pub fn shared_by(&self, topology: &Topology, pretended: bool) -> f64 {
         let [own, online, machine, other_machine, set, other_set] = self.0;
         let (ranks, nodes) = (topology.ranks() as u64, topology.nodes() as u64);
@@ -78,7 +80,7 @@ impl Cores {
             (false, _) => ranks as f64,
             (true, true) if pretended => own as f64,
             (true, false) if pretended => ranks as f64,
-            // Containers of one machine share what it has, as far as they may have it.
+            // Containers of one machine share its cores, as far as each may run on them.
             (true, true) => online.min(own.saturating_mul(nodes)) as f64,
             (true, false) => ranks as f64 * own as f64 / fullest,
         };
@@ -86,7 +88,7 @@ impl Cores {
     }
 }
 
-/// A label of the cores that this process may run on.
+/// Returns a hash of the set of cores that this process may run on.
 #[cfg(target_os = "linux")]
 fn set() -> u64 {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).ok();
@@ -96,7 +98,7 @@ fn set() -> u64 {
     fingerprint(cores)
 }
 
-/// Where they cannot be told, all processes have the same.
+/// Returns 0, the same on all processes: this system cannot tell the cores.
 #[cfg(not(target_os = "linux"))]
 fn set() -> u64 {
     0
@@ -106,7 +108,8 @@ fn set() -> u64 {
 mod tests {
     use super::*;
 
-    /// A rank of a machine with `online` cores, which may run on `own` of them: those of `set`.
+    /// Returns the facts of a rank of a machine with `online` cores, which may run on `own` of them; `set` is the hash
+    /// of these cores.
     fn rank(own: u64, online: u64, machine: u64, set: u64) -> Cores {
         Cores([own, online, machine, machine, set, set])
     }

@@ -1,7 +1,8 @@
 //! Memory shared by a group of ranks on one host: a leader and its members.
 //!
-//! The leader makes it, and the others map it ([`Endpoint::share_in_groups`]). Every member has two *mailboxes*, one to the
-//! leader and one from it: ring buffers for messages of any size. Behind the mailboxes is the area of the memory's users.
+//! The leader makes the memory, and the other members map it ([`Endpoint::share_in_groups`]). Every member has two
+//! *mailboxes*, one to the leader and one from it: ring buffers for messages of any size. Behind the mailboxes is the
+//! area of the memory's users.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,21 +16,21 @@ use crate::topology::Rank;
 
 const LINE: usize = 64;
 const PAGE: usize = 4096;
-/// Bytes of a mailbox.
+/// Number of bytes of a mailbox.
 const MAILBOX: usize = 16 << 10;
-/// Offset of the mailboxes, behind the signals.
+/// Offset of the mailboxes in the memory, behind the signals.
 const MAILBOXES: usize = PAGE;
-/// Signals for the users of the memory.
+/// Number of signals for the users of the memory.
 const SIGNALS: usize = 2;
-/// Bytes of the address that a leader sends: host, process, descriptor.
+/// Number of bytes of the address of the memory that a leader sends: host, process, descriptor.
 const ADDRESS: usize = 24;
-/// The tag of that message.
+/// Tag of the message with the address.
 const TAG: u16 = crate::collectives::FIRST_FREE_TAG;
 
-/// The memory of one group, as one of its members sees it.
+/// The memory of one group, as one member sees it.
 #[derive(Debug)]
 pub struct Group {
-    /// The members, ascending; the leader is the first.
+    /// Ranks of the members, ascending; the leader is the first.
     members: Vec<Rank>,
     /// This rank's index in `members`.
     me: usize,
@@ -38,7 +39,7 @@ pub struct Group {
     calls: AtomicU64,
 }
 
-/// A mailbox: counters of the bytes written and read, and a signal that advances with each of them.
+/// A mailbox: counters of the bytes written and read, and a signal that advances with each counter.
 struct Mailbox<'a> {
     written: &'a AtomicU64,
     read: &'a AtomicU64,
@@ -47,48 +48,49 @@ struct Mailbox<'a> {
 }
 
 impl Group {
-    /// The members, ascending; the leader is the first.
+    /// Returns the ranks of the members, ascending; the leader is the first.
     pub fn members(&self) -> &[Rank] {
         &self.members
     }
 
-    /// This rank's index in [`Group::members`].
+    /// Returns this rank's index in [`Group::members`].
     pub fn me(&self) -> usize {
         self.me
     }
 
-    /// Whether this rank is the leader.
+    /// Returns true if this rank is the leader.
     pub fn leads(&self) -> bool {
         self.me == 0
     }
 
-    /// The memory. The area for users is from [`Group::area`] to the end; none of it is reserved yet.
+    /// Returns the memory. The area for users is from [`Group::area`] to the end; none of it is reserved yet.
     pub fn memory(&self) -> &Arc<SharedMemory> {
         &self.memory
     }
 
-    /// Offset of the area for users.
+    /// Returns the offset of the area for users.
     pub fn area(&self) -> usize {
         head(self.members.len())
     }
 
-    /// One of 2 signals for the users of the memory.
+    /// Returns one of 2 signals for the users of the memory.
     pub fn signal(&self, number: usize) -> Signal<'_> {
         assert!(number < SIGNALS, "there are {SIGNALS} signals");
         Signal::new(self.memory.word(number * LINE), self.memory.word(number * LINE + 4))
     }
 
-    /// A watch for the change of signal `number` from `seen`.
+    /// Returns a watch that waits until signal `number` is no longer `seen`.
     pub fn watch(&self, number: usize, seen: u32) -> Watch {
         self.signal(number).watch(seen, self.spins)
     }
 
-    /// The number of the next call that uses this memory, from 1. All members call it for the same calls.
+    /// Returns the number of the next call that uses this memory, from 1. All members call this function for the same
+    /// calls.
     pub fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The mailbox of a member: to the leader, or from it.
+    /// Returns the mailbox of a member: to the leader, or from it.
     fn mailbox(&self, member: usize, to_leader: bool) -> Mailbox<'_> {
         let at = MAILBOXES + (2 * member + usize::from(to_leader)) * (LINE + MAILBOX);
         Mailbox {
@@ -99,20 +101,21 @@ impl Group {
         }
     }
 
-    /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to `member`
-    /// (called on the leader). Returns when all of it is in the mailbox; for more than 16 KiB, the other side must take some.
+    /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to
+    /// `member` (called on the leader). Returns when all of it is in the mailbox; for more than 16 KiB, the other side
+    /// must take some.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn put(&self, endpoint: &mut Endpoint, member: usize, body: &[u8]) -> Result<()> {
         self.put_bytes(endpoint, member, &(body.len() as u64).to_le_bytes()).await?;
         self.put_bytes(endpoint, member, body).await
     }
 
-    /// Waits for the next message that the other side has [`put`](Group::put) into the mailbox, and takes it.
+    /// Waits for the next message that the other side has [`put`](Group::put) into the mailbox, and returns it.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn take(&self, endpoint: &mut Endpoint, member: usize) -> Result<Vec<u8>> {
         let mut len = Vec::with_capacity(8);
         self.take_bytes(endpoint, member, 8, &mut len).await?;
@@ -132,8 +135,8 @@ impl Group {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written` counts
-            // them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written`
+            // counts them.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
             mailbox.written.fetch_add(now.len() as u64, Ordering::Release);
             mailbox.changed.advance();
@@ -153,8 +156,8 @@ impl Group {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after `read` counts
-            // them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after
+            // `read` counts them.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
             mailbox.read.fetch_add(now as u64, Ordering::Release);
             mailbox.changed.advance();
@@ -175,14 +178,14 @@ impl Group {
 }
 
 impl Mailbox<'_> {
-    /// The position of the next write, and the number of bytes that can be written there contiguously.
+    /// Returns the position of the next write, and the number of bytes that can be written there contiguously.
     fn room(&self) -> (usize, usize) {
         let (written, read) = (self.written.load(Ordering::Relaxed), self.read.load(Ordering::Acquire));
         let at = (written % MAILBOX as u64) as usize;
         (at, (MAILBOX - (written - read) as usize).min(MAILBOX - at))
     }
 
-    /// The position of the next read, and the number of bytes that can be read there contiguously.
+    /// Returns the position of the next read, and the number of bytes that can be read there contiguously.
     fn available(&self) -> (usize, usize) {
         let (read, written) = (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Acquire));
         let at = (read % MAILBOX as u64) as usize;
@@ -190,26 +193,26 @@ impl Mailbox<'_> {
     }
 }
 
-/// Bytes of the memory before the area for users.
+/// Returns the number of bytes of the memory before the area for users.
 fn head(members: usize) -> usize {
     (MAILBOXES + 2 * members * (LINE + MAILBOX)).next_multiple_of(PAGE)
 }
 
-/// The result of [`Endpoint::share_in_groups`], with its groups.
+/// The result of [`Endpoint::share_in_groups`], and the groups for which it was made.
 pub(in crate::fabric) struct Grouped {
     leader_of: Vec<u32>,
     group: Option<Arc<Group>>,
 }
 
 impl Endpoint {
-    /// Maps memory that the ranks with one leader share, with `area` bytes for its users. `leader_of[rank]` is the lowest rank
-    /// of the group. `None` on all ranks if the ranks of a group are on several hosts or the memory cannot be had on one of
-    /// them; `None` for a rank that is alone in its group. `spins` says that every rank of this host has a core. Collective,
-    /// with the same arguments except `spins`. A message from each leader to each of its ranks, and an allreduce; nothing if
-    /// the groups are those of the last call.
+    /// Maps memory that the ranks with the same leader share, with `area` bytes for the users. `leader_of[rank]` is the
+    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or
+    /// there is no memory on one of them; `None` for a rank that is alone in its group. `spins` is true if every rank
+    /// of this host has a core. Collective, with the same arguments except `spins`. A message from each leader to each
+    /// of its ranks, and an allreduce; nothing if the groups are those of the last call.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Arc<Group>>> {
         if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tributary_base::fingerprint;
 
-/// A label of this process's host: equal for processes that can share memory. Never 0.
+/// Returns a label of this process's host: equal for processes that can share memory, never 0.
 pub fn label() -> u64 {
     static LABEL: OnceLock<u64> = OnceLock::new();
     *LABEL.get_or_init(|| {
@@ -19,14 +19,14 @@ pub fn label() -> u64 {
     })
 }
 
-/// What is different after each start of this machine.
+/// Returns an identifier that changes with each start of this machine.
 pub(super) fn boot() -> Option<&'static [u8]> {
     static BOOT: OnceLock<Option<Vec<u8>>> = OnceLock::new();
     BOOT.get_or_init(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok()).as_deref()
 }
 
-/// The processors that this process may run on, and those of the machine, at least as many. (Asked once: it takes some twenty
-/// calls of the system.)
+/// Returns (number of processors that this process may run on, number of processors of the machine, at least as many).
+/// Asks the system only once, because that takes about twenty system calls.
 pub(super) fn own_and_online() -> (usize, usize) {
     static COUNTS: OnceLock<(usize, usize)> = OnceLock::new();
     *COUNTS.get_or_init(|| {
@@ -36,8 +36,8 @@ pub(super) fn own_and_online() -> (usize, usize) {
     })
 }
 
-/// The number of processors that the ranks of this host may use: those that this process may run on. If it is bound to a
-/// single one, every rank is assumed to have its own, and all processors count.
+/// Returns the number of processors that the ranks of this host may use: the processors that this process may run on.
+/// If this process is bound to a single one, every rank is assumed to have its own, and all processors count.
 pub fn processors() -> usize {
     match own_and_online() {
         (1, online) => online,

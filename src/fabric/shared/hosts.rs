@@ -1,8 +1,8 @@
 //! The hosts of the ranks. On each host, the ranks contribute to a leader, which communicates with the other hosts.
 //!
-//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots ([`super::combine`]); the
-//! last of them wakes the leader, which reads all slots, communicates with the other leaders, and writes an answer that all
-//! ranks of the host read.
+//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots
+//! ([`super::combine`]); the last of them wakes the leader, which reads all slots, communicates with the other leaders,
+//! and writes an answer that all ranks of the host read.
 
 use std::io;
 use std::sync::Arc;
@@ -16,30 +16,30 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Bytes of the length before a contribution and before an answer.
+/// Number of bytes of the length before a contribution and before an answer.
 const LENGTH: usize = 8;
-/// Most bytes of a rank's contribution, and of a leader's answer.
+/// Maximum number of bytes of a rank's contribution, and of a leader's answer.
 pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 
 /// The hosts of all ranks, and the shared memory of this host.
 #[derive(Debug)]
 pub struct Hosts {
-    /// A label of each rank's host.
+    /// Label of each rank's host.
     labels: Vec<usize>,
-    /// The leaders, ascending.
+    /// Leaders of all hosts, ascending.
     leaders: Vec<Rank>,
-    /// This rank's host, as an index into the leaders.
+    /// Index of this rank's leader in `leaders`.
     host: usize,
-    /// The memory of this host; `None` if this rank is alone there among several.
+    /// Memory that the ranks of this host share; `None` if this rank is alone there among several ranks.
     here: Option<Arc<Shared>>,
-    /// Whether the ranks of this host have a core each, for all that is known.
+    /// True if each rank of this host has a core, as far as is known.
     spins: bool,
-    /// Why ranks of one host share no memory although they were to, as far as this rank knows.
+    /// Reason why ranks of one host share no memory although they should, as far as this rank knows.
     refusal: Option<String>,
 }
 
 impl Hosts {
-    /// Every rank on a host of its own.
+    /// Returns hosts with one rank each.
     pub fn one_rank_each(rank: Rank, ranks: usize) -> Self {
         Self {
             labels: (0..ranks).collect(),
@@ -51,53 +51,56 @@ impl Hosts {
         }
     }
 
-    /// A label of each rank's host.
+    /// Returns the label of each rank's host.
     pub fn labels(&self) -> &[usize] {
         &self.labels
     }
 
-    /// The leaders of all hosts, ascending.
+    /// Returns the leaders of all hosts, ascending.
     pub fn leaders(&self) -> &[Rank] {
         &self.leaders
     }
 
-    /// Whether the ranks of this host have a core each, for all that is known.
+    /// Returns true if each rank of this host has a core, as far as is known.
     pub fn spins(&self) -> bool {
         self.spins
     }
 
-    /// Why ranks of one host share no memory although they were to, as far as this rank knows.
+    /// Returns the reason why ranks of one host share no memory although they should, as far as this rank knows.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
 
-    /// This rank's host, as an index into [`Hosts::leaders`].
+    /// Returns the index of this rank's leader in [`Hosts::leaders`].
     pub fn host(&self) -> usize {
         self.host
     }
 
-    /// Whether this rank is the leader of its host.
+    /// Returns true if this rank is the leader of its host.
     pub fn leads(&self) -> bool {
         self.here.as_ref().is_none_or(|here| here.place() == 0)
     }
 
-    /// Whether any ranks share a host.
+    /// Returns true if any ranks share a host.
     pub fn shares(&self) -> bool {
         self.leaders.len() < self.labels.len()
     }
 
-    /// The memory of the ranks of this host; `None` if this rank is alone there among several, or hosts share no memory.
+    /// Returns the memory that the ranks of this host share; `None` if this rank is alone there among several ranks, or
+    /// hosts share no memory.
     pub fn here(&self) -> Option<&Arc<Shared>> {
         self.here.as_ref()
     }
 
-    /// On a leader, after [`Endpoint::await_contributions`]: the contributions of the other ranks of its host, in rank order.
+    /// Returns, on a leader after [`Endpoint::await_contributions`], the contributions of the other ranks of its host,
+    /// in rank order.
     pub fn contributions(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.here.iter().map(|here| here.handed_in());
         slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.of(place))))
     }
 
-    /// On a leader: answers all ranks of its host, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute again.
+    /// Answers all ranks of this host, on its leader, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute
+    /// again.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
             here.answer(|decision| put_sized(decision, answer));
@@ -105,10 +108,11 @@ impl Hosts {
     }
 }
 
-/// The memory of a host: on its leader the offer, on other ranks what the leader has offered.
+/// Returns the memory of a host: on the leader the memory that it has offered, on other ranks a mapping of the leader's
+/// memory.
 ///
 /// # Errors
-/// The reason why there is none.
+/// The reason why there is no memory.
 fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::result::Result<SharedMemory, String> {
     let Offer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());
@@ -126,7 +130,7 @@ fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::re
     }
 }
 
-/// Why the system gave no memory of `size` bytes.
+/// Returns the text that explains why the system gave no memory of `size` bytes.
 fn lacking(cause: &io::Error, size: usize) -> String {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let (needed, limit) = (mib(size as u64), size_limit());
@@ -139,85 +143,86 @@ fn lacking(cause: &io::Error, size: usize) -> String {
     }
 }
 
-/// Puts bytes and, before them, their length.
+/// Writes the length of `bytes` and then `bytes` to `place`.
 fn put_sized(place: &mut [u8], bytes: &[u8]) {
     assert!(bytes.len() <= MAX_CONTRIBUTION, "{} bytes for a slot of {MAX_CONTRIBUTION}", bytes.len());
     place[..LENGTH].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
     place[LENGTH..][..bytes.len()].copy_from_slice(bytes);
 }
 
-/// The bytes that [`put_sized`] put. The length is bounded in case another process damaged it.
+/// Returns the bytes that [`put_sized`] wrote. The length is bounded in case another process damaged it.
 fn sized(place: &[u8]) -> &[u8] {
     let (length, bytes) = place.split_at(LENGTH);
     let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
     &bytes[..(length as usize).min(MAX_CONTRIBUTION)]
 }
 
-/// What others need to share memory with a rank: its host, and memory that it has made in case it leads its host.
+/// The address by which other ranks can share memory with a rank: the rank's host, and memory that the rank has made in
+/// case it is the leader of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostAddress {
-    /// The label of its host.
+    /// Label of the rank's host.
     label: u64,
-    /// The process and the descriptor of the memory; a process of 0 if there is none.
+    /// Process and file descriptor of the memory; process 0 if there is no memory.
     process: u32,
     descriptor: i32,
 }
 
 impl HostAddress {
-    /// Words of the encoding.
+    /// Number of words of the encoding.
     pub const WORDS: usize = 2;
 
-    /// The encoding.
+    /// Returns the encoded address.
     pub fn words(self) -> [u64; Self::WORDS] {
         [self.label, u64::from(self.process) | u64::from(self.descriptor as u32) << 32]
     }
 
-    /// Of the encoding.
+    /// Decodes an address.
     pub fn of_words([label, address]: [u64; Self::WORDS]) -> Self {
         Self { label, process: address as u32, descriptor: (address >> 32) as i32 }
     }
 
-    /// The label of its host.
+    /// Returns the label of the rank's host.
     pub fn label(self) -> usize {
         self.label as usize
     }
 }
 
-/// Memory that a rank offers to its host.
+/// Memory that a rank offers to the ranks of its host.
 pub struct Offer {
-    /// Whether it takes part in sharing.
+    /// True if the rank takes part in sharing.
     shares: bool,
-    /// Or the reason why there is none.
+    /// The memory, or the reason why there is none.
     memory: std::result::Result<SharedMemory, String>,
-    /// Bytes of all memory; of its area for users, and how many of these are reserved.
+    /// Number of bytes of all memory, of the area for users, and of the reserved part of this area.
     size: usize,
     area: usize,
     reserved: usize,
-    /// What the rank tells all others.
+    /// Address of the memory, which the rank sends to all others.
     pub address: HostAddress,
 }
 
 #[cfg(test)]
 impl Offer {
-    /// As of a rank on a host with this label.
+    /// Changes the offer to that of a rank on a host with this label.
     pub fn on(mut self, label: usize) -> Self {
         self.address.label = label as u64;
         self
     }
 }
 
-/// What ranks take for hosts.
+/// What counts as a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostsAre {
-    /// Real ones.
+    /// The real hosts.
     Real,
-    /// So many consecutive ranks each. They share memory only if they are on one real host.
+    /// This number of consecutive ranks counts as a host. They share memory only if they are on one real host.
     Pretended(usize),
 }
 
 impl Endpoint {
-    /// Makes memory that this rank offers to its host, unless `shares` is false. Its area for users is to have `area` bytes, of
-    /// which the first `reserved` are reserved. Local; a lack of memory is no error.
+    /// Makes memory that this rank offers to its host, unless `shares` is false. The area for users has `area` bytes,
+    /// of which the first `reserved` will be reserved. Local; a lack of memory is no error.
     pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> Offer {
         let size = head(self.ranks().min(MOST_RANKS)) + area;
         let memory = match shares {
@@ -229,12 +234,12 @@ impl Endpoint {
         Offer { shares, memory, size, area, reserved, address }
     }
 
-    /// Finds the hosts of all ranks, of which `all` are the host addresses, and maps the memory of the lowest rank of each. If on one
-    /// host the memory cannot be had, none is shared: every rank then counts as a host of its own. Collective, with the same
-    /// arguments but for the offer. An allreduce.
+    /// Finds the hosts of all ranks from the host addresses `all`, and maps the memory of the lowest rank of each host.
+    /// If there is no memory on one host, none is shared: every rank then counts as a host of its own. Collective, with
+    /// the same arguments except the offer. An allreduce.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
         let rank = self.rank();
         let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
@@ -271,11 +276,11 @@ impl Endpoint {
         Ok(found)
     }
 
-    /// The hosts, if this is what they are taken for; found anew if not. Collective, with the same arguments: an allgather of 16
-    /// bytes a rank and an allreduce, or nothing.
+    /// Returns the hosts if they are known for this kind of host; otherwise finds them. Collective, with the same
+    /// arguments: an allgather of 16 bytes a rank and an allreduce, or nothing.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn find_hosts(&mut self, hosts: HostsAre, sizes: (usize, usize)) -> Result<Arc<Hosts>> {
         if let Some(found) = self.found_hosts().filter(|(made, _)| *made == hosts) {
             return Ok(found.1.clone());
@@ -285,21 +290,21 @@ impl Endpoint {
         self.settle(hosts, offer, &all).await
     }
 
-    /// The host address of all ranks. Collective: an allgather of 16 bytes a rank.
+    /// Returns the host addresses of all ranks. Collective: an allgather of 16 bytes a rank.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn all_addresses(&mut self, own: HostAddress) -> Result<Vec<HostAddress>> {
         let all = crate::collectives::allgather(self, &own.words().map(u64::to_le_bytes).concat()).await?;
         let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         Ok(words.as_chunks().0.iter().map(|words| HostAddress::of_words(*words)).collect())
     }
 
-    /// On a rank that is not a leader: contributes `body`, at most `MAX_CONTRIBUTION` bytes, and waits for the answer. Every
-    /// other rank of the host must contribute, and the leader answer.
+    /// Contributes `body`, at most `MAX_CONTRIBUTION` bytes, on a rank that is not a leader, and returns the leader's
+    /// answer. Every other rank of the host must contribute, and the leader must answer.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn contribute(&mut self, hosts: &Hosts, body: &[u8]) -> Result<Vec<u8>> {
         let Some(here) = &hosts.here else { return Ok(Vec::new()) };
         let here = here.clone();
@@ -308,10 +313,10 @@ impl Endpoint {
         Ok(sized(here.combined().decision()).to_vec())
     }
 
-    /// On a leader: waits until all other ranks of its host have contributed.
+    /// Waits, on a leader, until all other ranks of its host have contributed.
     ///
     /// # Errors
-    /// Those of the fabric.
+    /// Errors of the message transport.
     pub async fn await_contributions(&mut self, hosts: &Hosts) -> Result<()> {
         let Some(here) = hosts.here.as_ref().filter(|here| here.ranks().len() > 1) else { return Ok(()) };
         let (arrived, seen) = here.others_arrived();

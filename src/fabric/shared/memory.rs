@@ -1,8 +1,8 @@
 //! Memory shared by the processes of one host: an anonymous file that one process makes and the others map.
 //!
-//! It has no name in a file system (memfd_create; the others open it through the maker's /proc entry), so a crash leaves
-//! nothing behind. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if there is none, so that
-//! no access can end the process.
+//! The file has no name in a file system (memfd_create; other processes open it through the maker's /proc entry), so a
+//! crash leaves nothing behind. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if
+//! there is none, so that no access can end the process.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use crate::drivers::size_limit::without_size_signal;
 
-/// A mapping of the memory.
+/// A mapping of memory that processes of one host share.
 #[derive(Debug)]
 pub struct SharedMemory {
     file: File,
@@ -21,19 +21,19 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// New memory of up to `size` bytes, none of them reserved.
+    /// Makes new memory of up to `size` bytes, none of them reserved.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn make(size: usize) -> io::Result<Self> {
         let file = nameless()?;
-        // A limit of file size holds for memory too: where it is lower, the ranks share none.
+        // A limit of file size also limits memory: if it is lower, the ranks share none.
         let _quiet = without_size_signal();
         file.set_len(size as u64)?;
         Self::of(file, size)
     }
 
-    /// The address for [`SharedMemory::open`] in another process: (process, descriptor).
+    /// Returns the address for [`SharedMemory::open`] in another process: (process, file descriptor).
     pub fn address(&self) -> (u32, i32) {
         (std::process::id(), self.file.as_raw_fd())
     }
@@ -41,7 +41,7 @@ impl SharedMemory {
     /// Maps the memory that another process of this host, or this one, has made and still has.
     ///
     /// # Errors
-    /// Those of the system; a size that differs from the one made.
+    /// Errors of the operating system; a size that differs from the one made.
     pub fn open((process, descriptor): (u32, i32), size: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{descriptor}"))?;
         if file.metadata()?.len() != size as u64 {
@@ -65,7 +65,7 @@ impl SharedMemory {
         take.map_err(io::Error::from)
     }
 
-    /// Frees the memory of these bytes; they must be reserved again before they are accessed.
+    /// Frees the memory of the `len` bytes from `offset` on; they must be reserved again before they are accessed.
     pub fn release(&self, offset: usize, len: usize) {
         #[cfg(target_os = "linux")]
         {
@@ -78,19 +78,20 @@ impl SharedMemory {
         let _ = (offset, len);
     }
 
-    /// The size in bytes, reserved or not.
+    /// Returns the size in bytes, reserved or not.
     pub fn size(&self) -> usize {
         self.map.len()
     }
 
-    /// The address of the byte at `offset`, which is within the size.
+    /// Returns the address of the byte at `offset`, which must be within the size.
     #[inline]
     pub fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset <= self.map.len());
         self.map.as_mut_ptr().wrapping_add(offset)
     }
 
-    /// A word that all ranks change atomically. `offset` is a multiple of 4 within reserved bytes.
+    /// Returns the 32-bit word at `offset`, which all ranks change atomically. `offset` is a multiple of 4 within
+    /// reserved bytes.
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset + 4 <= self.size(), "a word outside of shared memory");
@@ -98,7 +99,8 @@ impl SharedMemory {
         unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
     }
 
-    /// As [`SharedMemory::word`], of 64 bits. `offset` is a multiple of 8 within reserved bytes.
+    /// Returns the 64-bit word at `offset`, which all ranks change atomically. `offset` is a multiple of 8 within
+    /// reserved bytes.
     #[inline]
     pub fn long(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.size(), "a word outside of shared memory");
@@ -107,7 +109,8 @@ impl SharedMemory {
     }
 }
 
-/// The system call itself: the C library has a function for it from glibc 2.27 on only, and the packages are for 2.17.
+/// Makes an anonymous file in memory. Calls the system directly: the C library has a function for it only from glibc
+/// 2.27 on, and the packages are for 2.17.
 #[cfg(target_os = "linux")]
 fn nameless() -> io::Result<File> {
     // SAFETY: a name that ends with 0 and flags, which is what the call takes.

@@ -1,16 +1,16 @@
-//! Memory that the ranks of one host share, and combines there.
+//! Memory that the ranks of one host share, and agreements in it without messages.
 //!
-//! Ranks of one host can agree without messages. Each rank fills its own slot; the last to arrive reads all slots and writes a
-//! decision that the others read. A combine wakes every rank once, and costs the transfer of a cache line if each rank has a
-//! core. It works under every MPI, also if MPI counts each rank as a node.
+//! Ranks of one host can agree without messages. Each rank fills its own slot; the last to arrive reads all slots and
+//! writes a decision that the others read. An agreement wakes every rank once, and costs the transfer of a cache line
+//! if each rank has a core. It works under every MPI, also if MPI counts each rank as a node.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`cores`] | the cores that ranks share |
 //! | [`host`] | the host of a process |
-//! | [`memory`] | the memory: made by one process, mapped by all, gone with the last |
+//! | [`memory`] | memory that one process makes and all map; it is gone with the last process |
 //! | [`signal`] | a word to wait on |
-//! | [`combine`] | combines of all ranks: slots and the decision |
+//! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`group`] | memory of a group of ranks on one node |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 

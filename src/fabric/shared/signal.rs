@@ -1,18 +1,20 @@
-//! A word in shared memory that ranks wait on. They spin if each has a core, otherwise they sleep until it changes.
+//! A word in shared memory that ranks wait on. Ranks spin if each has a core, otherwise they sleep until the word
+//! changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Number of polls before a rank with a core of its own sleeps: about a millisecond.
 const SPINS: u32 = 20_000;
-/// After so many polls it yields in between, in case other ranks need the core.
+/// Number of polls after which a rank with a core of its own yields between polls, in case other ranks need the core.
 const POLITE: u32 = 2_000;
-/// Longest time of the first sleep. Afterwards the rank progresses its messages, as MPI's progress rule demands.
+/// Maximum time of the first sleep. Afterwards the rank progresses its messages, as MPI's progress rule demands.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// Longest time of a sleep.
+/// Maximum time of a sleep.
 const LONGEST: Duration = Duration::from_millis(16);
-/// For a rank that waits for messages too: the number of polls before it sleeps, and the time that it sleeps.
+/// For a rank that also waits for messages: number of polls before it sleeps.
 const LOOKS: u32 = 50;
+/// For a rank that also waits for messages: time of a sleep.
 const BRIEF: Duration = Duration::from_micros(50);
 
 /// A counter that ranks wait on; 8 bytes of shared memory.
@@ -23,12 +25,12 @@ pub struct Signal<'a> {
 }
 
 impl<'a> Signal<'a> {
-    /// The signal in these two words.
+    /// Returns the signal in these two words.
     pub fn new(value: &'a AtomicU32, sleepers: &'a AtomicU32) -> Self {
         Self { value, sleepers }
     }
 
-    /// The value of the counter.
+    /// Returns the value of the counter.
     #[inline]
     pub fn get(&self) -> u32 {
         self.value.load(Ordering::Acquire)
@@ -43,14 +45,15 @@ impl<'a> Signal<'a> {
         }
     }
 
-    /// A watch for the change of the counter from `seen`. `spins` says that the rank has a core of its own.
+    /// Returns a watch that waits until the counter is no longer `seen`. `spins` is true if the rank has a core of its
+    /// own.
     pub fn watch(&self, seen: u32, spins: bool) -> Watch {
         let [value, sleepers] = [self.value, self.sleepers].map(|word| std::ptr::from_ref(word).expose_provenance());
         Watch { value, sleepers, seen, spins, brief: false }
     }
 }
 
-/// A word that a rank waits on. The caller of [`Watch::wait`] ensures that the word is still mapped.
+/// A wait for a change of a word. The caller of [`Watch::wait`] ensures that the word is still mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// Addresses of two `AtomicU32`; as integers, they may go to the thread that waits.
@@ -62,7 +65,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The watch for a rank that waits for messages too: it yields the core and returns soon.
+    /// Returns the watch for a rank that also waits for messages: its wait yields the core and returns soon.
     pub fn briefly(self) -> Self {
         Self { brief: true, ..self }
     }
@@ -93,7 +96,8 @@ impl Watch {
     }
 }
 
-/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake it.)
+/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake
+/// it.)
 #[cfg(target_os = "linux")]
 fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };

@@ -1,4 +1,4 @@
-//! A rank's part of the layer in shared memory, in the rounds of a call.
+//! The state and copies of one rank in the layer in shared memory, over the rounds of a call.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::shared::{Group, Watch};
 use crate::schedule::{Action, Op, Span};
 
-/// The signal that places of messages are published.
+/// Number of the signal that advances when the local aggregator publishes where a message lies in the ring.
 const PUBLISHED: usize = 0;
-/// The signal that members have placed, or taken, all bytes of a message.
+/// Number of the signal that advances when members have copied all bytes into a message, or out of it.
 const COUNTED: usize = 1;
 
-/// The state of a rank in the layer.
+/// The state of one member, or of the local aggregator, over the rounds of a call.
 pub struct NodeMember<'a> {
     group: &'a Group,
     direction: Direction,
     call: u64,
     round: u64,
-    /// The cursors of each outflow.
+    /// For each outflow: cursors over the positions of this rank's bytes in the messages.
     places: Vec<Cursors>,
-    /// On the local aggregator: its messages.
+    /// On the local aggregator: the messages that it sends or gets.
     outer: Option<NodeSender<'a>>,
-    /// The value of the signal before an operation was found not ready.
+    /// Value of the signal before an operation was found not ready.
     seen: Option<u32>,
-    /// Bytes that this rank has copied.
+    /// Number of bytes that this rank has copied to or from shared memory.
     pub bytes: u64,
 }
 
@@ -50,7 +50,7 @@ struct NodeSender<'a> {
     messages: &'a [Messages],
     flows: Vec<UpcomingMessages>,
     round_queue: RoundQueue,
-    /// The messages of this round, by aggregator.
+    /// Messages of this round, by index of the aggregator.
     now: BTreeMap<usize, MessagePlace>,
 }
 
@@ -58,12 +58,12 @@ struct NodeSender<'a> {
 struct UpcomingMessages {
     flow: Flow,
     left_out: PairCursor,
-    /// The position that has been reached.
+    /// Number of bytes in all messages before the next one.
     position: u64,
 }
 
 impl<'a> NodeMember<'a> {
-    /// The state before the first round of a call. Called by all members.
+    /// Starts a call. Called by all members.
     pub fn new(plan: &'a InMemory, direction: Direction, domains: &Domains) -> Self {
         let cursors = |of: &Places| Cursors {
             at: PackedCursor::new(of.at.clone()),
@@ -82,18 +82,19 @@ impl<'a> NodeMember<'a> {
         }
     }
 
-    /// The next round in which the local aggregator sends, or gets, a message.
+    /// Returns the next round in which the local aggregator sends or gets a message.
     pub fn next_round(&self) -> Option<u64> {
         self.outer.as_ref()?.round_queue.next_round()
     }
 
-    /// Opens a round. Returns the messages that the local aggregator sends, or gets, by ascending aggregator.
+    /// Begins a round. Returns the lengths of the messages that the local aggregator sends or gets, ascending by
+    /// aggregator; empty on other members.
     pub fn open(&mut self, round: u64, domains: &Domains) -> Vec<Share> {
         self.round = round;
         self.outer.as_mut().map(|outer| outer.open(round, domains)).unwrap_or_default()
     }
 
-    /// See [`crate::fabric::Memory::is_ready`].
+    /// Returns true if an operation on shared memory can start: see [`crate::fabric::Memory::is_ready`].
     pub fn is_ready(&mut self, op: &Op) -> bool {
         let ready = match (op.action, op.span.buffer) {
             (Action::Send { .. }, MERGED) => self.is_full(op.span),
@@ -107,7 +108,8 @@ impl<'a> NodeMember<'a> {
         if ready { true } else { self.look_again(op) }
     }
 
-    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have changed.
+    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have
+    /// changed.
     fn look_again(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
@@ -120,7 +122,7 @@ impl<'a> NodeMember<'a> {
         if self.outer.is_some() { COUNTED } else { PUBLISHED }
     }
 
-    /// See [`crate::fabric::Memory::watch`].
+    /// Returns the signal that advances when an operation may become ready: see [`crate::fabric::Memory::watch`].
     pub fn watch(&mut self) -> Option<Watch> {
         let seen = self.seen.take()?;
         Some(self.group.watch(self.awaited(), seen))
@@ -130,7 +132,7 @@ impl<'a> NodeMember<'a> {
         Entry::of(self.group, aggregator)
     }
 
-    /// The place of the message of a span, once it is published.
+    /// Returns where the message of a span lies in the ring; `None` until it is published.
     fn place(&self, span: Span) -> Option<MessagePlace> {
         self.entry(aggregator_at(span.offset)).place((self.call, self.round))
     }
@@ -139,7 +141,7 @@ impl<'a> NodeMember<'a> {
         self.place(span).is_some() && self.entry(aggregator_at(span.offset)).is_done()
     }
 
-    /// Makes room for the message of a span. In a write, publishes its place.
+    /// Makes room in the ring for the message of a span. In a write, publishes where the message lies.
     fn make_room(&mut self, span: Span) -> bool {
         let aggregator = aggregator_at(span.offset);
         let Some(outer) = &mut self.outer else { return true };
@@ -159,7 +161,7 @@ impl<'a> NodeMember<'a> {
         }
     }
 
-    /// The message to an aggregator, in shared memory.
+    /// Returns the message to an aggregator, which lies in shared memory.
     pub fn message(&mut self, span: Span) -> Bytes {
         let aggregator = aggregator_at(span.offset);
         let Some(outer) = &mut self.outer else { return Bytes::new() };
@@ -167,7 +169,7 @@ impl<'a> NodeMember<'a> {
         place.map(|place| outer.ring.message(self.group, aggregator, place)).unwrap_or_default()
     }
 
-    /// Copies a message from an aggregator to its room, and publishes its place.
+    /// Copies a message from an aggregator into the ring, and publishes where it lies.
     ///
     /// # Errors
     /// A message that does not have the expected size.
@@ -187,16 +189,16 @@ impl<'a> NodeMember<'a> {
         Ok(())
     }
 
-    /// Copies this rank's `bytes` bytes of outflow `id` in a window to their places in the message of `span`.
+    /// Copies this rank's next `bytes` bytes of outflow `id` into the message of `span`.
     ///
     /// # Errors
-    /// Places outside of the message.
+    /// A position outside of the message.
     pub fn put(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, user: Source<'_>) -> Result<()> {
         self.pieces(span, id, bytes, outflow, |to, memory, left_out| {
             if !left_out {
                 let from = user.piece(memory.offset, memory.len);
-                // SAFETY: `to` has room for these bytes, and only this rank writes them: of bytes that several members have, all
-                // but one member leave theirs out.
+                // SAFETY: `to` has room for these bytes, and only this rank writes them: of bytes that several members
+                // have, all but one member leave theirs out.
                 unsafe { copy(from.as_ptr(), to, from.len()) };
             }
         })?;
@@ -204,10 +206,10 @@ impl<'a> NodeMember<'a> {
         Ok(())
     }
 
-    /// Copies this rank's `bytes` bytes of outflow `id` in a window out of the message of `span`.
+    /// Copies this rank's next `bytes` bytes of outflow `id` out of the message of `span`.
     ///
     /// # Errors
-    /// Places outside of the message.
+    /// A position outside of the message.
     pub fn take(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, mut user: Sink<'_>) -> Result<()> {
         self.pieces(span, id, bytes, outflow, |from, memory, _| {
             let to = user.piece(memory.offset, memory.len);
@@ -225,8 +227,8 @@ impl<'a> NodeMember<'a> {
         }
     }
 
-    /// Calls `part` for each part of the window's bytes that is contiguous in the message and in the caller's memory, with its
-    /// address in the message, its extent in memory, and whether a write leaves it out.
+    /// Calls `part` for each part of this rank's next bytes that is contiguous in the message and in the caller's
+    /// memory, with its address in the message, its extent in the caller's memory, and true if a write leaves it out.
     fn pieces(
         &mut self,
         span: Span,

@@ -1,22 +1,23 @@
-//! The layer between a local aggregator and its members in memory that they share: copies in place of messages.
+//! The layer between a local aggregator and its members in memory that they share: copies instead of messages.
 //!
-//! The local aggregator merges its members' lists once, in the metadata phase, and sends each member the places of its bytes in
-//! the messages ([`places`]). In a round of a write, it makes room for these messages in a ring of shared memory, in the order
-//! of its sends, and publishes their places. All members copy their bytes from the caller's buffer to these places in parallel.
-//! A complete message is sent from the ring. So a byte is copied once inside the node. In a read, a message that arrives is
+//! The local aggregator merges the lists of its members once, in the metadata phase. It sends each member the positions
+//! of the member's bytes in the merged messages ([`places`]). In a round of a write, the local aggregator makes room
+//! for these messages in a ring of shared memory, in the order of its sends, and publishes where they lie. All members
+//! copy their bytes from the caller's buffer to these positions in parallel. The local aggregator sends a complete
+//! message directly from the ring. So a byte is copied once inside the node. In a read, a message that arrives is
 //! copied into the ring, and members copy their bytes from there.
 //!
-//! **Why it cannot deadlock.** Of all undelivered messages between local aggregators and aggregators, take the first in the
-//! order of (round, step). Its local aggregator makes room in the order of its chain, so all messages in the ring come before
-//! it, are delivered, and free their room; an empty ring has room for any message. Its members have finished the rounds before,
-//! and in this round wait only for that room. (See
+//! **Why it cannot deadlock.** Of all undelivered messages between local aggregators and aggregators, take the first in
+//! the order of (round, step). Its local aggregator makes room in the order of its chain, so all messages in the ring
+//! come before it, are delivered, and free their room; an empty ring has room for any message. Its members have
+//! finished the rounds before, and in this round wait only for that room. (See
 //! `docs/how-it-works/schedules.md#why-no-throttle-can-deadlock`.)
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`places`] | the places of members' bytes, which the metadata phase sends |
-//! | [`ring`] | the ring, and the published places of messages |
-//! | [`inside`] | a rank's part in the rounds |
+//! | [`places`] | the positions of members' bytes in the messages, which the metadata phase sends |
+//! | [`ring`] | the ring of messages, and the entries that say where each message lies |
+//! | [`inside`] | the state of one rank over the rounds |
 
 mod inside;
 mod places;
@@ -32,8 +33,8 @@ mod tests {
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
-    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of several
-    /// sizes. They wait for each other under every throttle, in writes and in reads.
+    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of
+    /// several sizes. They wait for each other under every throttle, in writes and in reads.
     #[test]
     fn messages_that_wait_for_room_all_get_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! The places of members' bytes in the messages of their local aggregator.
+//! The positions of members' bytes in the messages of their local aggregator.
 //!
-//! A position counts the bytes of all messages to (or from) one aggregator, round after round. The positions of one member
-//! ascend with its extents in the file, and compress as they do.
+//! A position counts the bytes of all messages to (or from) one aggregator, round after round. The positions of one
+//! member ascend with its extents in the file, and compress as well as the extents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,49 +20,49 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Group;
 
-/// The places of one member's bytes for one aggregator.
+/// Positions of one member's bytes in the messages to (or from) one aggregator.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// All places, in the order of the file.
+    /// Positions of all bytes of the member, in the order of the file.
     pub at: Packed,
-    /// The places of bytes that a higher member has too: a read takes them, a write leaves them out.
+    /// Positions of bytes that a higher member has too: a read copies them, a write leaves them out.
     pub left_out: Packed,
 }
 
-/// The messages of a local aggregator to one aggregator.
+/// The messages of a local aggregator to (or from) one aggregator.
 #[derive(Debug, Clone)]
 pub struct Messages {
     /// Index of the aggregator.
     pub aggregator: usize,
-    /// The extents of the file in the messages.
+    /// Extents of the file whose bytes are in the messages.
     pub file: Packed,
-    /// A pair (0, bytes that are left out) for each message.
+    /// A pair (0, number of bytes that are left out) for each message, encoded.
     pub left_out: Bytes,
 }
 
-/// A rank's part of a plan in shared memory.
+/// The plan of one rank for the layer in shared memory.
 #[derive(Debug, Clone)]
 pub struct InMemory {
-    /// The group that shares the memory.
+    /// Ranks that share the memory: the local aggregator and its members.
     pub group: Arc<Group>,
-    /// The places of each outgoing list.
+    /// For each list of this rank: positions of its bytes in the messages.
     pub places: Vec<Places>,
-    /// On the local aggregator: its messages by ascending aggregator.
+    /// On the local aggregator: its messages, ascending by aggregator.
     pub messages: Vec<Messages>,
-    /// Bytes of the ring, on the local aggregator.
+    /// On the local aggregator: number of bytes of the ring.
     pub ring: usize,
 }
 
-/// The first byte of a body: members send messages because there is no memory, or the body has places.
+/// First byte of a body. `MESSAGES`: members send messages, because there is no memory. `PLACES`: positions follow.
 const MESSAGES: u8 = 0;
 const PLACES: u8 = 1;
 
-/// The local aggregator sends its members their places; `None` if there is no memory for the largest message, and members send
-/// messages. `local_plan` is the plan of the local aggregator, on it alone. The inner result is an error on this rank only if places
-/// are damaged. Collective over the members.
+/// Sends the members, from the local aggregator, the positions of their bytes. Returns `None` if there is no memory for
+/// the largest message: members then send messages. `local_plan` is the plan of the local aggregator, on it alone. The
+/// inner result is an error on this rank only if the positions are damaged. Collective over the members.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the message transport.
 pub async fn agree_on_places(
     endpoint: &mut Endpoint,
     group: &Arc<Group>,
@@ -95,7 +95,7 @@ pub async fn agree_on_places(
     Ok(Ok(ring.map(|ring| InMemory { group: group.clone(), places, messages, ring })))
 }
 
-/// The bytes of the largest message and of the largest round in the ring.
+/// Returns the number of bytes in the ring of the largest message and of the largest round.
 fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
     let (mut largest, mut rounds) = (0, BTreeMap::<u64, u64>::new());
     for merged in merged {
@@ -109,7 +109,7 @@ fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
     (largest, rounds.into_values().max().unwrap_or(0))
 }
 
-/// The places of every member that has data, by aggregator, and the messages. O(pieces).
+/// Returns the positions of every member that has data, by aggregator, and the messages. O(pieces).
 fn merge(local_plan: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
     let mut all = vec![Vec::new(); local_plan.members.len()];
     let mut messages = Vec::with_capacity(local_plan.merged.len());
@@ -140,7 +140,7 @@ fn merge(local_plan: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
     (all, messages)
 }
 
-/// Builds places; adjacent places are coalesced within a message.
+/// Builds positions; joins adjacent ones within a message.
 #[derive(Default)]
 struct PlacesBuilder {
     at: Packer,
@@ -183,7 +183,7 @@ fn write(places: &[Places]) -> Vec<u8> {
     body
 }
 
-/// Decodes the places of this rank; `None` if members send messages.
+/// Decodes the positions of this rank; `None` if members send messages.
 fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Option<Vec<Places>>> {
     let damaged = |what: &str| Error::Codec { at: 0, what: format!("places in the node: {what}") };
     if body.is_empty() {
@@ -210,7 +210,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Writes to the places give the merged message of [`Merger::merge`], and reads give what [`Merger::split`] does.
+        /// Writes to the positions give the merged message of [`Merger::merge`], and reads give the result of
+        /// [`Merger::split`].
         #[test]
         fn places_agree_with_the_merger(
             lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),
@@ -229,7 +230,7 @@ mod tests {
             let merged = Merged::of(0, &members, &domains);
             let of: Vec<_> = members.iter().map(|(member, packed)| (*member, vec![(0, packed.clone())])).collect();
             let (places, messages) = merge(&LocalPlan { members: of, merged: vec![merged] });
-            // The offset of the file at every position.
+            // The offset in the file of every position.
             let file: Vec<u64> = messages[0].file.iter().flat_map(|e| e.offset..e.end()).collect();
             let highest = |at: u64| {
                 let has = |p: &Packed| p.iter().any(|e| e.offset <= at && at < e.end());

@@ -1,8 +1,8 @@
-//! The messages of a local aggregator in shared memory: a ring for their bytes, and an entry for each aggregator with the round
-//! and the place of its message.
+//! The messages of a local aggregator in shared memory: a ring for their bytes, and an entry for each aggregator that
+//! says in which round its message is and where it lies.
 //!
-//! The local aggregator allocates room. It rewrites an entry only when all members with bytes in the message before have placed
-//! or taken them.
+//! The local aggregator allocates room in the ring. It rewrites an entry only when all members with bytes in the
+//! message before have copied them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,26 +11,26 @@ use bytes::Bytes;
 
 use crate::fabric::shared::{Group, SharedMemory};
 
-/// Bytes of an entry.
+/// Number of bytes of an entry.
 const ENTRY: usize = 64;
-/// Most aggregators; with more, members send messages.
+/// Maximum number of aggregators; with more, members send messages.
 const AGGREGATORS: usize = 8192;
 const TABLE: usize = ENTRY * AGGREGATORS;
-/// Most bytes of the ring; with a larger message, members send messages.
+/// Maximum number of bytes of the ring; with a larger message, members send messages.
 const MOST_ROOM: usize = 512 << 20;
-/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that messages often
-/// wait for room.)
+/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that
+/// messages often wait for room.)
 const USUAL: u64 = if cfg!(test) { 1 } else { 16 << 20 };
-/// Most bytes of shared memory for this layer.
+/// Maximum number of bytes of shared memory for the entries and the ring.
 pub const AREA: usize = TABLE + MOST_ROOM;
 
-/// Bytes of a message in the ring.
+/// Returns the number of bytes that a message of `bytes` bytes takes in the ring.
 pub fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ENTRY as u64)
 }
 
-/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB of a
-/// round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
+/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB
+/// of a round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
 pub fn reserve(group: &Group, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
     let ring = largest.max(round.min(USUAL));
     if aggregators > AGGREGATORS || ring > MOST_ROOM as u64 {
@@ -54,21 +54,21 @@ pub struct Entry<'a> {
     done: &'a AtomicU64,
 }
 
-/// The place of a message.
+/// Where a message lies in the ring, and which bytes it has.
 #[derive(Debug, Clone, Copy)]
 pub struct MessagePlace {
-    /// Offset in the ring.
+    /// Offset of the message in the ring, in bytes.
     pub at: usize,
-    /// The position of its first byte (see [`super::places`]).
+    /// Position of the first byte of the message (see [`super::places`]).
     pub origin: u64,
-    /// Bytes of the message.
+    /// Number of bytes of the message.
     pub len: u64,
-    /// Bytes that members have in the message, including those that a write leaves out.
+    /// Number of bytes that members have in the message, including bytes that a write leaves out.
     pub wanted: u64,
 }
 
 impl<'a> Entry<'a> {
-    /// The entry of an aggregator.
+    /// Returns the entry of an aggregator.
     pub fn of(group: &'a Group, aggregator: usize) -> Self {
         let long = |number: usize| group.memory().long(group.area() + aggregator * ENTRY + number * 8);
         Self {
@@ -82,7 +82,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Publishes the place of the message of a round. Called by the local aggregator.
+    /// Publishes where the message of a round lies. Called by the local aggregator.
     pub fn publish(&self, (call, round): (u64, u64), place: MessagePlace) {
         self.at.store(place.at as u64, Ordering::Relaxed);
         self.origin.store(place.origin, Ordering::Relaxed);
@@ -94,8 +94,8 @@ impl<'a> Entry<'a> {
         self.call.store(call, Ordering::Release);
     }
 
-    /// The place of the message of a round, once it is published. Called by a member that has bytes in the message and has not
-    /// counted them yet, so the entry does not change.
+    /// Returns where the message of a round lies; `None` until it is published. Called by a member that has bytes in
+    /// the message and has not counted them yet, so the entry does not change.
     pub fn place(&self, (call, round): (u64, u64)) -> Option<MessagePlace> {
         let known = self.call.load(Ordering::Acquire) == call && self.round.load(Ordering::Acquire) == round;
         known.then(|| MessagePlace {
@@ -106,25 +106,25 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Counts bytes that this rank has placed, left out, or taken. Returns whether they were the last.
+    /// Counts bytes that this rank has copied or left out. Returns true if they were the last bytes of the message.
     pub fn count(&self, bytes: u64) -> bool {
         // Read before counting: afterwards the entry may belong to the next message.
         let wanted = self.wanted.load(Ordering::Relaxed);
         self.done.fetch_add(bytes, Ordering::AcqRel) + bytes == wanted
     }
 
-    /// Whether all bytes have been placed, or taken.
+    /// Returns true if all members have copied their bytes.
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire) == self.wanted.load(Ordering::Relaxed)
     }
 }
 
-/// The address of a place in the ring.
+/// Returns the address of offset `at` of the ring.
 pub fn bytes_at(memory: &SharedMemory, area: usize, at: usize) -> *mut u8 {
     memory.at(area + TABLE + at)
 }
 
-/// A message in the ring. A drop frees its room.
+/// A message in the ring. Dropping it frees its room.
 struct RingMessage {
     memory: Arc<SharedMemory>,
     start: usize,
@@ -139,7 +139,7 @@ impl AsRef<[u8]> for RingMessage {
     }
 }
 
-/// Room of a message in the ring.
+/// Room for one message in the ring.
 struct Room {
     aggregator: usize,
     at: usize,
@@ -147,32 +147,33 @@ struct Room {
     state: RoomState,
 }
 
-/// The state of room.
+/// State of the room of a message.
 enum RoomState {
     /// The message is not complete, or has not arrived.
     Open,
-    /// The message is being sent; it has a clone of this until it is dropped.
+    /// The message is being sent; it holds a clone of this value until it is dropped.
     Sent(Arc<()>),
-    /// The members are taking their bytes.
+    /// The members are copying their bytes out of the message.
     HandedOut,
 }
 
-/// The ring, as the local aggregator sees it.
+/// The ring of messages, as the local aggregator sees it.
 pub struct Ring {
     size: usize,
-    /// The rooms by offset.
+    /// Rooms of messages, ascending by offset.
     rooms: Vec<Room>,
-    /// The aggregator whose message waits for room first; no other gets room before it.
+    /// Index of the aggregator whose message waits for room; no other message gets room before it.
     first: Option<usize>,
 }
 
 impl Ring {
-    /// An empty ring of `size` bytes.
+    /// Returns an empty ring of `size` bytes.
     pub fn new(size: usize) -> Self {
         Self { size, rooms: Vec::new(), first: None }
     }
 
-    /// Allocates room for a message of `len` bytes; `None` if there is none or another message waits for room before it.
+    /// Allocates room for a message of `len` bytes, and returns its offset; `None` if there is no room, or if another
+    /// message waits for room.
     pub fn make_room(&mut self, group: &Group, aggregator: usize, len: u64) -> Option<usize> {
         if self.first.is_some_and(|first| first != aggregator) {
             return None;
@@ -202,7 +203,7 @@ impl Ring {
         Some(at)
     }
 
-    /// The message to an aggregator, without a copy. A drop frees its room.
+    /// Returns the message to an aggregator, without a copy. Dropping the message frees its room.
     pub fn message(&mut self, group: &Group, aggregator: usize, place: MessagePlace) -> Bytes {
         let Some(room) = self.rooms.iter_mut().find(|room| room.aggregator == aggregator) else { return Bytes::new() };
         let sent = Arc::new(());
@@ -211,7 +212,7 @@ impl Ring {
         Bytes::from_owner(RingMessage { memory: group.memory().clone(), start, len: place.len as usize, _room: sent })
     }
 
-    /// Lets members take their bytes; the room is free when all have.
+    /// Lets members copy their bytes out; the room is free when all have done so.
     pub fn hand_out(&mut self, aggregator: usize) {
         self.rooms
             .iter_mut()
