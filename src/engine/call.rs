@@ -1,10 +1,10 @@
-//! A collective write or read from begin to end: facts, agreement, choice, plan, rounds, outcome.
+//! A collective write or read from begin to end: facts, agreement, decision, plan, rounds, outcome.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/itself.rs` |
 //! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
-//! | choice | the path of the bytes, the same on all ranks, and the reason | `policy/paths.rs` |
+//! | decision | the path of the bytes and the reason: one rank decides in the agreement and sends it with the answer | `setup`, `policy/paths.rs` |
 //! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
 //! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
@@ -192,7 +192,8 @@ impl File {
     }
 
     /// Sets the numbers of aggregators and rounds in the report, which depend on the path of the bytes.
-    fn count(&self, report: &mut CallReport, way: Way, agreed: &Agreed) {
+    fn count(&self, report: &mut CallReport, agreed: &Agreed) {
+        let Decision { way, windows, .. } = agreed.decision;
         report.aggregators = match way {
             Way::Windows => 1,
             Way::Hosts => self.hosts(),

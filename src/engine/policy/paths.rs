@@ -73,7 +73,7 @@ impl Display for Path {
 }
 
 /// The path of a call as the engine runs it, chosen after the first agreement. More detailed than [`Path`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
     #[default]
@@ -132,7 +132,8 @@ impl Rules<'_> {
         if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Returns the path of a call, and the reason.
+    /// Returns the path of a call, and the reason. The rank that answers for all ranks calls it, by
+    /// [`Setup::decide`](crate::engine::setup::Setup::decide).
     pub fn choose(&self, agreed: &Agreed) -> (Way, Reason) {
         let Agreed { all, left, .. } = agreed;
         match self.direction {

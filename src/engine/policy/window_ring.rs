@@ -10,25 +10,26 @@ pub const LARGEST_RING: usize = 64 << 20;
 pub const PLACES: usize = 256;
 
 words! {
-/// The windows of a call through shared memory, equal on all ranks. Window k begins in the file at `base + k * window`; its place
-/// in memory is number `k mod ring`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WindowRing {
-    /// Offset of the first window.
-    pub base: u64,
-    /// The first byte of data.
-    pub start: u64,
-    /// The end of the data.
-    pub end: u64,
-    /// Bytes of a window.
-    pub window: u64,
-    /// Number of windows in the ring.
-    pub ring: u64,
-}
+    /// The windows of a call through shared memory, equal on all ranks. Window k begins in the file at
+    /// `base + k * window`; in memory it has index `k mod ring`.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct WindowRing {
+        /// Offset of the first window in the file.
+        pub base: u64,
+        /// Offset of the first byte of data in the file.
+        pub start: u64,
+        /// End of the data in the file.
+        pub end: u64,
+        /// Number of bytes of a window.
+        pub window: u64,
+        /// Number of windows in the ring.
+        pub ring: u64,
+    }
 }
 
 impl WindowRing {
-    /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is the unit in bytes that the file system locks.
+    /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
+    /// that the file system locks together.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
         let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
@@ -38,25 +39,25 @@ impl WindowRing {
         Self { base, start, end, window, ring }
     }
 
-    /// Number of windows.
+    /// Returns the number of windows of the call.
     pub fn count(&self) -> u64 {
         (self.end - self.base).div_ceil(self.window)
     }
 
-    /// The window of a byte.
+    /// Returns the number of the window that holds a byte of the file.
     #[inline]
     pub fn of(&self, offset: u64) -> u64 {
         (offset - self.base) / self.window
     }
 
-    /// The bytes of window `number` between the start and the end of the data.
+    /// Returns the bytes of window `number` that lie between start and end of the data.
     pub fn extent(&self, number: u64) -> Extent {
         let from = self.base + number * self.window;
         let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
         Extent { offset: start, len: end.saturating_sub(start) }
     }
 
-    /// Bytes of the ring.
+    /// Returns the number of bytes of the ring.
     pub fn bytes(&self) -> u64 {
         self.ring * self.window
     }

@@ -109,12 +109,7 @@ impl CallReport {
     }
 
     /// Returns the report of a call that ends with the first agreement.
-    pub(in crate::engine) fn of_agreed(
-        agreed: &Agreed,
-        direction: Direction,
-        (way, reason): (Way, Reason),
-        total: Duration,
-    ) -> Self {
+    pub(in crate::engine) fn of_agreed(agreed: &Agreed, direction: Direction, total: Duration) -> Self {
         let (io, total) = (agreed.micros as f64 / 1e6, total.as_secs_f64());
         Self {
             aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),

@@ -15,7 +15,7 @@ pub struct CallTotals {
     /// Direction of the call: write or read.
     pub direction: Direction,
     /// Path of the bytes, and the reason.
-    pub chosen: (Way, Reason),
+    pub decision: Decision,
     /// Kernel that `auto` chose, in an exchange.
     pub auto: Option<AutoChoice>,
     /// True if the call reused the plan of an earlier call.
@@ -32,7 +32,7 @@ pub struct CallTotals {
 
 impl CallTotals {
     /// Returns the totals of a call that begins to move bytes.
-    pub fn new(direction: Direction, chosen: (Way, Reason)) -> Self {
+    pub fn new(direction: Direction, decision: Decision) -> Self {
         Self {
             direction,
             decision,

@@ -240,6 +240,25 @@ impl Setup {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
     }
 
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
+    /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
+    pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
+        let (way, reason) = rules.choose(agreed);
+        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { WindowRing::default() };
+        agreed.decision = Decision { way, reason, windows };
+    }
+
+    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
+    fn windows(&self, left: &Amount) -> WindowRing {
+        let (memory, unit) = self.window_terms();
+        // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
+        let unit = match self.layout.direct_from {
+            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+            _ => unit,
+        };
+        WindowRing::over(left.start.min(left.end), left.end, memory, unit)
+    }
+
     /// Returns the data sieving of reads: what a read does about gaps.
     pub fn read_sieve(&self) -> Sieve {
         Sieve::new(self.hints.ds_read, self.window_terms().1)

@@ -12,10 +12,6 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::window_ring::{LARGEST_RING, PLACES, WindowRing};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
-/// Maximum number of bytes of the ring.
-const LARGEST_RING: usize = 64 << 20;
-/// Maximum number of windows in the ring.
-const PLACES: usize = 256;
 const LINE: usize = 64;
 /// Maximum number of ranks that share the memory.
 const RANKS: usize = 1024;
@@ -31,57 +27,6 @@ const AROUND: usize = 64 << 10;
 pub const PROGRESS: usize = 0;
 /// Number of the signal that counts the turns of ranks, if ranks place one after the other.
 pub const TURN: usize = 1;
-
-/// The windows of a call, equal on all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Windows {
-    /// Offset of the first window in the file.
-    pub base: u64,
-    /// Offset of the first byte of data in the file.
-    pub start: u64,
-    /// End of the data in the file.
-    pub end: u64,
-    /// Number of bytes of a window.
-    pub window: u64,
-    /// Number of windows in the ring.
-    pub ring: u64,
-}
-
-impl Windows {
-    /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
-    /// that the file system locks together.
-    pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
-        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
-        let base = start - start % window;
-        let wanted = (end - base).div_ceil(window);
-        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
-        let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
-        Self { base, start, end, window, ring }
-    }
-
-    /// Returns the number of windows of the call.
-    pub fn count(&self) -> u64 {
-        (self.end - self.base).div_ceil(self.window)
-    }
-
-    /// Returns the number of the window that holds a byte of the file.
-    #[inline]
-    pub fn of(&self, offset: u64) -> u64 {
-        (offset - self.base) / self.window
-    }
-
-    /// Returns the bytes of window `number` that lie between start and end of the data.
-    pub fn extent(&self, number: u64) -> Extent {
-        let from = self.base + number * self.window;
-        let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
-        Extent { offset: start, len: end.saturating_sub(start) }
-    }
-
-    /// Returns the number of bytes of the ring.
-    pub fn bytes(&self) -> u64 {
-        self.ring * self.window
-    }
-}
 
 /// The shared memory of windows, as one rank sees it.
 pub struct Arena {
@@ -176,13 +121,13 @@ impl Arena {
     }
 
     /// Sum of the hashes of the pieces in window `number`.
-    pub fn sum(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn sum(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
     /// In a write, the number of bytes that ranks have copied to window `number`. In a read, the state of the window's
     /// memory: see [`super::window_reader`].
-    pub fn placed(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    pub fn placed(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
@@ -225,7 +170,7 @@ impl Arena {
 
     /// Maps the memory of a window with few page faults before its pieces are copied: reading one byte maps the bytes
     /// around it.
-    pub fn touch(&self, windows: &Windows, number: u64) {
+    pub fn touch(&self, windows: &WindowRing, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
@@ -290,7 +235,7 @@ impl Arena {
 
     /// Collects the runs of marked bytes of a window, and clears their marks. Called by the rank that writes the
     /// window.
-    pub fn take_runs(&self, windows: &Windows, extent: Extent, runs: &mut Vec<Extent>) {
+    pub fn take_runs(&self, windows: &WindowRing, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
         while left > 0 {

@@ -24,7 +24,7 @@ pub struct WindowReader<'a> {
     /// Shared memory of the windows.
     pub arena: &'a Arena,
     /// Number, size and range of the call's windows.
-    pub windows: Windows,
+    pub windows: WindowRing,
     /// True if this rank reads windows ahead.
     pub reads_ahead: bool,
     /// This rank, for error messages.

@@ -30,7 +30,7 @@ pub struct WindowWriter<'a> {
     /// Shared memory of the windows.
     pub arena: &'a Arena,
     /// Number, size and range of the call's windows.
-    pub windows: Windows,
+    pub windows: WindowRing,
     /// The way in which the bytes with data are known.
     pub known: DataKnown,
     /// With [`DataKnown::BySum`]: extents of the file where ranks have data, ascending.
