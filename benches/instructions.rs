@@ -1,5 +1,5 @@
-//! Counts the instructions of the hot loops, and fails where one takes more than its limit: a guard of speed that does not
-//! depend on time.
+//! Counts the instructions of the hot loops, and fails if one takes more than its limit: this guards speed without
+//! depending on time.
 //!
 //!     cargo run --release -p tributary-benches             # compares with benches/instructions.txt
 //!     cargo run --release -p tributary-benches -- --renew  # writes that file
@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use tributary_benches::LOOPS;
 
-/// The file of reference counts: lines of architecture, loop, instructions.
+/// Path of the file of reference counts: lines of architecture, loop, instructions.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
-/// Factor by which a count may exceed the one in the file: compilers, and memory copies of other processors, differ a little.
+/// Number of per cent by which a count may exceed the count in the file: compilers, and memory copies of other
+/// processors, differ a little.
 const MARGIN_PER_CENT: u64 = 15;
 const RENEW: &str = "cargo run --release -p tributary-benches -- --renew";
 
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Callgrind counts while this function runs, which it finds by name.
+/// Calls `call`. Callgrind finds this function by name and counts only while it runs.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn tributary_counted(call: &mut &mut dyn FnMut()) {
@@ -108,7 +109,7 @@ fn compare(counts: &Counts) -> Result<(), String> {
     Err(format!("{}\n{way_out}", errors.join("\n")))
 }
 
-/// Other architectures' counts stay as they are.
+/// Writes the counts of this architecture into the file; counts of other architectures stay as they are.
 fn renew(counts: &Counts) -> Result<(), String> {
     let mut all = kept().unwrap_or_default();
     let own = format!("{} ", std::env::consts::ARCH);

@@ -1,4 +1,4 @@
-//! The hot loops that are timed and whose instructions are counted, on accesses as real codes make them.
+//! The hot loops that are timed and whose instructions are counted, with accesses of real codes.
 //!
 //! There is only one rank, so it never waits, and its file discards all bytes. So only the library's work for one rank is
 //! measured, and nothing of the operating system.
@@ -14,18 +14,18 @@ use tributary::engine::storage::{OpenStorage, Storage};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
-/// Calls a loop as often as it likes, and says how long the calls took.
+/// A function that calls a loop as often as it likes, and returns the time that the calls took.
 pub type Caller<'a> = &'a (dyn Fn(&mut dyn FnMut()) -> Duration + Sync);
 
-/// A loop.
+/// A hot loop: its name, and the function that runs it.
 pub struct Loop {
-    /// Its name in limits and benchmarks.
+    /// Name of the loop in limits and benchmarks.
     pub name: &'static str,
-    /// Prepares the loop's input, and runs the loop.
+    /// Function that prepares the loop's input and runs the loop.
     pub run: fn(Caller<'_>) -> Duration,
 }
 
-/// All of them.
+/// All hot loops.
 pub const LOOPS: &[Loop] = &[
     Loop { name: "take_list", run: take_list },
     Loop { name: "pack_list", run: pack_list },
@@ -37,7 +37,7 @@ pub const LOOPS: &[Loop] = &[
     Loop { name: "write_8_bytes", run: write_8_bytes },
 ];
 
-/// An irregular list as E3SM's F case has: pieces of 8 to 32 bytes, up to 48 apart.
+/// An irregular list as in E3SM's F case: pieces of 8 to 32 bytes, up to 48 bytes apart.
 static PIECES: LazyLock<Extents> = LazyLock::new(|| {
     let (mut random, mut end) = (1u64, 0);
     let mut below = |limit: u64| {
@@ -56,7 +56,7 @@ static PIECES: LazyLock<Extents> = LazyLock::new(|| {
 static CELL: LazyLock<Extents> =
     LazyLock::new(|| Extents::subarray(0, 40, &[64, 64, 64], &[32, 32, 32], &[0, 0, 0]).unwrap());
 
-/// Points of 40 bytes, as in BTIO, each followed by a gap of 8 bytes.
+/// Returns the layout of points of 40 bytes, as in BTIO, each followed by a gap of 8 bytes.
 fn points(bytes: u64) -> BufferLayout {
     BufferLayout::Extents(Extents::strided(0, 40, 48, bytes / 40).unwrap())
 }
@@ -86,12 +86,12 @@ fn walk_both_sides(call: Caller<'_>) -> Duration {
     })
 }
 
-/// Places pieces in windows that track them by bits, because other ranks' bytes are missing.
+/// Runs a write that places pieces in windows which track them by bits, because other ranks' bytes are missing.
 fn write_pieces_with_holes(call: Caller<'_>) -> Duration {
     written(&PIECES, &BufferLayout::Contiguous, "romio_cb_write=enable", call)
 }
 
-/// Places pieces in windows that know by a sum that they are full.
+/// Runs a write that places pieces in windows which know by a sum that they are full.
 fn write_pieces_that_tile(call: Caller<'_>) -> Duration {
     let mut end = 0;
     let pieces = PIECES.iter().map(|Extent { len, .. }| {
@@ -103,12 +103,12 @@ fn write_pieces_that_tile(call: Caller<'_>) -> Duration {
     written(&file, &layout, "romio_cb_write=enable", call)
 }
 
-/// Packs memory that its owner writes.
+/// Runs a write in which the rank packs its memory and writes its own bytes.
 fn write_own(call: Caller<'_>) -> Duration {
     written(&CELL, &points(CELL.bytes()), "romio_cb_write=disable", call)
 }
 
-/// Takes pieces out of windows.
+/// Runs a read that takes pieces out of windows.
 fn read_pieces(call: Caller<'_>) -> Duration {
     let mut buffer = vec![0; PIECES.bytes() as usize];
     on_a_file("romio_cb_read=enable", &mut |file| {
@@ -116,12 +116,12 @@ fn read_pieces(call: Caller<'_>) -> Duration {
     })
 }
 
-/// The smallest collective write.
+/// Runs a collective write of only 8 bytes.
 fn write_8_bytes(call: Caller<'_>) -> Duration {
     written(&Extents::contiguous(0, 8).unwrap(), &BufferLayout::Contiguous, "", call)
 }
 
-/// A collective write of memory that is as long as the layout needs.
+/// Runs a collective write with these extents and this layout of memory.
 fn written(extents: &Extents, layout: &BufferLayout, hints: &str, call: Caller<'_>) -> Duration {
     let bytes = match layout {
         BufferLayout::Contiguous => extents.bytes(),
@@ -131,7 +131,7 @@ fn written(extents: &Extents, layout: &BufferLayout, hints: &str, call: Caller<'
     on_a_file(hints, &mut |file| call(&mut || drop(file.write_all(extents, layout, &buffer).unwrap())))
 }
 
-/// A file of one rank in shared-memory mode.
+/// Runs `calls` on a file of one rank in shared-memory mode.
 fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send)) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
@@ -149,7 +149,7 @@ fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send))
     took.unwrap()[0]
 }
 
-/// A file that discards writes and can be read everywhere.
+/// A file that discards writes, and whose reads return bytes at any offset.
 struct Nowhere;
 
 impl OpenStorage for Nowhere {

@@ -1,4 +1,5 @@
-//! What messages cost on a machine, from a file: hint `trib_machine`. `trib-lab tune machine` measures it. The text is JSON:
+//! Reads the costs of messages on a machine from a file (hint `trib_machine`). `trib-lab tune machine` measures them.
+//! The text is JSON:
 //!
 //! ```json
 //! {
@@ -24,7 +25,8 @@
 //! }
 //! ```
 //!
-//! The library reads the version and the figures. The rest tells people what was measured, and which figures were not.
+//! The library reads the version and the figures. The rest tells people how the figures were measured, and which were
+//! not measured.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -38,22 +40,22 @@ use crate::exchange::cost::Costs;
 
 /// The version of the text that this library reads and writes.
 pub const VERSION: u64 = 1;
-/// Most bytes of a file.
+/// Maximum size of a machine file, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// A figure of a machine.
+/// A figure in the machine file: one cost of messages or memory.
 pub struct Figure {
-    /// Its name, with its unit.
+    /// Name of the figure, with its unit.
     pub name: &'static str,
-    /// What it is.
+    /// Meaning of the figure.
     pub meaning: &'static str,
-    /// Its place in the costs.
+    /// Function that returns the figure's field in the costs.
     pub of: fn(&mut Costs) -> &mut f64,
 }
 
 macro_rules! figures {
     ($($name:literal $field:ident $meaning:literal;)+) => {
-        /// All of them.
+        /// All figures of a machine file.
         pub const FIGURES: &[Figure] =
             &[$(Figure { name: $name, meaning: $meaning, of: |costs| &mut costs.$field },)+];
     };
@@ -73,25 +75,25 @@ figures! {
     "merge_seconds" merge "passing an extent through a level of a merge";
 }
 
-/// A machine as it was measured.
+/// A machine whose costs were measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// The fabric.
+    /// Name of the fabric on which the ranks exchanged messages.
     pub fabric: String,
-    /// Ranks that measured it.
+    /// Number of ranks that measured the machine.
     pub ranks: usize,
-    /// Their nodes.
+    /// Number of nodes of these ranks.
     pub nodes: usize,
-    /// Where the messages went.
+    /// Description of the pairs of ranks between which the messages went.
     pub between: String,
-    /// The figures.
+    /// Measured costs.
     pub costs: Costs,
-    /// The figures that were not measured, by name.
+    /// Names of the figures that were not measured and have built-in values.
     pub built_in: Vec<&'static str>,
 }
 
 impl Machine {
-    /// The text of the file.
+    /// Returns the text of the machine file.
     pub fn text(&self) -> String {
         let mut costs = self.costs;
         let figure = |figure: &Figure| format!("    \"{}\": {:e}", figure.name, (figure.of)(&mut costs));
@@ -108,10 +110,10 @@ impl Machine {
     }
 }
 
-/// The figures in the text of a file, which errors call `name`.
+/// Reads the costs from the text of a machine file. Errors call the file `name`.
 ///
 /// # Errors
-/// Text that is not of this version, and a figure that is missing or not allowed: [`Error::Argument`] that names it.
+/// The text is not of this version, or a figure is missing or not allowed: [`Error::Argument`] that names the figure.
 pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
     let what = format!("machine file {name}");
     let allowed =
@@ -140,8 +142,8 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
     Ok(costs)
 }
 
-/// The figures in the file at `path`; `None` for an empty path, and for a file that cannot be used. Standard error has a line on
-/// that. Local: rank 0 tells the others. A process reads a file once.
+/// Returns the costs in the machine file at `path`; `None` for an empty path, and for a file that cannot be used,
+/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once.
 pub fn costs(path: &str) -> Option<Costs> {
     static READ: LazyLock<Mutex<HashMap<String, Option<Costs>>>> = LazyLock::new(Mutex::default);
     if path.is_empty() {
@@ -160,7 +162,7 @@ pub fn costs(path: &str) -> Option<Costs> {
 
 fn load(path: &str) -> Result<Costs> {
     let fail = |operation: &'static str| move |cause| Error::io(0, operation, Path::new(path), None, &cause);
-    // A pipe would wait for its writer.
+    // Reading a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(fail("open"))?.is_file() {
         return Err(Error::argument("machine file", path, "an ordinary file"));
     }

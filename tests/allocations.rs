@@ -1,6 +1,6 @@
-//! Repeated calls allocate nothing, on no rank and on no other thread, if ranks share memory.
+//! Tests that repeated calls allocate nothing, on no rank and on no other thread, if ranks share memory.
 //!
-//! One test, because the allocator counts for the whole process.
+//! There is only one test, because the allocator counts for the whole process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Barrier;
@@ -10,8 +10,9 @@ use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
 const RANKS: usize = 2;
-/// Calls in a row, and how often: which rank writes a window is chance, so memory that a rank keeps is there only once it
-/// has had its turn. What every call allocates, every row does.
+/// Number of calls in a row; the next constant is the number of rows. Chance decides which rank writes a window, so
+/// memory that a rank keeps exists only after the rank has written one. An allocation of every call occurs in every
+/// row.
 const CALLS: usize = 10;
 const ROWS: usize = 5;
 
@@ -49,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The repeated calls of a rank.
+/// A test case: the calls that a rank repeats.
 struct Case {
     name: &'static str,
     file: fn(u64) -> Extents,
@@ -60,12 +61,12 @@ fn contiguous(_: &Extents) -> BufferLayout {
     BufferLayout::Contiguous
 }
 
-/// Every 16 bytes of the data are 24 bytes apart.
+/// Returns a layout of memory in which each 16 bytes of the data are 24 bytes apart.
 fn scattered(file: &Extents) -> BufferLayout {
     BufferLayout::Extents(Extents::strided(0, 16, 24, file.bytes() / 16).unwrap())
 }
 
-/// Pieces of 16, 32 or 48 bytes, in turn those of rank 0 and of rank 1, without a stride.
+/// Returns pieces of 16, 32 or 48 bytes without a stride, which belong to rank 0 and to rank 1 in turn.
 fn irregular(rank: u64) -> Extents {
     let mut end = 0;
     let pieces = (0..20_000u64).map(|i| {
@@ -110,7 +111,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Allocations in the best row of calls, of the whole process: (writes, reads).
+/// Returns the minimum number of allocations of the whole process in a row of calls: (writes, reads).
 fn count(case: &Case) -> (u64, u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

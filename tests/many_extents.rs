@@ -1,5 +1,5 @@
-//! A hundred million irregular extents of one rank: streamed, never expanded. Alone in its program, because the peak of its
-//! memory is what is tested.
+//! Tests a hundred million irregular extents of one rank: they are streamed, never expanded. This test has a program
+//! of its own, because it checks the peak of the program's memory.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use tributary_testing::periodic::{Periodic, value};
 use tributary_testing::watchdog::Watchdog;
 
 const COUNT: u64 = 100_000_000;
-/// Bytes of memory an extent may take in the access, in the plan and at the aggregator together; ROMIO's lists take 16 for
-/// each of these.
+/// Number of bytes of memory that an extent may take in the access, in the plan and at the aggregator together;
+/// ROMIO's lists take 16 bytes for each of these.
 const PER_EXTENT: u64 = 8;
 
-/// The most memory this process has held at any time, in bytes.
+/// Returns the maximum memory that this process has held at any time, in bytes.
 fn peak() -> u64 {
     kilobytes("/proc/self/status", "VmHWM:") << 10
 }
@@ -24,7 +24,7 @@ fn kilobytes(file: &str, key: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Lengths of 1 to 3 bytes, gaps likewise, without any period.
+/// Iterates over extents of 1 to 3 bytes, with gaps of 1 to 3 bytes, without any period.
 fn extents() -> impl Iterator<Item = Extent> {
     let (mut random, mut at) = (1u64, 100);
     (0..COUNT).map(move |_| {

@@ -1,6 +1,6 @@
-//! A file-size limit that is set while a file is open is an error on all ranks, and not the end of the process. One that is set
-//! before holds for shared memory too, which the ranks then do without. (There is only one test, because the limit applies to
-//! the process.)
+//! Tests a file-size limit. A limit that is set while a file is open is an error on all ranks, and not the end of the
+//! process. A limit that is set before also applies to shared memory, without which the ranks then work. (There is
+//! only one test, because the limit applies to the process.)
 
 use std::sync::Barrier;
 
@@ -12,7 +12,7 @@ use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
 const LIMIT: u64 = 1 << 20;
 
-/// Writes of 64 bytes, the second behind the limit, which is set in between.
+/// Makes two writes of 64 bytes; the limit is set between them, and the second lies behind it.
 fn too_large(hints: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
@@ -41,7 +41,7 @@ fn too_large(hints: &str) {
     setrlimit(Resource::RLIMIT_FSIZE, soft, hard).unwrap();
 }
 
-/// A file of 6 MiB, below the limit; the memory that ranks would share is above it.
+/// Writes a file of 6 MiB, below the limit; the memory that ranks would share is above it.
 fn no_room_to_share(hints: &str) {
     const PIECE: u64 = 1 << 10;
     let directory = tempfile::tempdir().unwrap();

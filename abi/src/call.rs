@@ -5,20 +5,20 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::find::find;
 
-/// An argument for both widths of handles. Only handles differ.
+/// An argument of an MPI function, for both widths of handles. Only handles differ between the widths.
 pub trait Argument: Copy {
-    /// Its type for libraries whose handles are integers.
+    /// Type of the argument for libraries whose handles are integers.
     type Narrow;
-    /// Its type for libraries whose handles are pointers.
+    /// Type of the argument for libraries whose handles are pointers.
     type Wide;
 
-    /// Converts it for a library with integer handles.
+    /// Converts the argument for a library with integer handles.
     fn narrow(self) -> Self::Narrow;
-    /// Converts it for a library with pointer handles.
+    /// Converts the argument for a library with pointer handles.
     fn wide(self) -> Self::Wide;
 }
 
-/// Arguments that are the same for both.
+/// Implements [`Argument`] for types that are the same for both widths.
 macro_rules! same {
     ($([$($generic:tt)*] $type:ty;)+) => {$(
         impl<$($generic)*> Argument for $type {
@@ -50,17 +50,17 @@ same! {
     [] crate::functions::TypeDelete;
 }
 
-/// Stands for the address of a function that the library does not have.
+/// Object whose address stands for a function that the library does not have.
 static NOWHERE: u8 = 0;
 
-/// A function of the MPI library, looked up when it is first called.
+/// A function of the MPI library, which is looked up at its first call.
 pub struct Function {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
 impl Function {
-    /// The function with this name, which includes its terminating 0.
+    /// Creates the function with this name, which includes its terminating 0.
     pub const fn new(name: &'static str) -> Self {
         let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
             Ok(name) => name,
@@ -70,7 +70,7 @@ impl Function {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Its address; none if the process has no MPI library, or the library lacks this function.
+    /// Returns the function's address; None if the process has no MPI library, or if the library lacks the function.
     #[inline]
     pub fn address(&self) -> Option<*mut c_void> {
         // Acquire: whoever sees the address also sees the library that it was found in.
@@ -81,7 +81,7 @@ impl Function {
         (!std::ptr::eq(address.cast(), &NOWHERE)).then_some(address)
     }
 
-    /// Looks the function up. Two threads that do so at once find the same.
+    /// Looks up the function. Two threads that do so at once find the same address.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
         // Without a library the look-up is repeated: one may be loaded later.

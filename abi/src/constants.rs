@@ -1,29 +1,30 @@
-//! The constants of `mpi.h` for each ABI. A test compares them with the header of every installed MPI library.
+//! Holds the constants of `mpi.h` for each ABI. A test compares them with the header of every installed MPI library.
 
 use std::ffi::{CStr, c_int};
 
 use crate::find::{Abi, found};
 use crate::handle::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 use crate::library::Library;
-use crate::status::Layout;
+use crate::status::StatusLayout;
 use crate::word::Word;
 
-/// A row: our name, MPI's name, and its number in MPICH's ABI, Open MPI's ABI and the standard ABI.
+/// Defines constants by rows: our name, MPI's name, and the number in MPICH's ABI, Open MPI's ABI and the standard
+/// ABI.
 macro_rules! numbers {
     ($($field:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
         /// The constants of one ABI. The MPI standard defines their meanings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct Constants {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: c_int,)+
-            pub(crate) status: Layout,
+            pub(crate) status: StatusLayout,
         }
 
-        static MPICH: Constants = Constants { $($field: $mpich,)+ status: Layout { source: 2, size: 5 } };
-        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: Layout { source: 0, size: 6 } };
-        static STANDARD: Constants = Constants { $($field: $standard,)+ status: Layout { source: 0, size: 8 } };
+        static MPICH: Constants = Constants { $($field: $mpich,)+ status: StatusLayout { source: 2, size: 5 } };
+        static OPEN_MPI: Constants = Constants { $($field: $open_mpi,)+ status: StatusLayout { source: 0, size: 6 } };
+        static STANDARD: Constants = Constants { $($field: $standard,)+ status: StatusLayout { source: 0, size: 8 } };
 
         impl Constants {
-            /// All constants, by MPI's names.
+            /// Returns all constants with their MPI names.
             pub fn by_name(&self) -> Vec<(&'static str, c_int)> {
                 vec![$((stringify!($name), self.$field)),+]
             }
@@ -103,9 +104,9 @@ numbers! {
 }
 
 impl Constants {
-    /// The constants of an ABI.
+    /// Returns the constants of `abi`, such as MPI_SUCCESS.
     #[inline]
-    pub fn of(abi: Abi) -> &'static Self {
+    pub fn for_abi(abi: Abi) -> &'static Self {
         match abi {
             Abi::Mpich => &MPICH,
             Abi::OpenMpi => &OPEN_MPI,
@@ -113,35 +114,36 @@ impl Constants {
         }
     }
 
-    /// Bytes of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it.
+    /// Returns the size of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it, all in bytes.
     pub fn status_layout(&self) -> [usize; 4] {
-        let Layout { source, size } = self.status;
+        let StatusLayout { source, size } = self.status;
         [size, source, source + 1, source + 2].map(|integers| integers * size_of::<c_int>())
     }
 }
 
-/// The constants of the process's MPI library. Without a library, those of MPICH's ABI, which no function uses then.
+/// Returns the constants of the process's MPI library. Without a library, returns the constants of MPICH's ABI, which
+/// no function uses in that case.
 #[inline]
 pub fn constants() -> &'static Constants {
     found().map_or(&MPICH, |mpi| mpi.constants())
 }
 
-/// A row: our name, its kind, MPI's name, and its value in MPICH's ABI, Open MPI's (the address of a variable) and the
-/// standard ABI.
+/// Defines predefined handles by rows: our name, the kind, MPI's name, and the value in MPICH's ABI, Open MPI's ABI
+/// (the name of a variable) and the standard ABI.
 macro_rules! predefined {
     ($($field:ident $kind:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
-        /// The predefined handles of an MPI library, by MPI's names.
+        /// The predefined handles of an MPI library, such as MPI_COMM_WORLD.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct Handles {
+        pub struct PredefinedHandles {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: $kind,)+
         }
 
-        static MPICH_HANDLES: Handles = Handles { $($field: $kind::from_constant($mpich)),+ };
-        static STANDARD_HANDLES: Handles = Handles { $($field: $kind::from_constant($standard)),+ };
+        static MPICH_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($mpich)),+ };
+        static STANDARD_HANDLES: PredefinedHandles = PredefinedHandles { $($field: $kind::from_constant($standard)),+ };
 
-        impl Handles {
-            /// The handles of a library; or the name of one that it lacks.
-            pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
+        impl PredefinedHandles {
+            /// Finds the handles of a library. The error is the name of a handle that the library lacks.
+            pub(crate) fn from_library(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
                     let address = library.address(name).map(|address| address as Word);
                     address.ok_or(name.to_str().unwrap_or_default())
@@ -153,7 +155,8 @@ macro_rules! predefined {
                 })
             }
 
-            /// The handles that are numbers, by MPI's names.
+            /// Returns the handles that are numbers, with their MPI names. (Open MPI has none: its handles are
+            /// addresses.)
             pub fn by_name(abi: Abi) -> Vec<(&'static str, Word)> {
                 match abi {
                     Abi::Mpich => vec![$((stringify!($name), $mpich)),+],
@@ -185,8 +188,9 @@ predefined! {
     request_null    MPI_Request     MPI_REQUEST_NULL    0x2c00_0000  c"ompi_request_null"       0x180;
 }
 
-/// The predefined handles of the process's MPI library. Without a library, those of MPICH's ABI, as [`constants`].
+/// Returns the predefined handles of the process's MPI library. Without a library, returns the handles of MPICH's
+/// ABI, as [`constants`] does.
 #[inline]
-pub fn handles() -> &'static Handles {
+pub fn handles() -> &'static PredefinedHandles {
     found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)
 }

@@ -1,9 +1,10 @@
 //! Finds the process's MPI library, and determines which of the three ABIs it has.
 //!
-//! The ABI is determined by the library's symbols. `MPI_Abi_get_version` returns whether the library has the standard ABI
-//! (an MPI 5 library with another ABI returns that it has not). A program compiled for Open MPI refers to
-//! `ompi_mpi_comm_world` as MPI_COMM_WORLD, and one compiled for MPICH to `MPIR_Dup_fn` as MPI_DUP_FN. Names and versions of
-//! libraries are ignored. As a check, if MPI is initialised, the library is asked for the size of that ABI's MPI_INT.
+//! The library's symbols determine the ABI. `MPI_Abi_get_version` says whether the library has the standard ABI (an
+//! MPI 5 library with another ABI returns that it has not). A program compiled for Open MPI refers to
+//! `ompi_mpi_comm_world` as MPI_COMM_WORLD, and one compiled for MPICH to `MPIR_Dup_fn` as MPI_DUP_FN. Names and
+//! versions of libraries are ignored. As a check, if MPI is initialised, this crate asks the library for the size of
+//! the MPI_INT of that ABI.
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,16 +14,16 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::constants::{Constants, Handles};
+use crate::constants::{Constants, PredefinedHandles};
 use crate::library::Library;
 use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
 
-/// Bytes for the version text of any MPI library.
+/// Size of a buffer for the version text of any MPI library, in bytes.
 const LONGEST_VERSION: usize = 8192;
-/// The supported version of the standard ABI.
+/// Major version of the standard ABI that this crate supports.
 const STANDARD: c_int = 1;
 
-/// An ABI of MPI.
+/// An ABI (binary interface) of MPI libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abi {
     /// The ABI of MPICH from 3.1 on, Intel MPI, Cray MPICH, MVAPICH and ParaStation MPI.
@@ -33,17 +34,17 @@ pub enum Abi {
     Standard,
 }
 
-/// The width of handles.
+/// The width of an MPI library's handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// As an `int`.
+    /// Handles are as wide as an `int`.
     Narrow,
-    /// As a pointer.
+    /// Handles are as wide as a pointer.
     Wide,
 }
 
 impl Abi {
-    /// The width of its handles.
+    /// Returns the width of handles in this ABI.
     #[inline]
     pub fn width(self) -> Width {
         match self {
@@ -52,7 +53,7 @@ impl Abi {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the ABI, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "MPICH's ABI",
@@ -61,7 +62,7 @@ impl Abi {
         }
     }
 
-    fn of(library: &Library) -> Result<Self, Refusal> {
+    fn from_library(library: &Library) -> Result<Self, Refusal> {
         match standard_version(library) {
             Some(STANDARD) => return Ok(Self::Standard),
             Some(version) => return Err(Refusal::unknown(library, format!("version {version} of the standard ABI"))),
@@ -77,19 +78,19 @@ impl Abi {
 }
 
 impl Width {
-    /// The ABI of the process's MPI library.
+    /// Returns the width of handles in the process's MPI library.
     #[inline]
     pub fn of_process() -> Self {
         width()
     }
 }
 
-/// The process's MPI library.
+/// The MPI library of the process, and its ABI.
 #[derive(Debug)]
 pub struct Mpi {
-    /// Its ABI.
+    /// The library's ABI.
     pub abi: Abi,
-    pub(crate) handles: Handles,
+    pub(crate) handles: PredefinedHandles,
     library: Library,
     is_verified: AtomicBool,
 }
@@ -97,24 +98,24 @@ pub struct Mpi {
 impl Mpi {
     fn of_process() -> Result<Self, Refusal> {
         let library = Library::of_process().ok_or(Refusal::NotThere)?;
-        let abi = Abi::of(&library)?;
+        let abi = Abi::from_library(&library)?;
         let missing = |name| Refusal::unknown(&library, format!("{}, but has no {name}", abi.name()));
-        let handles = Handles::of(abi, &library).map_err(missing)?;
+        let handles = PredefinedHandles::from_library(abi, &library).map_err(missing)?;
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 
-    /// The path of the shared library, or of the program if MPI is linked into it.
+    /// Returns the path of the shared library, or of the program if MPI is linked into it.
     pub fn path(&self) -> &std::path::Path {
         self.library.path()
     }
 
-    /// Its constants.
+    /// Returns the constants of the library's ABI.
     #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
-        Constants::of(self.abi)
+        Constants::for_abi(self.abi)
     }
 
-    /// The address of one of its functions.
+    /// Returns the address of a function of the library; None if the library lacks it.
     pub(crate) fn address(&self, name: &CStr) -> Option<*mut c_void> {
         self.library.address(name)
     }
@@ -145,8 +146,8 @@ impl Mpi {
     }
 }
 
-/// The address of a function of the process's MPI library itself, for any ABI, even if other libraries interpose it. Looked
-/// up each time.
+/// Returns the address of a function of the process's MPI library itself, for any ABI, even if other libraries
+/// interpose the function. Looks it up at every call.
 pub fn function(name: &CStr) -> Option<*mut c_void> {
     match find() {
         Ok(mpi) => mpi.library.own(name),
@@ -156,7 +157,7 @@ pub fn function(name: &CStr) -> Option<*mut c_void> {
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// The MPI library of the process. The first one found is kept.
+/// Returns the MPI library of the process. The first library found is kept.
 ///
 /// # Errors
 /// No library is loaded, or its ABI is not known.
@@ -168,7 +169,7 @@ pub fn find() -> Result<&'static Mpi, Refusal> {
     }
 }
 
-/// As [`find`], without the reason if there is none.
+/// Returns the library that [`find`] finds; None instead of an error.
 #[inline]
 pub(crate) fn found() -> Option<&'static Mpi> {
     match FOUND.get() {
@@ -188,7 +189,8 @@ fn look() -> Result<&'static Mpi, Refusal> {
     Ok(FOUND.get_or_init(|| mpi))
 }
 
-/// The width of the library's handles. Without a library that of MPICH's ABI: no function uses the handles then.
+/// Returns the width of the library's handles. Without a library, returns the width of MPICH's ABI: no function uses
+/// the handles in that case.
 #[inline]
 pub(crate) fn width() -> Width {
     found().map_or(Width::Narrow, |mpi| mpi.abi.width())
@@ -199,11 +201,11 @@ pub(crate) fn width() -> Width {
 pub enum Refusal {
     /// The process has no MPI library.
     NotThere,
-    /// The ABI of its MPI library is not known.
+    /// The process has an MPI library of unknown ABI.
     Unknown {
         /// The path of the library.
         path: PathBuf,
-        /// Its version text.
+        /// Version text of the library.
         version: String,
         /// A description of the ABI, as far as it can be determined.
         what: String,
@@ -233,7 +235,7 @@ impl Display for Refusal {
 
 impl Error for Refusal {}
 
-/// The version from MPI_Abi_get_version; none if the library has another ABI, or lacks the function.
+/// Returns the major version from MPI_Abi_get_version; None if the library has another ABI, or lacks the function.
 fn standard_version(library: &Library) -> Option<c_int> {
     let function = library.own(c"PMPI_Abi_get_version")?;
     let (mut major, mut minor) = (-1, -1);
@@ -244,7 +246,7 @@ fn standard_version(library: &Library) -> Option<c_int> {
     (code == SUCCESS && major >= 0).then_some(major)
 }
 
-/// The first line of the library's version text.
+/// Returns the first line of the library's version text.
 fn version(library: &Library) -> String {
     let (mut text, mut length) = (vec![0 as c_char; LONGEST_VERSION], 0);
     if let Some(function) = library.own(c"PMPI_Get_library_version") {

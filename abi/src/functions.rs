@@ -1,4 +1,4 @@
-//! The functions of MPI that this project calls.
+//! Declares the MPI functions that this project calls.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -7,16 +7,17 @@ use crate::{
     mpi_functions,
 };
 
-/// Fills the status of a generalised request.
+/// Callback that fills the status of a generalised request.
 pub type GrequestQuery = unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c_int;
-/// Frees the state of a generalised request.
+/// Callback that frees the state of a generalised request.
 pub type GrequestFree = unsafe extern "C" fn(*mut c_void) -> c_int;
-/// Cancels a generalised request.
+/// Callback that cancels a generalised request.
 pub type GrequestCancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-/// Copies an attribute of a datatype. The datatype comes from the library untrimmed: use [`MPI_Datatype::as_given`].
+/// Callback that copies an attribute of a datatype. The library may pass the handle with garbage in its upper half:
+/// use [`MPI_Datatype::as_given`].
 pub type TypeCopy =
     unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-/// Deletes an attribute of a datatype. The datatype is untrimmed likewise.
+/// Callback that deletes an attribute of a datatype. The library may pass the handle with garbage in its upper half.
 pub type TypeDelete = unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int;
 
 // The program.

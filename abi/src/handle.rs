@@ -1,7 +1,7 @@
-//! Handles: 32-bit integers in MPICH's ABI, pointers in the others.
+//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others.
 //!
-//! A handle is kept as a machine word, an integer with zeros above it. Words are little-endian, so the address of one is also
-//! the address of a handle, of either width: MPI may read and write it in place.
+//! A handle is kept as a machine word; an integer has zeros in the upper half. Words are little-endian, so the
+//! address of a word is also the address of a handle, of either width: MPI may read and write it in place.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::call::Argument;
 use crate::find::{Width, width};
 use crate::word::Word;
 
-/// A kind of handle.
+/// A kind of handle, such as MPI_Comm.
 pub(crate) trait Handle: Copy {
     fn new(word: Word) -> Self;
     fn word(self) -> Word;
@@ -29,15 +29,17 @@ macro_rules! handles {
                 Self(word)
             }
 
-            /// A handle from a caller. If handles are integers, the upper half of the word is cleared.
+            /// Creates a handle from a word that a caller passed. If handles are integers, clears the upper half of
+            /// the word.
             #[inline]
-            pub fn of(word: Word) -> Self {
+            pub fn from_word(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
-            /// The same for a handle that was received as an argument of a C function.
+            /// Clears the upper half of a handle that was received as an argument of a C function, if handles are
+            /// integers.
             pub fn as_given(self) -> Self {
-                Self::of(self.0)
+                Self::from_word(self.0)
             }
 
             /// Reads the handle at `place`.
@@ -58,7 +60,7 @@ macro_rules! handles {
                 Self(unsafe { read(place, index) })
             }
 
-            /// The handle as an argument.
+            /// Returns the handle as a word, to be passed as an argument.
             pub fn as_word(self) -> Word {
                 self.0
             }
@@ -106,21 +108,21 @@ macro_rules! handles {
 }
 
 handles! {
-    /// A communicator.
+    /// Handle of a communicator, as wide as the MPI library needs.
     MPI_Comm;
-    /// A datatype.
+    /// Handle of a datatype.
     MPI_Datatype;
-    /// An info object (hints).
+    /// Handle of an info object, which has hints.
     MPI_Info;
-    /// A request: an operation in flight.
+    /// Handle of a request, which stands for an operation in flight.
     MPI_Request;
-    /// An error handler.
+    /// Handle of an error handler.
     MPI_Errhandler;
-    /// A reduction operation.
+    /// Handle of a reduction operation, such as MPI_SUM.
     MPI_Op;
 }
 
-/// An open file: a pointer in every ABI.
+/// Handle of an open file: a pointer in every ABI.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(non_camel_case_types, reason = "MPI's name")]
@@ -155,48 +157,48 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
 /// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
 pub struct HandleArray<H> {
-    words: Words,
+    words: HandleWords,
     of: PhantomData<H>,
 }
 
 #[derive(Debug)]
-enum Words {
+enum HandleWords {
     Narrow(Vec<u32>),
     Wide(Vec<Word>),
 }
 
-/// The handles, in either width.
+/// Runs code on the handles of an array, of either width.
 macro_rules! on_words {
     ($row:expr, $words:ident => $do:expr) => {
         match $row {
-            Words::Narrow($words) => $do,
-            Words::Wide($words) => $do,
+            HandleWords::Narrow($words) => $do,
+            HandleWords::Wide($words) => $do,
         }
     };
 }
 
 #[allow(private_bounds, reason = "the kinds are those of this crate")]
 impl<H: Handle> HandleArray<H> {
-    /// An empty array.
+    /// Creates an empty array.
     pub fn new() -> Self {
         let words = match width() {
-            Width::Narrow => Words::Narrow(Vec::new()),
-            Width::Wide => Words::Wide(Vec::new()),
+            Width::Narrow => HandleWords::Narrow(Vec::new()),
+            Width::Wide => HandleWords::Wide(Vec::new()),
         };
         Self { words, of: PhantomData }
     }
 
-    /// An array of `count` copies of `handle`.
-    pub fn of(handle: H, count: usize) -> Self {
+    /// Creates an array of `count` copies of `handle`.
+    pub fn from_elem(handle: H, count: usize) -> Self {
         (0..count).map(|_| handle).collect()
     }
 
-    /// Number of handles.
+    /// Returns the number of handles.
     pub fn len(&self) -> usize {
         on_words!(&self.words, words => words.len())
     }
 
-    /// Whether the array is empty.
+    /// Returns true if the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -205,12 +207,12 @@ impl<H: Handle> HandleArray<H> {
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.words {
-            Words::Narrow(words) => words.push(handle.word() as u32),
-            Words::Wide(words) => words.push(handle.word()),
+            HandleWords::Narrow(words) => words.push(handle.word() as u32),
+            HandleWords::Wide(words) => words.push(handle.word()),
         }
     }
 
-    /// Removes a handle; the last takes its place.
+    /// Removes the handle at `index`; the last handle takes its place.
     #[inline]
     pub fn swap_remove(&mut self, index: usize) {
         on_words!(&mut self.words, words => { words.swap_remove(index); });
@@ -221,26 +223,26 @@ impl<H: Handle> HandleArray<H> {
         on_words!(&mut self.words, words => words.clear());
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first handle, for MPI to write.
     pub fn as_mut_ptr(&mut self) -> *mut H {
         on_words!(&mut self.words, words => words.as_mut_ptr().cast())
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first handle, for MPI to read.
     pub fn as_ptr(&self) -> *const H {
         on_words!(&self.words, words => words.as_ptr().cast())
     }
 
-    /// The address of handle `index`, for MPI.
+    /// Returns the address of handle `index`, for MPI.
     pub fn place(&mut self, index: usize) -> *mut H {
         on_words!(&mut self.words, words => (&raw mut words[index]).cast())
     }
 
-    /// All handles, in order.
+    /// Iterates over all handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
-            Words::Narrow(words) => H::new(words[index] as Word),
-            Words::Wide(words) => H::new(words[index]),
+            HandleWords::Narrow(words) => H::new(words[index] as Word),
+            HandleWords::Wide(words) => H::new(words[index]),
         })
     }
 }
@@ -263,9 +265,10 @@ impl<H: Handle> FromIterator<H> for HandleArray<H> {
 mod tests {
     use super::*;
 
-    /// Arrays of both widths.
+    /// Returns an empty array of each width.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
-        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| HandleArray { words, of: PhantomData })
+        [HandleWords::Narrow(Vec::new()), HandleWords::Wide(Vec::new())]
+            .map(|words| HandleArray { words, of: PhantomData })
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub mod word;
 
 #[doc(hidden)]
 pub use call::{Argument, Function};
-pub use constants::{Constants, Handles, constants, handles};
+pub use constants::{Constants, PredefinedHandles, constants, handles};
 pub use find::{Abi, Mpi, Refusal, Width, find, function};
 pub use fortran::communicator_of_fortran;
 pub use functions::*;
@@ -52,14 +52,15 @@ pub use status::{MPI_Status, Statuses};
 
 use std::ffi::c_int;
 
-/// The return code of success, in every MPI library.
+/// Return code of success, in every MPI library.
 pub const SUCCESS: c_int = 0;
 
-/// The return code of a call if the process has no MPI library, or its library lacks the function. MPI's own codes are not
-/// negative.
+/// Return code of a call if the process has no MPI library, or if the library lacks the function. MPI's own codes are
+/// not negative.
 pub const MISSING: c_int = c_int::MIN;
 
-/// MPI's addresses, file offsets and large counts: 64 bits in every MPI library on the machines of this crate.
+/// MPI's type of addresses, file offsets and large counts: 64 bits in every MPI library on the machines of this
+/// crate.
 #[allow(non_camel_case_types, reason = "MPI's names")]
 pub type MPI_Aint = i64;
 #[allow(non_camel_case_types, missing_docs, reason = "MPI's names; documented above")]

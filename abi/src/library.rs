@@ -1,25 +1,25 @@
-//! Shared libraries of the process, in the dynamic linker.
+//! Finds and opens shared libraries of the process, through the dynamic linker.
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function that every MPI library has, by its profiling name, which tools do not interpose.
+/// Function that every MPI library has, by its profiling name, which tools do not interpose.
 const MARK: &CStr = c"PMPI_Type_size";
 
 /// The shared library, or the program, that contains MPI's functions.
 #[derive(Debug)]
 pub struct Library {
-    /// The dynamic linker's handle. It is never closed or changed, so any thread may use it.
+    /// Handle of the dynamic linker. It is never closed or changed, so any thread may use it.
     handle: AtomicPtr<c_void>,
     path: PathBuf,
 }
 
 impl Library {
-    /// The MPI library that the process has loaded: the one that the program's calls reach, or else one that was loaded
-    /// locally, as by Python for mpi4py. None if none is loaded, or if MPI is linked statically into a program that does not
-    /// export it.
+    /// Returns the MPI library that the process has loaded: the library that the program's calls reach, or else a
+    /// library that was loaded locally, as Python loads it for mpi4py. None if no library is loaded, or if MPI is
+    /// linked statically into a program that does not export it.
     pub fn of_process() -> Option<Self> {
         // SAFETY: a terminated name.
         let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.as_ptr()) };
@@ -32,7 +32,8 @@ impl Library {
         })
     }
 
-    /// Loads a library and its dependencies for the whole process. `name` is a path, or a name for the dynamic linker.
+    /// Loads a library and its dependencies for the whole process. `name` is a path, or a name that the dynamic
+    /// linker searches for.
     ///
     /// # Errors
     /// The dynamic linker's message.
@@ -44,27 +45,28 @@ impl Library {
         }
     }
 
-    /// The address of a function in the library or in one of its dependencies.
+    /// Returns the address of a function in the library or in one of its dependencies.
     pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a library that is open, and a terminated name.
         let address = unsafe { libc::dlsym(self.handle.load(Ordering::Relaxed), name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
 
-    /// The address of a function or variable as the whole process sees it: a tool may interpose a function, and a program may
-    /// have a copy of a variable, which the library then uses too.
+    /// Returns the address of a function or variable as the whole process sees it: a tool may interpose a function,
+    /// and a program may have a copy of a variable, which the library then uses too.
     pub fn address(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a terminated name.
         let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         if address.is_null() { self.own(name) } else { Some(address) }
     }
 
-    /// Its path.
+    /// Returns the library's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The library that contains an address; or the whole program, if no library that can be opened by name contains it.
+    /// Returns the library that contains the address; or the whole program, if no library that can be opened by name
+    /// contains it.
     fn holding(address: *mut c_void) -> Option<Self> {
         let path = path_of(address as usize);
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
@@ -83,12 +85,13 @@ impl Library {
     }
 }
 
-/// Whether the file name is that of an MPI library: `libmpi.so.40`, `libmpich.so.12`, `libmpi_abi.so.1`.
+/// Returns true if the file has the name of an MPI library, such as `libmpi.so.40`, `libmpich.so.12`,
+/// `libmpi_abi.so.1`.
 fn is_named_so(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"libmpi"))
 }
 
-/// The files of all libraries of the process, in the order in which they were loaded.
+/// Returns the paths of all libraries of the process, in the order in which they were loaded.
 fn loaded() -> Vec<PathBuf> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
         // SAFETY: the linker passes a complete struct, with a name that is null or terminated; `paths` is ours.
@@ -106,8 +109,8 @@ fn loaded() -> Vec<PathBuf> {
     paths
 }
 
-/// The file that an address was loaded from, as the linker was told it: for an address of the program, the first word of its
-/// command. Empty if the linker does not know it. Local.
+/// Returns the path of the file that an address was loaded from, as the linker knows it: for an address of the
+/// program, the first word of its command. Empty if the linker does not know the address. Local.
 pub fn path_of(address: usize) -> PathBuf {
     // SAFETY: all zeros is a value of this plain struct.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -120,7 +123,7 @@ pub fn path_of(address: usize) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The dynamic linker's message about its last failed call on this thread.
+/// Returns the dynamic linker's message about its last failed call on this thread.
 fn linker_says() -> String {
     // SAFETY: callable at any time; null or a terminated text.
     unsafe {

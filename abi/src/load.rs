@@ -1,7 +1,7 @@
 //! Loads an MPI library for a program that is linked with none.
 //!
-//! A Rust program that uses this project is one binary for every MPI library. It loads the library that belongs to its
-//! launcher, which it recognises by environment variables.
+//! A Rust program that uses this project is one binary for every MPI library. The program loads the library that
+//! belongs to its launcher, which it recognises by environment variables.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -12,16 +12,16 @@ use tributary_base::variable;
 use crate::find::{Mpi, Refusal, find};
 use crate::library::Library;
 
-/// The variable with which the user names the library: a path, or a name for the dynamic linker.
+/// Environment variable with which the user names the library: a path, or a name for the dynamic linker.
 const CHOICE: &str = "TRIB_MPI";
 /// File names of libraries with MPICH's ABI. Debian renames them.
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const OPEN_MPI: &str = "libmpi.so.40";
 const STANDARD: &str = "libmpi_abi.so.1";
 
-/// Loads an MPI library, unless the process has one: the one that `$TRIB_MPI` names or, if that is not set, one with a usual
-/// name, first in the folder `lib` beside that of `mpiexec`, then in the dynamic linker's search path. A program with more rights
-/// than its user reads no variable for that.
+/// Loads an MPI library, unless the process has one. Loads the library that `$TRIB_MPI` names or, if that is not set,
+/// a library with a usual name, first from the folder `lib` beside the folder of `mpiexec`, then from the dynamic
+/// linker's search path. A program with more rights than its user (set-user-ID) reads no variable for this.
 ///
 /// # Errors
 /// No library can be loaded, or its ABI is not known.
@@ -46,7 +46,7 @@ pub fn load() -> Result<&'static Mpi, NotLoaded> {
     Err(NotLoaded::Failed(failures))
 }
 
-/// The libraries to try, the likeliest first. `has` returns whether an environment variable is set.
+/// Returns the libraries to try, the most likely first. `has` returns true if an environment variable is set.
 fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf> {
     let open_mpi = has("OMPI_COMM_WORLD_SIZE");
     // Variables of Hydra, the launcher of MPICH and its derivatives, and of Slurm with their protocol.
@@ -61,19 +61,19 @@ fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf>
     beside.chain(names.iter().map(PathBuf::from)).collect()
 }
 
-/// The folder `lib` beside the folder of `mpiexec`.
+/// Returns the folder `lib` beside the folder of `mpiexec`.
 fn folder_of_launcher() -> Option<PathBuf> {
     let path = variable("PATH")?;
     let launcher = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|path| path.is_file())?;
     Some(launcher.canonicalize().ok()?.parent()?.parent()?.join("lib"))
 }
 
-/// The reason why there is no MPI library.
+/// The reason why no MPI library was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotLoaded {
     /// The dynamic linker's message for each library that was tried.
     Failed(Vec<String>),
-    /// There is a library, but its ABI is unknown.
+    /// There is an MPI library, but its ABI is unknown.
     Refused(Refusal),
 }
 

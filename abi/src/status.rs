@@ -1,32 +1,33 @@
-//! Statuses. Their size and the offsets of their fields depend on the ABI.
+//! MPI statuses, whose size and field offsets depend on the ABI.
 
 use std::ffi::c_int;
 
 use crate::constants::constants;
 
-/// Number of integers of the largest status, that of the standard ABI.
+/// Number of integers in the largest status, which is the status of the standard ABI.
 const LARGEST: usize = 8;
 
-/// A status of any MPI library. It has the size of the largest status; MPI fills its front.
+/// A status of any MPI library. It has the size of the largest status; MPI fills its first part.
 #[repr(C, align(8))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "MPI's name")]
 pub struct MPI_Status([c_int; LARGEST]);
 
-/// The offsets of the public fields of a status, and its size, in integers.
+/// The offset of the public fields in a status, and the status's size, both in integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct StatusLayout {
     pub(crate) source: usize,
     pub(crate) size: usize,
 }
 
-impl Layout {
-    /// Fields follow one another in the order of MPI's text in every library.
+impl StatusLayout {
+    /// Offset of MPI_ERROR from MPI_SOURCE, in integers. The fields follow one another in the order of MPI's text in
+    /// every library.
     const ERROR: usize = 2;
 }
 
 impl MPI_Status {
-    /// A status of zeros, for MPI to fill.
+    /// Returns a status of zeros, for MPI to fill.
     pub const fn zeroed() -> Self {
         Self([0; LARGEST])
     }
@@ -36,19 +37,19 @@ impl MPI_Status {
     /// # Safety
     /// `row` is the address of `index + 1` statuses or more, of the process's MPI library.
     pub unsafe fn set_error(row: *mut Self, index: usize, code: c_int) {
-        let field = constants().status.source + Layout::ERROR;
+        let field = constants().status.source + StatusLayout::ERROR;
         // SAFETY: the caller's promise; the field lies within the status.
         unsafe { Self::nth(row, index).cast::<c_int>().add(field).write_unaligned(code) };
     }
 
-    /// The address of status `index` of the program's array.
+    /// Returns the address of status `index` of the program's array.
     pub fn nth(row: *mut Self, index: usize) -> *mut Self {
         row.cast::<c_int>().wrapping_add(index * constants().status.size).cast()
     }
 
-    /// MPI_ERROR.
+    /// Returns the field MPI_ERROR.
     pub fn error(&self) -> c_int {
-        self.0[constants().status.source + Layout::ERROR]
+        self.0[constants().status.source + StatusLayout::ERROR]
     }
 }
 
@@ -65,15 +66,15 @@ impl Statuses {
         }
     }
 
-    /// The address of the first, for MPI.
+    /// Returns the address of the first status, for MPI to fill.
     pub fn as_mut_ptr(&mut self) -> *mut MPI_Status {
         self.0.as_mut_ptr().cast()
     }
 
-    /// A copy of status `index`.
+    /// Returns a copy of status `index`.
     ///
     /// # Panics
-    /// When the index is out of range.
+    /// Panics if the index is out of range.
     pub fn get(&self, index: usize) -> MPI_Status {
         let size = constants().status.size;
         assert!((index + 1) * size <= 2 * self.0.len(), "status {index} is out of range");

@@ -1,4 +1,4 @@
-//! Arguments of a call whose type is not known.
+//! Passes arguments of a call whose types are not known.
 //!
 //! An `MPI_File_*` function has at most six arguments, each an integer or a pointer of at most 64 bits. On the supported
 //! machines each is passed in its own register. So a call can be passed on unchanged with its arguments as words, whatever
@@ -12,10 +12,10 @@ compile_error!(
     "only machines with 64-bit little-endian words are supported: MPI's handles and arguments are passed as such"
 );
 
-/// An argument or a result in a register.
+/// An argument or a result of a function, as it lies in a register.
 pub type Word = usize;
 
-/// A type that is the same in every MPI library. (Handles are not; they have `of`, which depends on their width.)
+/// A type that is the same in every MPI library. (Handles are not: their functions `of` depend on the width.)
 pub trait Plain: Copy {}
 
 impl Plain for c_int {}
@@ -31,7 +31,7 @@ pub unsafe fn from_word<T: Plain>(word: Word) -> T {
     unsafe { (&raw const word).cast::<T>().read_unaligned() }
 }
 
-/// A value as a word.
+/// Stores a value in the low bytes of a word.
 pub fn to_word<T: Plain>(value: T) -> Word {
     const { assert!(size_of::<T>() <= size_of::<Word>()) };
     let mut word = MaybeUninit::<Word>::zeroed();

@@ -1,4 +1,5 @@
-//! Errors, by cause. A collective call returns the same [`Error`] on all ranks, or on none.
+//! Defines the errors of the library, by cause. A collective call returns the same [`Error`] on all ranks, or on
+//! none.
 
 use std::fmt::{Display, Formatter};
 
@@ -8,21 +9,21 @@ use crate::wire;
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The class of a failed operating-system call on the shared file. It means the same on every rank: errno values differ between
-/// systems, and MPI error classes between MPI libraries.
+/// The class of a failed operating-system call on the shared file. The class means the same on every rank, whereas
+/// errno values differ between systems, and MPI error classes between MPI libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoClass {
-    /// ENOSPC.
+    /// ENOSPC: no space is left on the file system.
     NoSpace,
-    /// EDQUOT.
+    /// EDQUOT: the user's quota is exceeded.
     Quota,
     /// EFBIG: the file-size limit of the process or of the file system.
     TooLarge,
-    /// EROFS, or a file opened for reading only.
+    /// EROFS (a read-only file system), or a file that was opened for reading only.
     ReadOnly,
-    /// EACCES, EPERM.
+    /// EACCES, EPERM: the user has no permission.
     Access,
-    /// ENOENT, ENOTDIR.
+    /// ENOENT, ENOTDIR: the file or its directory does not exist.
     NoSuchFile,
     /// EISDIR, EINVAL, ENAMETOOLONG: the path cannot be used as a file.
     BadFile,
@@ -34,7 +35,7 @@ pub enum IoClass {
 
 impl IoClass {
     /// Returns the class of an operating-system error.
-    pub fn of(error: &std::io::Error) -> Self {
+    pub fn from_io_error(error: &std::io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOSPC) => Self::NoSpace,
             Some(libc::EDQUOT) => Self::Quota,
@@ -49,28 +50,28 @@ impl IoClass {
     }
 }
 
-/// The kind of a bad argument, for bindings that have an error code of their own for this kind.
+/// The kind of a bad argument, for bindings that have an error code of their own for the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// The number of elements.
+    /// The argument is a number of elements.
     Count,
-    /// The datatype of the elements.
+    /// The argument is a datatype of elements.
     Datatype,
-    /// The name of the file.
+    /// The argument is the name of the file.
     Path,
-    /// The access mode, which differs from the first rank's.
+    /// The argument is the access mode, which differs from the first rank's.
     AccessMode,
-    /// The path or hints of an open, which differ between ranks.
+    /// The path or the hints of an open differ between ranks.
     Terms,
-    /// The new size of the file, which differs between ranks.
+    /// The new size of the file differs between ranks.
     FileSize,
-    /// The collective call, which differs between ranks.
+    /// Ranks are in different collective calls.
     Call,
-    /// The order of the offsets in a list.
+    /// The offsets in a list are in a wrong order.
     ListOrder,
-    /// A length in a list.
+    /// A length in a list is not allowed.
     ListLength,
-    /// Any other argument.
+    /// The error is about any other argument.
     Other,
 }
 
@@ -80,11 +81,11 @@ pub enum Error {
     /// A value that is not allowed for a hint.
     #[error("{}hint {key}: `{value}` is not allowed; allowed: {allowed}", Origin(*.rank))]
     Hint {
-        /// The rank whose hint it is, once ranks have agreed on the error.
+        /// The rank whose hint is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The hint's key.
+        /// Key of the hint.
         key: String,
-        /// The value.
+        /// Value that is not allowed.
         value: String,
         /// The allowed values.
         allowed: String,
@@ -92,49 +93,49 @@ pub enum Error {
     /// A value that is not allowed for an argument of a call.
     #[error("{}{what}: {value}; allowed: {allowed}", Origin(*.rank))]
     Argument {
-        /// The rank whose argument it is, once ranks have agreed on the error.
+        /// The rank whose argument is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
         /// The kind of argument.
         about: About,
         /// The name of the argument.
         what: String,
-        /// Its value.
+        /// Value of the argument.
         value: String,
         /// The allowed values.
         allowed: String,
     },
-    /// A hint of ours that does not exist, or does not exist any more.
+    /// The key of a hint begins with `trib_`, but this library has no such hint, or has it no more.
     #[error("{}hint {key} does not exist; {advice}", Origin(*.rank))]
     UnknownHint {
-        /// The rank whose hint it is, once ranks have agreed on the error.
+        /// The rank whose hint is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The hint's key.
+        /// Key that does not exist.
         key: String,
-        /// What to use instead.
+        /// Advice which hint to use instead.
         advice: String,
     },
     /// A call that is not possible in the state of a file or of an operation.
     #[error("{}{what}", Origin(*.rank))]
     State {
-        /// The rank on which the error occurred, once ranks have agreed on the error.
+        /// The rank on which the error occurred, after the ranks have agreed on it.
         rank: Option<Rank>,
-        /// The code of a binding for this error.
+        /// Kind of the error, for bindings that have an error code of their own for it.
         about: About,
         /// A sentence: what happened, and what to do.
         what: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
-    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", Place(*.offset))]
+    #[error("rank {rank}: {operation} of {path} failed{}: {cause}", AtOffset(*.offset))]
     Io {
         /// The rank whose call failed; the lowest, if several failed.
         rank: Rank,
-        /// `open`, `read`, `write`, `sync`, ...
+        /// Name of the operation: `open`, `read`, `write`, `sync`, ...
         operation: String,
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Offset in the file, in bytes; `None` for an operation without an offset, such as open.
         offset: Option<u64>,
-        /// The class of the cause.
+        /// Class of the operating system's error.
         class: IoClass,
         /// The message of the operating system.
         cause: String,
@@ -142,27 +143,27 @@ pub enum Error {
     /// Encoded extents that cannot be decoded.
     #[error("encoded extents are damaged at byte {at}: {what}")]
     Codec {
-        /// Position in the encoded bytes.
+        /// Position of the damage in the encoded bytes.
         at: usize,
-        /// The damage.
+        /// Description of the damage.
         what: String,
     },
     /// A rank cannot allocate the memory for its part of a call; all ranks return this.
     #[error("rank {rank}: cannot allocate {bytes} bytes for {what}")]
     NoMemory {
-        /// The lowest rank that cannot allocate it.
+        /// Lowest rank that cannot allocate the memory.
         rank: Rank,
-        /// The number of bytes.
+        /// Number of bytes that this rank needs.
         bytes: u64,
-        /// The purpose of the memory.
+        /// Purpose of the memory, in words.
         what: String,
     },
     /// The caller refused the call on a rank (`tributary::File::refuse`); all ranks return this.
     #[error("{}refused: {why}", Origin(*.rank))]
     Refused {
-        /// The rank that refuses, once ranks have agreed on the error.
+        /// The rank that refuses the call, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The caller's number of the reason.
+        /// Number that the caller gave the reason.
         reason: u32,
         /// The reason as a sentence.
         why: String,
@@ -173,9 +174,9 @@ pub enum Error {
     /// An invariant of Tributary itself does not hold. Please report it.
     #[error("internal error on rank {rank}: {what}")]
     Internal {
-        /// The rank that found it.
+        /// Rank that found the fault.
         rank: Rank,
-        /// The broken invariant.
+        /// Description of the invariant that does not hold.
         what: String,
     },
 }
@@ -237,7 +238,7 @@ impl Error {
         Self::Hint { rank: None, key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
-    /// Adds `origin`, the rank on which the error occurred. An error that names its ranks already stays unchanged.
+    /// Adds `origin`, the rank on which the error occurred. Leaves an error unchanged that names its ranks already.
     #[must_use]
     pub fn of_rank(mut self, origin: Rank) -> Self {
         match &mut self {
@@ -274,13 +275,13 @@ impl Error {
             operation: operation.to_string(),
             path: path.display().to_string(),
             offset: offset.into(),
-            class: IoClass::of(cause),
+            class: IoClass::from_io_error(cause),
             cause: cause.to_string(),
         }
     }
 }
 
-/// Prints the rank of an error, as the first part of the message.
+/// Prints the rank of an error as the first part of the message; prints nothing for None.
 struct Origin(Option<Rank>);
 
 impl Display for Origin {
@@ -289,10 +290,10 @@ impl Display for Origin {
     }
 }
 
-/// Prints the offset of a failed operation, if it has one.
-struct Place(Option<u64>);
+/// Prints the offset of a failed operation; prints nothing for None.
+struct AtOffset(Option<u64>);
 
-impl Display for Place {
+impl Display for AtOffset {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.0.map_or(Ok(()), |offset| write!(f, " at offset {offset}"))
     }

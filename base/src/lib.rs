@@ -6,7 +6,7 @@
 //! | [`topology`] | [`Topology`]: the node of each rank |
 //! | [`extent`] | [`Extent`]: a range of bytes of a file |
 //! | [`fingerprint()`] | a hash of bytes, the same in every build |
-//! | [`say`] | prints a line on standard error |
+//! | [`say()`] | prints a line on standard error |
 //! | [`wire`] | encodes values for messages between ranks |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
 

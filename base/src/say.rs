@@ -1,4 +1,4 @@
-//! Lines on standard error.
+//! Prints lines on standard error.
 
 use std::fmt::Display;
 use std::io::Write;

@@ -1,16 +1,17 @@
-//! The nodes of ranks.
+//! Knows on which node each rank runs.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub use crate::rank::{Node, Rank};
 
-/// The node of each rank. Cheap to clone. O(1) memory for blocks; O(ranks), shared between clones, for other placements.
+/// The node of each rank. Cheap to clone. Takes O(1) memory if nodes have equal numbers of consecutive ranks;
+/// otherwise O(ranks), shared between clones.
 #[derive(Debug, Clone)]
-pub struct Topology(Arc<Placement>);
+pub struct Topology(Arc<RankPlacement>);
 
 #[derive(Debug)]
-enum Placement {
+enum RankPlacement {
     /// Nodes of consecutive ranks with equal size.
     Blocks { ranks: usize, ranks_per_node: usize },
     /// Other placements: the node of every rank, and the ranks of every node in ascending order.
@@ -18,10 +19,10 @@ enum Placement {
 }
 
 impl Topology {
-    /// Makes nodes of `ranks_per_node` consecutive ranks; the last node may have fewer.
+    /// Creates a topology of nodes with `ranks_per_node` consecutive ranks; the last node may have fewer.
     ///
     /// # Errors
-    /// Zero ranks, or zero ranks per node.
+    /// `ranks` or `ranks_per_node` is 0.
     pub fn blocks(ranks: usize, ranks_per_node: usize) -> Result<Self> {
         if ranks == 0 {
             return Err(Error::argument("ranks", 0, "1 or more"));
@@ -29,14 +30,14 @@ impl Topology {
         if ranks_per_node == 0 {
             return Err(Error::argument("ranks per node", 0, "1 or more"));
         }
-        Ok(Self(Arc::new(Placement::Blocks { ranks, ranks_per_node })))
+        Ok(Self(Arc::new(RankPlacement::Blocks { ranks, ranks_per_node })))
     }
 
-    /// Makes nodes from labels: `node_of[r]` is any label of the node of rank `r`. Nodes are numbered in the order of the lowest
-    /// rank on each.
+    /// Creates a topology from labels: `labels[r]` is any label of the node of rank `r`. Nodes are numbered in the
+    /// order of the lowest rank on each.
     ///
     /// # Errors
-    /// An empty list.
+    /// The list is empty.
     pub fn listed(labels: &[usize]) -> Result<Self> {
         if labels.is_empty() {
             return Err(Error::argument("ranks", 0, "1 or more"));
@@ -55,46 +56,46 @@ impl Topology {
                 node
             })
             .collect();
-        Ok(Self(Arc::new(Placement::Listed { node_of, ranks_of })))
+        Ok(Self(Arc::new(RankPlacement::Listed { node_of, ranks_of })))
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of all ranks.
     pub fn ranks(&self) -> usize {
         match &*self.0 {
-            Placement::Blocks { ranks, .. } => *ranks,
-            Placement::Listed { node_of, .. } => node_of.len(),
+            RankPlacement::Blocks { ranks, .. } => *ranks,
+            RankPlacement::Listed { node_of, .. } => node_of.len(),
         }
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of nodes on which the ranks run.
     pub fn nodes(&self) -> usize {
         match &*self.0 {
-            Placement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),
-            Placement::Listed { ranks_of, .. } => ranks_of.len(),
+            RankPlacement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),
+            RankPlacement::Listed { ranks_of, .. } => ranks_of.len(),
         }
     }
 
     /// Returns the node of `rank`.
     pub fn node_of(&self, rank: Rank) -> Node {
         match &*self.0 {
-            Placement::Blocks { ranks_per_node, .. } => rank / ranks_per_node,
-            Placement::Listed { node_of, .. } => node_of[rank],
+            RankPlacement::Blocks { ranks_per_node, .. } => rank / ranks_per_node,
+            RankPlacement::Listed { node_of, .. } => node_of[rank],
         }
     }
 
     /// Returns the number of ranks on `node`.
     pub fn ranks_on(&self, node: Node) -> usize {
         match &*self.0 {
-            Placement::Blocks { ranks, ranks_per_node } => (*ranks_per_node).min(ranks - node * ranks_per_node),
-            Placement::Listed { ranks_of, .. } => ranks_of[node].len(),
+            RankPlacement::Blocks { ranks, ranks_per_node } => (*ranks_per_node).min(ranks - node * ranks_per_node),
+            RankPlacement::Listed { ranks_of, .. } => ranks_of[node].len(),
         }
     }
 
     /// Returns the `index`-th lowest rank on `node`.
     pub fn rank_at(&self, node: Node, index: usize) -> Rank {
         match &*self.0 {
-            Placement::Blocks { ranks_per_node, .. } => node * ranks_per_node + index,
-            Placement::Listed { ranks_of, .. } => ranks_of[node][index],
+            RankPlacement::Blocks { ranks_per_node, .. } => node * ranks_per_node + index,
+            RankPlacement::Listed { ranks_of, .. } => ranks_of[node][index],
         }
     }
 

@@ -1,10 +1,10 @@
-//! Variables of the environment. A program with more rights than its user does not read them.
+//! Reads environment variables. A program with more rights than its user does not read them.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// Returns the value of a variable, like secure_getenv(3): `None` if the program [has more rights than its user](has_more_rights),
-/// because the user could make it write, read or load any file. Local.
+/// Returns the value of a variable, like secure_getenv(3). Returns `None` if the program [has more rights than its
+/// user](has_more_rights): otherwise the user could make the program write, read or load any file. Local.
 pub fn variable(name: &str) -> Option<OsString> {
     if has_more_rights() { None } else { std::env::var_os(name) }
 }
@@ -14,8 +14,8 @@ pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (!has_more_rights()).then(std::env::vars_os).into_iter().flatten()
 }
 
-/// Returns whether the program has more rights than the user who started it: it is setuid, setgid, or has capabilities (AT_SECURE).
-/// Local.
+/// Returns true if the program has more rights than the user who started it: it is setuid, setgid, or has
+/// capabilities (AT_SECURE). Local.
 pub fn has_more_rights() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
     // SAFETY: callable at any time; it reads what the kernel has told the process.

@@ -1,8 +1,8 @@
-//! The bytes of values that ranks send to each other beside their data: errors, hints, properties of a file.
+//! Encodes values that ranks send to each other beside file data: errors, hints, properties of a file.
 //!
-//! Numbers are little-endian integers of 64 bits. A text, or a list, begins with its length. An enum begins with the number of
-//! its variant, in one byte. Bytes that were damaged on their way decode to another value or to none, without a panic, and take
-//! no more memory than a few times their own length.
+//! Numbers are little-endian integers of 64 bits. A text, or a list, begins with its length. An enum begins with the
+//! number of its variant, in one byte. Damaged bytes decode to another value or to None, without a panic, and take no
+//! more memory than a few times their own length.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,23 +10,25 @@ use std::path::PathBuf;
 
 pub use crate::wire_fields as fields;
 
-/// A value with a form in bytes. All ranks run the same version of the library, so the form may change with every version.
+/// A value that can be encoded in bytes. All ranks run the same version of the library, so the encoding may change
+/// with every version.
 pub trait Wire: Sized {
-    /// Appends the value to `to`.
+    /// Appends the bytes of the value to `to`.
     fn encode(&self, to: &mut Vec<u8>);
 
-    /// Takes a value off the front of `from`. `None` if the bytes there are not those of a value.
+    /// Decodes a value from the front of `from`, and removes its bytes there. `None` if the bytes there are no value
+    /// of this type.
     fn decode(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// Returns the bytes of a value.
+/// Returns the encoding of a value as bytes.
 pub fn to_bytes(value: &impl Wire) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.encode(&mut bytes);
     bytes
 }
 
-/// Returns the value of these bytes; `None` if they are not exactly those of one.
+/// Decodes a value; `None` if the bytes are not exactly the encoding of one value.
 pub fn from_bytes<T: Wire>(mut bytes: &[u8]) -> Option<T> {
     let value = T::decode(&mut bytes);
     value.filter(|_| bytes.is_empty())
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(from_bytes::<IoClass>(&[200]), None);
     }
 
-    /// Every cut is seen. Another byte gives another value, or none.
+    /// Bytes that end too early are no value. A changed byte gives another value, or none.
     #[test]
     fn damaged_bytes_are_no_panic() {
         for error in errors() {

@@ -1,9 +1,11 @@
-//! A 4-D lattice, block-decomposed over a 4-D grid of ranks and written in the global order of its sites.
+//! The pattern of a 4-D lattice that is divided into blocks over a 4-D grid of ranks, and written in the global order
+//! of its sites.
 //!
-//! The pattern of lattice QCD (Grid's gauge configurations) that MPICH issue 7935 reports: every rank's block is one
-//! 4-D subarray of the file, x fastest, so a rank writes a row of its x for each of its y, z and t. Runs are a few KB,
-//! and on 1,024 ranks collective buffering reached a sixth of what a transposition by hand did. The issue gives shapes,
-//! not one size; the default site is a gauge configuration's in double precision: 4 links of 3 x 3 complex numbers.
+//! Codes of lattice QCD write so (Grid's gauge configurations); MPICH issue 7935 reports it. Every rank's block is
+//! one 4-D subarray of the file, x fastest, so a rank writes a row of its x for each of its y, z and t. Runs are a
+//! few KB, and on 1,024 ranks collective buffering reached a sixth of the speed of a transposition by hand. The issue
+//! gives shapes, not one size; the default site is that of a gauge configuration in double precision: 4 links of 3 x
+//! 3 complex numbers.
 
 use std::fs::File;
 
@@ -12,19 +14,19 @@ use tributary::access::BufferLayout;
 use crate::blocks::{Blocks, grid, place, times};
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, fan_in};
+use crate::meeting::{FileSpan, fan_in};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
-/// The lattice and its division.
+/// Size of the lattice, and its division among ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block4dOptions {
-    /// Sites along x, y, z, t; x is fastest in the file. Default 16 x 16 x 16 x 32.
+    /// Number of sites along x, y, z, t; x is fastest in the file. Default 16 x 16 x 16 x 32.
     pub lattice: [u64; 4],
-    /// Ranks along x, y, z, t. Default: factored from the number of ranks, the longest blocks cut first. Where a size
-    /// does not divide, the first blocks are longer by one; blocks may be empty.
+    /// Number of ranks along x, y, z, t. Default: factored from the number of ranks, the longest blocks cut first. If
+    /// a size does not divide, the first blocks are longer by one; blocks may be empty.
     pub grid: Option<[u64; 4]>,
-    /// Bytes of a site. Default 576.
+    /// Size of a site, in bytes. Default 576.
     pub site: u64,
 }
 
@@ -34,7 +36,7 @@ impl Default for Block4dOptions {
     }
 }
 
-/// The lattice, written once in one collective call.
+/// A 4-D lattice that is written once, in one collective call.
 #[derive(Debug, Clone)]
 pub struct Block4d {
     ranks: usize,
@@ -43,10 +45,11 @@ pub struct Block4d {
 }
 
 impl Block4d {
-    /// The lattice on `ranks` ranks; x is the fastest dimension in the order of ranks too.
+    /// Creates the lattice on `ranks` ranks; x is the fastest dimension in the order of ranks too.
     ///
     /// # Errors
-    /// No ranks, a grid that does not match them, an empty lattice, a file beyond 2^63 - 1 bytes.
+    /// There are no ranks, the grid does not match them, the lattice is empty, or the file ends beyond 2^63 - 1
+    /// bytes.
     pub fn new(ranks: usize, options: Block4dOptions) -> Result<Self, PatternError> {
         let Block4dOptions { lattice, grid: given, site } = options;
         let grid = grid(ranks, given, lattice, false)?;
@@ -91,7 +94,7 @@ impl Pattern for Block4d {
 
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, .. } = self.totals();
-        let span = Span { bytes, grain: bytes };
+        let span = FileSpan { bytes, grain: bytes };
         let met = fan_in(division, span, self.ranks as u64, |bytes, grain| self.blocks.within(0, bytes, grain));
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }

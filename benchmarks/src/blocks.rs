@@ -1,4 +1,4 @@
-//! Arrays divided into blocks over a grid of ranks, as in codes with regular grids.
+//! Divides arrays into blocks over a grid of ranks, as codes with regular grids do.
 //!
 //! Dimensions are listed fastest first (x, y, z, ...), as these codes name them.
 
@@ -10,44 +10,44 @@ use crate::meeting::{common, touched};
 /// A length divided into parts as evenly as possible: if it does not divide, the first parts are longer by 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Number of all elements.
+    /// Number of elements of the whole length.
     pub size: u64,
     /// Number of parts, at least 1.
     pub parts: u64,
 }
 
 impl Cut {
-    /// First element and number of elements of a part.
+    /// Returns the first element and the number of elements of part `part`.
     pub fn part(self, part: u64) -> (u64, u64) {
         let (least, more) = (self.size / self.parts, self.size % self.parts);
         (part * least + part.min(more), least + u64::from(part < more))
     }
 
-    /// Elements of the smallest part that is not empty.
+    /// Returns the number of elements of the smallest part that is not empty.
     fn least(self) -> u64 {
         (self.size / self.parts).max(1)
     }
 
-    /// A divisor of the ends of all parts.
+    /// Returns a number that divides the ends of all parts, in elements.
     fn grain(self) -> u64 {
         if self.size.is_multiple_of(self.parts) { self.least() } else { 1 }
     }
 }
 
-/// An array whose first dimension is the fastest, with every dimension divided.
+/// An array whose first dimension is the fastest, and whose dimensions are all divided into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blocks<const N: usize> {
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub element: u64,
-    /// The dimensions, fastest first.
+    /// Dimensions with their division, the fastest first.
     pub cuts: [Cut; N],
 }
 
 impl<const N: usize> Blocks<N> {
-    /// Makes the array.
+    /// Creates an array of `sizes` elements, divided by `grid`.
     ///
     /// # Errors
-    /// A size of zero, or more than 2^63 - 1 bytes in `copies` such arrays. `what` names the sizes in errors.
+    /// A size is zero, or `copies` such arrays have more than 2^63 - 1 bytes. `what` names the sizes in errors.
     pub fn new(what: &str, element: u64, sizes: [u64; N], grid: [u64; N], copies: u64) -> Result<Self, PatternError> {
         if let Some(zero) = sizes.iter().chain([&element]).find(|&&size| size == 0) {
             return Err(PatternError::argument(
@@ -68,21 +68,23 @@ impl<const N: usize> Blocks<N> {
         Ok(Self { element, cuts })
     }
 
-    /// Bytes of the array.
+    /// Returns the size of the array in bytes.
     pub fn bytes(&self) -> u64 {
         self.cuts.iter().fold(self.element, |bytes, cut| bytes * cut.size)
     }
 
-    /// First elements and numbers of elements of the block at `place` of the grid.
+    /// Returns the first element and the number of elements along each dimension, of the block at position `place` of
+    /// the grid.
     pub fn block(&self, place: [u64; N]) -> ([u64; N], [u64; N]) {
         let parts: [(u64, u64); N] = std::array::from_fn(|d| self.cuts[d].part(place[d]));
         (parts.map(|part| part.0), parts.map(|part| part.1))
     }
 
-    /// The extents of the block at `place` in an array that begins at `offset`, in ascending order.
+    /// Returns the file extents of the block at position `place` of the grid, in an array that begins at `offset`, in
+    /// ascending order.
     ///
     /// # Errors
-    /// Beyond 2^63 - 1.
+    /// An extent ends beyond 2^63 - 1.
     pub fn extents(&self, offset: u64, place: [u64; N]) -> Result<Extents, PatternError> {
         let (starts, counts) = self.block(place);
         let slowest_first = |mut list: [u64; N]| {
@@ -93,24 +95,24 @@ impl<const N: usize> Blocks<N> {
         Ok(Extents::subarray(offset, self.element, &sizes, &slowest_first(counts), &slowest_first(starts))?)
     }
 
-    /// Rows of the block at `place`.
+    /// Returns the number of rows of the block at position `place` of the grid.
     pub fn block_rows(&self, place: [u64; N]) -> u64 {
         let (_, counts) = self.block(place);
         if counts[0] == 0 { 0 } else { counts[1..].iter().product() }
     }
 
-    /// Number of rows of all blocks together.
+    /// Returns the number of rows of all blocks together.
     pub fn rows(&self) -> u64 {
         let cut = self.cuts[0].parts.min(self.cuts[0].size);
         self.cuts[1..].iter().fold(cut, |rows, dim| rows * dim.size)
     }
 
-    /// An upper bound of the blocks that own some of any `bytes` contiguous bytes in consecutive such arrays from `offset`
-    /// on. Both ends of the bytes are multiples of `grain`.
+    /// Returns an upper bound of the number of blocks that own any of `bytes` contiguous bytes, in arrays that follow
+    /// one another from `offset` on. Both ends of the bytes are multiples of `grain`.
     ///
-    /// For each dimension, the elements of one part of it and of all faster dimensions are a contiguous slab. The bytes touch
-    /// some number of slabs, and each slab belongs to as many blocks as the faster dimensions have parts. The result is the
-    /// smallest of these products.
+    /// For each dimension, the elements of one of its parts and of all faster dimensions are a contiguous slab. The
+    /// bytes touch some number of slabs, and each slab belongs to as many blocks as the faster dimensions have parts.
+    /// The result is the smallest of these products.
     pub fn within(&self, offset: u64, bytes: u64, grain: u64) -> u64 {
         let (mut unit, mut faster) = (self.element, 1u64);
         let mut fewest = u64::MAX;
@@ -125,7 +127,7 @@ impl<const N: usize> Blocks<N> {
     }
 }
 
-/// The coordinates of a rank in a grid whose first dimension is the fastest.
+/// Returns the coordinates of a rank in a grid whose first dimension is the fastest.
 pub(crate) fn place<const N: usize>(rank: usize, grid: [u64; N]) -> [u64; N] {
     let mut rest = rank as u64;
     grid.map(|parts| {
@@ -135,11 +137,12 @@ pub(crate) fn place<const N: usize>(rank: usize, grid: [u64; N]) -> [u64; N] {
     })
 }
 
-/// The given grid, if its product is the number of ranks. Without one, the prime factors of the number of ranks, largest
-/// first, each divide the dimension whose parts are longest (`even`: among those that they divide evenly).
+/// Returns the given grid if its product is the number of ranks. Without a given grid, the prime factors of the
+/// number of ranks, largest first, each divide the dimension whose parts are longest (`even`: among the dimensions
+/// that they divide evenly).
 ///
 /// # Errors
-/// A grid of another product; no ranks; no dimension that a factor divides.
+/// The given grid has another product; there are no ranks; or a factor divides no dimension.
 pub(crate) fn grid<const N: usize>(
     ranks: usize,
     given: Option<[u64; N]>,
@@ -170,7 +173,7 @@ pub(crate) fn grid<const N: usize>(
     Ok(grid)
 }
 
-/// The prime factors, largest first.
+/// Returns the prime factors of a number, largest first.
 fn prime_factors(number: u64) -> Vec<u64> {
     let (mut rest, mut factor, mut all) = (number, 2, Vec::new());
     while factor * factor <= rest {
@@ -187,7 +190,7 @@ fn prime_factors(number: u64) -> Vec<u64> {
     all
 }
 
-/// Sizes as text: 4x4x2.
+/// Returns the sizes as text: 4x4x2.
 pub(crate) fn times(sizes: &[u64]) -> String {
     sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
@@ -223,7 +226,7 @@ mod tests {
         assert!(grid(0, None, [8, 8], false).is_err());
     }
 
-    /// Every window of a small array, every alignment.
+    /// Compares the bound with every window of a small array, at every alignment.
     #[test]
     fn blocks_within_a_window_are_never_more_than_the_bound() {
         let cases = [([6, 4, 5], [3, 2, 2]), ([8, 4, 4], [2, 2, 2]), ([5, 5, 5], [1, 5, 1]), ([4, 3, 2], [1, 1, 1])];

@@ -1,10 +1,11 @@
-//! BTIO: the NAS block-tridiagonal benchmark writes its solution, 5 numbers a point of a cubic grid, every few steps.
+//! The pattern of BTIO: the NAS block-tridiagonal benchmark writes its solution, 5 numbers a point of a cubic grid,
+//! every few steps.
 //!
-//! The ranks are a square number p, the grid is cut in q = sqrt(p) parts along each dimension, and a rank owns one of the
-//! q^3 cells in every layer along z: the multi-partition, whose cells lie on a diagonal. A rank's cells are in one array
-//! with two ghost points around each, so its buffer is not contiguous. Each write is one record of a NetCDF variable.
-//! Source: NPB 2.4 and Parallel-NetCDF/BTIO at d45c270 (`make_set` for cells and sizes, `header` for the array of cells,
-//! `pnetcdf_m` for file and calls, non-blocking); class sizes from NPB.
+//! The number of ranks p is a square. The grid is cut into q = sqrt(p) parts along each dimension, and a rank owns
+//! one of the q^3 cells in every layer along z: the multi-partition, whose cells lie on a diagonal. A rank's cells
+//! are in one array with two ghost points around each, so the rank's buffer is not contiguous. Each write is one
+//! record of a NetCDF variable. Source: NPB 2.4 and Parallel-NetCDF/BTIO at d45c270 (`make_set` for cells and sizes,
+//! `header` for the array of cells, `pnetcdf_m` for file and calls, non-blocking); class sizes from NPB.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,24 +17,24 @@ use tributary_netcdf::{Alignment, Format, Layout, Requests, Schema, Type, UNLIMI
 use crate::blocks::Blocks;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, common, fan_in};
+use crate::meeting::{FileSpan, common, fan_in};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
-use crate::value::{Kind, element_bytes, fill_elements};
+use crate::value::{ValueKind, element_bytes, fill_elements};
 
-/// Numbers at a point.
+/// Number of values at a point.
 const NUMBERS: u64 = 5;
-/// Bytes at a point.
+/// Number of bytes at a point.
 const POINT: u64 = NUMBERS * 8;
-/// Ghost points on each side of a cell.
+/// Number of ghost points on each side of a cell.
 const GHOSTS: u64 = 2;
-/// The smallest number of points of a cell along a dimension in the benchmark.
+/// Minimum number of points of a cell along a dimension in the benchmark.
 const LEAST: u64 = 3;
-/// The alignment hint that the benchmark sets.
+/// Alignment hint that the benchmark sets.
 const ALIGNMENT: Alignment = Alignment { header: None, variable: Some(1), record: None };
 
-/// A problem size of NPB.
+/// A problem size (class) of NPB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the letters are the names")]
 pub enum BtioClass {
@@ -46,10 +47,10 @@ pub enum BtioClass {
 }
 
 impl BtioClass {
-    /// All of them, smallest first.
+    /// All classes, smallest first.
     pub const ALL: [Self; 6] = [Self::S, Self::W, Self::A, Self::B, Self::C, Self::D];
 
-    /// Points along each dimension.
+    /// Returns the number of grid points along each dimension.
     pub fn grid(self) -> u64 {
         match self {
             Self::S => 12,
@@ -65,7 +66,7 @@ impl BtioClass {
 impl FromStr for BtioClass {
     type Err = PatternError;
 
-    /// The letter, large or small.
+    /// Parses the class from its letter, large or small.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let named = |class: &Self| format!("{class:?}").eq_ignore_ascii_case(text);
         let wrong = || PatternError::argument("class", text, "S, W, A, B, C, D");
@@ -73,12 +74,14 @@ impl FromStr for BtioClass {
     }
 }
 
-/// The options of BTIO.
+/// Options of the BTIO pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BtioOptions {
-    /// Points along each dimension, at least 3 times sqrt(ranks). Default 64, class A ([`BtioClass::grid`]).
+    /// Number of grid points along each dimension, at least 3 times sqrt(ranks). Default 64, class A
+    /// ([`BtioClass::grid`]).
     pub grid: u64,
-    /// Writes, each a collective call. Default 5; NPB itself writes every fifth of its steps, 40 times in classes A to C.
+    /// Number of writes, each a collective call. Default 5; NPB itself writes every fifth of its steps, 40 times in
+    /// classes A to C.
     pub iterations: usize,
 }
 
@@ -88,11 +91,11 @@ impl Default for BtioOptions {
     }
 }
 
-/// The benchmark's file.
+/// BTIO's file as a pattern.
 #[derive(Debug, Clone)]
 pub struct Btio {
     ranks: usize,
-    /// Parts along each dimension, and cells of a rank.
+    /// Number of parts along each dimension, which is also the number of cells of a rank.
     parts: u64,
     iterations: usize,
     blocks: Blocks<3>,
@@ -103,10 +106,11 @@ pub struct Btio {
 }
 
 impl Btio {
-    /// BTIO on `ranks` ranks.
+    /// Creates the pattern of BTIO on `ranks` ranks.
     ///
     /// # Errors
-    /// Ranks that are no square number, cells of fewer than 3 points, no iterations, a file beyond 2^63 - 1 bytes.
+    /// The number of ranks is no square, a cell has fewer than 3 points, there are no iterations, or the file ends
+    /// beyond 2^63 - 1 bytes.
     pub fn new(ranks: usize, options: BtioOptions) -> Result<Self, PatternError> {
         let BtioOptions { grid, iterations } = options;
         let parts = ranks.isqrt();
@@ -132,23 +136,25 @@ impl Btio {
         Ok(Self { ranks, parts, iterations, blocks, schema, variable, layout, file_size })
     }
 
-    /// The place of a rank's cell in layer `layer`: one further along x and one back along y from layer to layer.
+    /// Returns the position in the grid of cells of a rank's cell in layer `layer`: one further along x and one back
+    /// along y from layer to layer.
     fn place(&self, rank: usize, layer: u64) -> [u64; 3] {
         let (x, y) = (rank as u64 % self.parts, rank as u64 / self.parts);
         [(x + layer) % self.parts, (y + self.parts - layer) % self.parts, layer]
     }
 
-    /// A rank's cells in the order of their layers: first points and numbers of points along x, y, z.
+    /// Returns a rank's cells in the order of their layers, each as the first points and the numbers of points along
+    /// x, y, z.
     fn cells(&self, rank: usize) -> impl Iterator<Item = ([u64; 3], [u64; 3])> + '_ {
         (0..self.parts).map(move |layer| self.blocks.block(self.place(rank, layer)))
     }
 
-    /// A cell as a part of the variable.
+    /// Returns a cell as a part of the NetCDF variable: start and count along each dimension.
     fn part(step: usize, starts: [u64; 3], counts: [u64; 3]) -> ([u64; 5], [u64; 5]) {
         ([step as u64, starts[2], starts[1], starts[0], 0], [1, counts[2], counts[1], counts[0], NUMBERS])
     }
 
-    /// Points along each dimension.
+    /// Returns the number of grid points along each dimension.
     fn grid(&self) -> u64 {
         self.blocks.cuts[0].size
     }
@@ -159,7 +165,7 @@ impl Btio {
         let rows = (0..counts[2]).flat_map(|z| (0..counts[1]).map(move |y| (starts[2] + z, starts[1] + y)));
         for (bytes, (z, y)) in data.chunks_exact_mut((counts[0] * POINT) as usize).zip(rows) {
             let point = ((step as u64 * grid + z) * grid + y) * grid + starts[0];
-            fill_elements(Kind::Double, self.variable.0, point * NUMBERS, bytes);
+            fill_elements(ValueKind::Double, self.variable.0, point * NUMBERS, bytes);
         }
     }
 }
@@ -222,22 +228,24 @@ impl Pattern for Btio {
         Totals { requests, bytes: writes * self.blocks.bytes(), file_size: self.file_size }
     }
 
-    /// A row of the grid is cut in q, a plane in p; a layer of cells belongs to all ranks.
+    /// Returns the closed form. A row of the grid is cut into q pieces, a plane into p; all ranks own parts of a
+    /// layer of cells.
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, .. } = self.totals();
         let begin = self.layout.begin(self.variable);
         let within = |bytes, grain| self.blocks.within(begin, bytes, grain);
         let record = self.blocks.bytes();
-        let met = fan_in(division, Span { bytes: record, grain: common(begin, record) }, self.ranks as u64, within);
+        let met = fan_in(division, FileSpan { bytes: record, grain: common(begin, record) }, self.ranks as u64, within);
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }
 
-    /// The header's bytes stay zero: ranks do not write it.
+    /// Writes the file with zeros in place of the header, which ranks do not write.
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
         let elements = self.iterations as u64 * self.grid().pow(3) * NUMBERS;
         serial::write(file, |out| {
             io::copy(&mut io::Read::take(io::repeat(0), self.layout.begin(self.variable)), out)?;
-            (0..elements).try_for_each(|element| out.write_all(&element_bytes(Kind::Double, self.variable.0, element)))
+            (0..elements)
+                .try_for_each(|element| out.write_all(&element_bytes(ValueKind::Double, self.variable.0, element)))
         })
     }
 
@@ -255,7 +263,7 @@ impl NetcdfCase for Btio {
         ALIGNMENT
     }
 
-    /// A put a cell, as the benchmark posts them.
+    /// Returns one put for each cell, as the benchmark posts them.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
         serial::check(self, rank, step)?;
         let puts = self.cells(rank).map(|(starts, counts)| {
@@ -268,7 +276,7 @@ impl NetcdfCase for Btio {
     }
 }
 
-/// The benchmark's file: one record variable over the grid.
+/// Defines the benchmark's file: one record variable over the grid.
 fn define(grid: u64) -> Result<(Schema, VariableId), PatternError> {
     let mut schema = Schema::new(Format::Cdf5);
     let five = schema.define_dimension("FIVE_DBL", NUMBERS)?;

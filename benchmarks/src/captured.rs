@@ -1,8 +1,10 @@
-//! The calls of a capture (`TRIB_CAPTURE`, docs/reference/capture.md) as a pattern: what a real program wrote, with other bytes.
+//! Makes the calls of a capture (`TRIB_CAPTURE`, docs/reference/capture.md) a pattern: the accesses of a real
+//! program, with other bytes.
 //!
-//! The steps are the program's collective writes, in their order; of a file that was only read, the reads. The byte at an
-//! offset is a hash of the offset, the step and the rank. The serial file is that of step after step, and within a step of
-//! rank order (`trib_overlap=rank_order`). Memory that goes to several places of the file is taken as contiguous.
+//! The steps are the program's collective writes, in their order; if the file was only read, the reads. The byte at
+//! an offset is a hash of the offset, the step and the rank. The serial writer writes step after step, and the ranks
+//! of a step in rank order (`trib_overlap=rank_order`). Memory that goes to several places of the file is treated as
+//! contiguous.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,23 +21,23 @@ use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 use crate::value::fill_bytes;
 
-/// The calls of a capture.
+/// The calls of a capture as a pattern.
 pub struct Captured {
     capture: Capture,
-    /// The numbers of the calls that are steps.
+    /// Numbers (in the capture) of the calls that are steps of the pattern.
     steps: Vec<usize>,
     direction: Direction,
-    /// The calls of each rank, once they are read.
+    /// Calls of each rank, after they were read.
     calls: Vec<OnceLock<Vec<Call>>>,
     totals: Totals,
 }
 
 impl Captured {
-    /// The pattern of a capture: its calls in one direction; where none is given, its writes, or else its reads. Reads the
-    /// whole capture. O(its bytes).
+    /// Opens a capture. The steps are its calls in the given direction; if none is given, its writes, or else its
+    /// reads. Reads the whole capture. O(bytes of the capture).
     ///
     /// # Errors
-    /// A file that is no whole capture; no call in that direction that went well.
+    /// The file is no complete capture, or has no successful call in that direction.
     pub fn open(path: &Path, direction: Option<Direction>) -> Result<Self, PatternError> {
         let capture = Capture::open(path)?;
         let ranks = capture.header().ranks;
@@ -66,7 +68,7 @@ impl Captured {
         Ok(Self { capture, steps, direction, calls, totals })
     }
 
-    /// What is known of the captured file.
+    /// Returns the header of the capture: properties of the captured file and program.
     pub fn header(&self) -> &Header {
         self.capture.header()
     }
@@ -82,14 +84,14 @@ impl Captured {
         PatternError::argument(what, value, format!("0 to {}", count.saturating_sub(1)))
     }
 
-    /// Which bytes a rank writes in a step.
+    /// Returns the seed of the bytes that a rank writes in a step.
     fn seed(&self, rank: usize, step: usize) -> usize {
         rank + step * self.ranks()
     }
 }
 
-/// Whether bytes of memory go to several places of the file (HDF5 writes a fill value so). They would not tell those apart.
-/// O(pieces log pieces).
+/// Returns true if some bytes of memory go to several places of the file (HDF5 writes a fill value in this way). Such
+/// bytes cannot differ between the places. O(pieces log pieces).
 fn is_used_twice(memory: &BufferLayout) -> bool {
     let BufferLayout::Extents(extents) = memory else { return false };
     if extents.is_ascending() {
@@ -141,10 +143,10 @@ impl Pattern for Captured {
         true
     }
 
-    /// O(own extents) memory; every extent that is written later is looked for among them.
+    /// Takes O(own extents) memory; looks up every extent that is written later among the rank's own.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = ExtentIndex::of(self.call(rank, step)?.file.iter().map(Ok))?;
+        let own = ExtentIndex::from_extents(self.call(rank, step)?.file.iter().map(Ok))?;
         let later = (step..self.steps()).flat_map(|later| (0..self.ranks()).map(move |other| (later, other)));
         for (later, other) in later.filter(|&at| at > (step, rank)) {
             let (file, seed) = (&self.call(other, later)?.file, self.seed(other, later));

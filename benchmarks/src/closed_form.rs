@@ -1,20 +1,20 @@
-//! Closed forms of a pattern: its sums, and the fan-in of an aggregator.
+//! Closed forms of a pattern: formulas for its sums, and for the fan-in of an aggregator.
 //!
-//! The formulas come from a pattern's definition, never from its extents: tests compare the two.
+//! The formulas come from a pattern's definition, never from its extents, so tests can compare the two.
 
-/// How a file is divided among aggregators.
+/// The division of a file among aggregators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
     /// Stripes assigned round-robin, one stripe per aggregator and round (Lustre as in the papers).
     Stripes {
-        /// Bytes of a stripe.
+        /// Size of a stripe, in bytes.
         stripe: u64,
         /// Number of aggregators.
         aggregators: u64,
     },
     /// Equal contiguous ranges, one window of each per round (GPFS).
     Ranges {
-        /// Bytes of a window.
+        /// Size of a window (the part of the file that an aggregator holds in a round), in bytes.
         window: u64,
         /// Number of aggregators.
         aggregators: u64,
@@ -22,7 +22,7 @@ pub enum Division {
 }
 
 impl Division {
-    /// Bytes an aggregator takes in a round.
+    /// Returns the number of bytes that an aggregator handles in a round.
     pub fn window(self) -> u64 {
         match self {
             Self::Stripes { stripe, .. } => stripe,
@@ -30,7 +30,7 @@ impl Division {
         }
     }
 
-    /// Number of aggregators.
+    /// Returns the number of aggregators.
     pub fn aggregators(self) -> u64 {
         match self {
             Self::Stripes { aggregators, .. } | Self::Ranges { aggregators, .. } => aggregators,
@@ -38,16 +38,16 @@ impl Division {
     }
 }
 
-/// The closed forms of a pattern.
+/// Sums and bounds of a pattern, computed by formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedForm {
-    /// Requests of all ranks and steps.
+    /// Number of requests of all ranks and steps.
     pub requests: u64,
-    /// Bytes of all ranks and steps.
+    /// Number of bytes of all ranks and steps.
     pub bytes: u64,
-    /// Upper bound of the ranks that send metadata to one aggregator in a call, itself included if it writes. None if it
-    /// depends on the data (a list of extents).
+    /// Upper bound of the number of ranks that send metadata to one aggregator in a call, the aggregator included if
+    /// it writes. None if the number depends on the data (a list of extents).
     pub metadata_fan_in: Option<u64>,
-    /// Upper bound of the ranks that send data into one window; none likewise.
+    /// Upper bound of the number of ranks that send data into one window; None if the number depends on the data.
     pub data_fan_in: Option<u64>,
 }

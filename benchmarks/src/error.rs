@@ -1,18 +1,18 @@
-//! Errors of patterns: one line that names the file or argument, the place in it, and the problem.
+//! Defines the errors of patterns: one line that names the file or argument, the position in it, and the problem.
 
 use std::path::Path;
 
 use tributary_netcdf::reader::ReadError;
 
-/// Every error of this crate.
+/// An error of a pattern: a system call, an input file or a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// An operating-system call failed.
     #[error("{path}: {operation} failed: {cause}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// `open`, `map`, `write`.
+        /// Name of the operation: `open`, `map` or `write`.
         operation: &'static str,
         /// The operating system's message.
         cause: String,
@@ -20,19 +20,19 @@ pub enum PatternError {
     /// An input file is damaged, or has another format.
     #[error("{file}: {place}: {problem}")]
     Input {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The variable, attribute or part of the header.
+        /// Variable, attribute or part of the header that is wrong.
         place: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
     /// A parameter is not allowed.
     #[error("{what}: {value}; allowed: {allowed}")]
     Argument {
-        /// The parameter.
+        /// Name of the parameter.
         what: String,
-        /// Its value.
+        /// Value of the parameter.
         value: String,
         /// The allowed values.
         allowed: String,
@@ -40,14 +40,14 @@ pub enum PatternError {
     /// A map is used on another number of ranks than it was made for, without folding.
     #[error("map {map} is for {made_for} ranks, not {run_on}; use {made_for} ranks, or fold it with --fold")]
     Ranks {
-        /// The map.
+        /// Name of the map.
         map: String,
-        /// The ranks it was made for.
+        /// Number of ranks that the map was made for.
         made_for: usize,
-        /// The ranks asked for.
+        /// Number of ranks that the caller asked for.
         run_on: usize,
     },
-    /// The access layer refused extents.
+    /// An error of the library, for example about extents.
     #[error(transparent)]
     Access(#[from] tributary::Error),
 }
@@ -59,17 +59,17 @@ impl From<ReadError> for PatternError {
 }
 
 impl PatternError {
-    /// A [`PatternError::Argument`] from anything that prints.
+    /// Returns a [`PatternError::Argument`] from anything that prints.
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
         Self::Argument { what: what.to_string(), value: value.to_string(), allowed: allowed.to_string() }
     }
 
-    /// A [`PatternError::Input`] from anything that prints.
+    /// Returns a [`PatternError::Input`] from anything that prints.
     pub fn input(file: impl ToString, place: impl ToString, problem: impl ToString) -> Self {
         Self::Input { file: file.to_string(), place: place.to_string(), problem: problem.to_string() }
     }
 
-    /// A [`PatternError::Io`] from the system's error.
+    /// Returns a [`PatternError::Io`] from the system's error.
     pub fn io(path: &Path, operation: &'static str, cause: &std::io::Error) -> Self {
         Self::Io { path: path.display().to_string(), operation, cause: cause.to_string() }
     }

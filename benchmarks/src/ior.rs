@@ -1,4 +1,5 @@
-//! IOR: every rank writes blocks of a shared file in transfers. The file is the one that IOR writes with the same options.
+//! The pattern of IOR: every rank writes blocks of a shared file in transfers. The file equals the one that IOR
+//! writes with the same options.
 //!
 //! A file is `-s` segments; a segment holds one block of `-b` bytes of every rank, in rank order; a block is written in
 //! transfers of `-t` bytes. One segment of large blocks is what is called segmented, many segments of blocks as small as
@@ -14,29 +15,30 @@ use tributary::access::{BufferLayout, Extents};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, common, fan_in, touched};
+use crate::meeting::{FileSpan, common, fan_in, touched};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
-/// IOR's words, in bytes.
+/// Size of IOR's words, in bytes.
 const WORD: u64 = 8;
 
 /// The data of a transfer (IOR's `-l`). All words are little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Packet {
-    /// `t`, IOR's default: word i is the rank in the upper half and the signature plus i; the same in every transfer.
+    /// `t`, IOR's default: word i has the rank in the upper half, and the signature plus i in the lower; the same in
+    /// every transfer.
     #[default]
     Timestamp,
-    /// `o`: the same, but the first word of every 4 KiB is the file offset of the transfer.
+    /// `o`: as `t`, but the first word of every 4 KiB is the file offset of the transfer.
     Offset,
-    /// `i`: every word has two random numbers of the rank, except the first of every 4 KiB, which is as above.
+    /// `i`: every word has two random numbers of the rank, except the first word of every 4 KiB, which is as in `o`.
     Incompressible,
 }
 
 impl FromStr for Packet {
     type Err = PatternError;
 
-    /// The name or its first letter, as IOR takes them.
+    /// Parses the name or its first letter, as IOR does.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         match text.to_ascii_lowercase().as_str() {
             "t" | "timestamp" => Ok(Self::Timestamp),
@@ -50,20 +52,22 @@ impl FromStr for Packet {
     }
 }
 
-/// IOR's options.
+/// IOR's options that decide what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IorOptions {
-    /// `-t`: bytes of a transfer, a multiple of 8. Default 262,144.
+    /// `-t`: size of a transfer in bytes, a multiple of 8. Default 262,144.
     pub transfer: u64,
-    /// `-b`: bytes of a block, a multiple of the transfer. Default 1,048,576.
+    /// `-b`: size of a block in bytes, a multiple of the transfer's. Default 1,048,576.
     pub block: u64,
     /// `-s`: number of segments. Default 1.
     pub segments: u64,
-    /// `-G`: 1 to 2^31 - 1. Default 1 (IOR's own is the time of day, which no second run could repeat).
+    /// `-G`: signature of the data, 1 to 2^31 - 1. Default 1 (IOR's own default is the time of day, which no second
+    /// run could repeat).
     pub signature: u32,
-    /// `-l`. Default timestamp.
+    /// `-l`: kind of data. Default timestamp.
     pub packet: Packet,
-    /// All transfers of a rank in one collective call, instead of one each. Default false, as IOR does it.
+    /// True to write all transfers of a rank in one collective call, instead of one call each. Default false, as in
+    /// IOR.
     pub one_call: bool,
 }
 
@@ -80,7 +84,7 @@ impl Default for IorOptions {
     }
 }
 
-/// IOR writing one shared file.
+/// IOR's shared file as a pattern.
 #[derive(Debug, Clone)]
 pub struct Ior {
     ranks: u64,
@@ -90,10 +94,11 @@ pub struct Ior {
 }
 
 impl Ior {
-    /// IOR on `ranks` ranks.
+    /// Creates the pattern of IOR on `ranks` ranks.
     ///
     /// # Errors
-    /// Sizes IOR refuses, no ranks or more than 2^31 - 1, a signature out of range, a file beyond 2^63 - 1 bytes.
+    /// IOR refuses the sizes, there are no ranks or more than 2^31 - 1, the signature is out of range, or the file
+    /// ends beyond 2^63 - 1 bytes.
     pub fn new(ranks: usize, options: IorOptions) -> Result<Self, PatternError> {
         let IorOptions { transfer, block, segments, signature, one_call, .. } = options;
         if ranks == 0 || ranks > i32::MAX as usize {
@@ -126,14 +131,14 @@ impl Ior {
         Ok(Self { ranks, options, steps, totals })
     }
 
-    /// Where transfer `number` of a rank begins in the file.
+    /// Returns the offset in the file at which transfer `number` of a rank begins.
     fn transfer(&self, rank: u64, number: u64) -> u64 {
         let IorOptions { transfer, block, .. } = self.options;
         let per_block = block / transfer;
         (number / per_block * self.ranks + rank) * block + number % per_block * transfer
     }
 
-    /// Numbers of the transfers of a call.
+    /// Returns the numbers of the transfers that a rank writes in call `step`.
     fn numbers(&self, step: usize) -> std::ops::Range<u64> {
         let IorOptions { transfer, block, segments, one_call, .. } = self.options;
         match one_call {
@@ -142,7 +147,7 @@ impl Ior {
         }
     }
 
-    /// The bytes of the transfer of `rank` at `offset` of the file.
+    /// Writes to `bytes` the data of the transfer of `rank` at `offset` of the file.
     fn packet(&self, rank: u64, offset: u64, bytes: &mut [u8]) {
         let signature = u64::from(self.options.signature);
         let upper = rank << 32;
@@ -211,18 +216,18 @@ impl Pattern for Ior {
         self.totals
     }
 
-    /// In one call the blocks of all ranks adjoin. In the call of a transfer, the ranks' transfers are a block apart: so
-    /// many fit between the ends of a window and a transfer.
+    /// Returns the closed form. In one call the blocks of all ranks adjoin. If a call has one transfer, the ranks'
+    /// transfers are a block apart: the bound is the number that fit between the ends of a window and a transfer.
     fn closed_form(&self, division: Division) -> ClosedForm {
         let IorOptions { transfer, block, one_call, .. } = self.options;
         let Totals { requests, bytes, .. } = self.totals;
         let met = match one_call {
             true => {
-                let span = Span { bytes, grain: bytes };
+                let span = FileSpan { bytes, grain: bytes };
                 fan_in(division, span, self.ranks, |bytes, grain| touched(bytes, block, common(grain, block)))
             }
             false => {
-                let span = Span { bytes: (self.ranks - 1) * block + transfer, grain: transfer };
+                let span = FileSpan { bytes: (self.ranks - 1) * block + transfer, grain: transfer };
                 fan_in(division, span, self.ranks, |bytes, grain| {
                     let grain = common(grain, transfer);
                     (bytes + transfer - grain).div_ceil(block).max(u64::from(bytes > 0))
@@ -251,8 +256,8 @@ impl Pattern for Ior {
     }
 }
 
-/// Two numbers of the C library's `rand_r` with this seed, the first in the upper half: IOR takes them anew from the
-/// same seed for every word, so all words of a rank are equal.
+/// Returns a word of two numbers of the C library's `rand_r` with this seed, the first in the upper half. IOR starts
+/// from the same seed for every word, so all words of a rank are equal.
 fn random_word(seed: u32) -> u64 {
     let mut state = seed;
     let mut number = || {

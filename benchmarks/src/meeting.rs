@@ -6,7 +6,7 @@
 
 use crate::closed_form::Division;
 
-/// The greatest common divisor; of 0 and a number, the number.
+/// Returns the greatest common divisor of two numbers; if one is 0, the other number.
 pub(crate) fn common(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
@@ -15,8 +15,8 @@ pub(crate) fn common(a: u64, b: u64) -> u64 {
     a
 }
 
-/// The most adjoining pieces of `piece` bytes or more that `bytes` contiguous bytes touch, if both begin and end at
-/// multiples of `grain` only.
+/// Returns the maximum number of adjoining pieces, each of `piece` bytes or more, that `bytes` contiguous bytes
+/// touch, if both begin and end only at multiples of `grain`.
 pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
     let grain = grain.max(1);
     match bytes / grain {
@@ -27,18 +27,18 @@ pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
 
 /// The contiguous part of the file that a call writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct FileSpan {
     /// Number of bytes.
     pub bytes: u64,
-    /// A divisor of both ends, in every call.
+    /// Number that divides both ends of the part, in every call.
     pub grain: u64,
 }
 
-/// Upper bounds of the ranks that send metadata to an aggregator, and of those that send data into one of its windows, in a
-/// call of `ranks` ranks that writes within `span`. `within(bytes, grain)` bounds the ranks that write to any `bytes`
-/// contiguous bytes that begin and end at multiples of `grain`. File domains are assumed to be whole file-system blocks no
-/// larger than a window, as all drivers make them.
-pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanIn {
+/// Returns upper bounds of the number of ranks that send metadata to an aggregator, and of the number of ranks that
+/// send data into one of its windows, in a call of `ranks` ranks that writes within `span`. `within(bytes, grain)`
+/// bounds the number of ranks that write to any `bytes` contiguous bytes that begin and end at multiples of `grain`.
+/// File domains are assumed to be whole file-system blocks no larger than a window, as all drivers make them.
+pub(crate) fn fan_in(division: Division, span: FileSpan, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanInBounds {
     let window = division.window().max(1);
     let aggregators = division.aggregators().max(1);
     let (metadata, data) = match division {
@@ -52,15 +52,15 @@ pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn
             (within(range, 1), within(window, 1))
         }
     };
-    FanIn { metadata: metadata.min(ranks), data: data.min(ranks) }
+    FanInBounds { metadata: metadata.min(ranks), data: data.min(ranks) }
 }
 
-/// Two bounds.
+/// Upper bounds of an aggregator's fan-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FanIn {
-    /// Of ranks that send metadata to an aggregator in a call.
+pub(crate) struct FanInBounds {
+    /// Upper bound of the number of ranks that send metadata to an aggregator in a call.
     pub metadata: u64,
-    /// Of ranks that send into one window.
+    /// Upper bound of the number of ranks that send data into one window.
     pub data: u64,
 }
 
@@ -68,7 +68,8 @@ pub(crate) struct FanIn {
 mod tests {
     use super::*;
 
-    /// Compares the bound with all windows of all alignments over pieces of one length: it is never exceeded, and is reached.
+    /// Compares the bound with all windows of all alignments over pieces of one length: no window exceeds the bound,
+    /// and some reach it.
     #[test]
     fn pieces_touched() {
         for piece in 1..12u64 {

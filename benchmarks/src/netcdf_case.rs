@@ -1,5 +1,5 @@
-//! A pattern that is a NetCDF file: its definitions, the puts of every rank in every step, and its writing with
-//! [`tributary_netcdf::Dataset`].
+//! Defines patterns that are NetCDF files: the definitions, the puts of every rank in every step, and a writer that
+//! uses [`tributary_netcdf::Dataset`].
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,56 +15,57 @@ use tributary_netcdf::{Alignment, Dataset, Requests, Schema, VariableId};
 use crate::error::PatternError;
 use crate::pattern::Pattern;
 
-/// One rank's part of one variable in one step, as the code hands it to its I/O library.
+/// One rank's data of one variable in one step, as a program passes them to its I/O library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Put {
-    /// The variable.
+    /// Number of the variable.
     pub variable: VariableId,
-    /// Its parts: (start, count) along each dimension, the unlimited one included.
+    /// Parts of the variable: (start, count) along each dimension, the unlimited one included.
     pub requests: Requests,
-    /// The elements of the parts, one part after the other, as they lie in the file: big-endian, of the variable's type.
+    /// Elements of the parts, one part after the other, as they lie in the file: big-endian, of the variable's type.
     pub data: Vec<u8>,
 }
 
-/// A pattern's NetCDF file. Pure, as [`Pattern`] is: the same on every rank and in every run.
+/// A pattern that is a NetCDF file. All functions are pure, as in [`Pattern`]: they return the same on every rank and
+/// in every run.
 pub trait NetcdfCase: Pattern {
-    /// The file's definitions.
+    /// Returns the file's definitions.
     fn schema(&self) -> &Schema;
 
-    /// The alignment hints that the code sets.
+    /// Returns the alignment hints that the real program sets.
     fn alignment(&self) -> Alignment;
 
-    /// The puts of `rank` in call `step`. O(its requests) time and memory.
+    /// Returns the puts of `rank` in call `step`. O(the rank's requests) time and memory.
     ///
     /// # Errors
-    /// A rank or step out of range.
+    /// The rank or step is out of range.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError>;
 }
 
 /// The result of writing a case; the same on all ranks.
 #[derive(Debug, Clone)]
-pub struct Written {
-    /// The collective write of each step; the first has the header with it.
+pub struct WrittenCase {
+    /// Report of the collective write of each step; the first includes the header.
     pub calls: Vec<CallReport>,
-    /// Senders per aggregator and round.
+    /// Number of senders of an aggregator in a round.
     pub fan_in: FanIn,
-    /// Nodes, as found or pretended.
+    /// Number of nodes: real ones, or those of the hint `trib_ranks_per_node`.
     pub nodes: usize,
-    /// The driver.
+    /// Name of the file-system driver.
     pub driver: DriverName,
 }
 
-/// Writes all steps of a case as a NetCDF file, with one flush per step. Returns the endpoint. Collective; the same error on
-/// all ranks or none. An error of the case in its first step leaves no file.
+/// Writes all steps of a case as a NetCDF file, with one flush per step. Returns the endpoint. Collective; all ranks
+/// get the same error, or none. An error of the case in its first step leaves no file.
 ///
 /// # Errors
-/// Those of the engine, or the error of the case on the lowest failing rank.
+/// The errors of the engine, or the error of the case on the lowest failing rank.
 pub fn write_case(
     mut endpoint: Endpoint,
     case: &dyn NetcdfCase,
     path: &Path,
     hints: &Hints,
-) -> Result<(Written, Endpoint), Error> {
+) -> Result<(WrittenCase, Endpoint), Error> {
     let rank = endpoint.rank();
     let puts = |step| {
         let failed = |error| {
@@ -88,14 +89,16 @@ pub fn write_case(
         calls.push(file.wait_all()?);
     }
     let below = file.file();
-    let written = Written { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
+    let written =
+        WrittenCase { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
     Ok((written, file.close()?))
 }
 
-/// Writes the file in one process, byte for byte as [`write_case`]: the pattern's serial reference, with the header over it.
+/// Writes the file in one process, byte for byte as [`write_case`] does: the pattern's serial reference, with the
+/// header over it.
 ///
 /// # Errors
-/// Those of the operating system, or a layout beyond the format.
+/// The operating system's error, or the layout is beyond the format.
 pub fn write_case_serially(case: &dyn NetcdfCase, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     case.write_serially(file)?;

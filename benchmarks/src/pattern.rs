@@ -1,4 +1,4 @@
-//! The trait of all access patterns: pure functions of rank and number of ranks that describe the rank's writes.
+//! The trait of all access patterns: pure functions of rank and number of ranks, which describe the rank's writes.
 
 use std::fs::File;
 
@@ -11,21 +11,21 @@ use crate::netcdf_case::NetcdfCase;
 /// One rank's access in one collective call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankAccess {
-    /// Its extents in the file, in the order of the program's buffer.
+    /// Extents of the access in the file, in the order of the program's buffer.
     pub file: Extents,
-    /// Its layout in the rank's buffer.
+    /// Layout of the access in the rank's buffer.
     pub layout: BufferLayout,
     /// Number of requests of the program. `file` may have fewer extents, if requests adjoin.
     pub requests: u64,
 }
 
 impl RankAccess {
-    /// The access of a rank without data.
+    /// Returns the access of a rank without data.
     pub fn nothing() -> Self {
         Self { file: Extents::empty(), layout: BufferLayout::Contiguous, requests: 0 }
     }
 
-    /// Bytes of the smallest buffer that holds the layout.
+    /// Returns the size in bytes of the smallest buffer that holds the layout.
     pub fn buffer_len(&self) -> u64 {
         match &self.layout {
             BufferLayout::Contiguous => self.file.bytes(),
@@ -33,10 +33,11 @@ impl RankAccess {
         }
     }
 
-    /// The rank's buffer: `data` (the bytes of `file` in their order) where the layout has them, `gap` everywhere else.
+    /// Returns the rank's buffer: `data` (the bytes of `file` in their order) at the places that the layout lists,
+    /// `gap` everywhere else.
     ///
     /// # Errors
-    /// `data` of another size than the rank's bytes.
+    /// `data` has another size than the rank's bytes.
     pub fn scatter(&self, data: &[u8], gap: u8) -> Result<Vec<u8>, PatternError> {
         let bytes = self.file.bytes();
         if data.len() as u64 != bytes {
@@ -54,76 +55,77 @@ impl RankAccess {
     }
 }
 
-/// Sums over all ranks and steps.
+/// Requests and bytes of a pattern, added up over all ranks and steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
-    /// One past the last byte written.
+    /// Size of the file: the offset behind the last byte that is written.
     pub file_size: u64,
 }
 
 /// The collective writes of a real or synthetic code to one file. Every function is pure: the same arguments give the
 /// same answer on every rank and in every run.
 pub trait Pattern: Send + Sync {
-    /// A short name, as on a command line.
+    /// Returns a short name, as on a command line.
     fn name(&self) -> &str;
 
-    /// Number of ranks.
+    /// Returns the number of ranks that make the collective calls.
     fn ranks(&self) -> usize;
 
-    /// Where the pattern comes from, and its parameters, in one line.
+    /// Returns the source of the pattern and its parameters, in one line.
     fn describe(&self) -> String;
 
-    /// Collective calls, one after the other, on the same file: records, time steps, iterations.
+    /// Returns the number of collective calls, one after the other, on the same file: records, time steps,
+    /// iterations.
     fn steps(&self) -> usize {
         1
     }
 
-    /// The access of `rank` in call `step`. Costs O(the rank's own requests), not O(all ranks' requests).
+    /// Returns the access of `rank` in call `step`. Costs O(the rank's own requests), not O(all ranks' requests).
     ///
     /// # Errors
-    /// A rank or step out of range, or extents beyond 2^63 - 1.
+    /// The rank or step is out of range, or an extent ends beyond 2^63 - 1.
     fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError>;
 
-    /// Fills `data`: the bytes of [`RankAccess::file`] of `rank` and `step`, in their order, without any gaps of the
-    /// buffer's layout (see [`RankAccess::scatter`]).
+    /// Fills `data` with the bytes of [`RankAccess::file`] of `rank` and `step`, in their order, without any gaps of
+    /// the buffer's layout (see [`RankAccess::scatter`]).
     ///
     /// # Errors
-    /// A rank or step out of range, or data of another size than the rank's bytes.
+    /// The rank or step is out of range, or `data` has another size than the rank's bytes.
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError>;
 
-    /// Whether ranks may write the same bytes. The file is then that of rank order: the highest rank's bytes stay
+    /// Returns true if ranks may write the same bytes. The highest rank's bytes are then in the file
     /// (`trib_overlap=rank_order`).
     fn overlaps(&self) -> bool {
         false
     }
 
-    /// Fills `data`, like [`Pattern::fill`], with the bytes that a read of the same access returns after all ranks have
-    /// written. They differ from the rank's own bytes only where ranks overlap.
+    /// Fills `data` with the bytes that a read of the same access returns after all ranks have written. They differ
+    /// from the bytes of [`Pattern::fill`] only where ranks overlap.
     ///
     /// # Errors
-    /// As [`Pattern::fill`].
+    /// The errors of [`Pattern::fill`].
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)
     }
 
-    /// Sums over all ranks and steps, without expanding any rank's requests.
+    /// Returns the sums over all ranks and steps, without expanding any rank's requests.
     fn totals(&self) -> Totals;
 
-    /// The closed forms of the pattern for this division of the file, computed without any rank's extents.
+    /// Returns the closed forms of the pattern for this division of the file, computed without any rank's extents.
     fn closed_form(&self, division: Division) -> ClosedForm;
 
     /// Writes the whole file in one process, element by element from the pattern's definition. Collective writes are compared
     /// with this reference, which shares neither extents nor merging with [`Pattern::rank_access`].
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     fn write_serially(&self, file: &File) -> Result<(), PatternError>;
 
-    /// The pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.
+    /// Returns the pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
         None
     }

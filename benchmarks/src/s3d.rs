@@ -1,10 +1,12 @@
-//! S3D-IO: the checkpoint of a combustion code, four arrays of doubles over one 3-D grid cut into blocks.
+//! The pattern of S3D-IO: the checkpoint of a combustion code, four arrays of doubles over one 3-D grid that is cut
+//! into blocks.
 //!
-//! Mass fractions of 11 species and the 3 components of velocity are 4-D (the fourth dimension slowest and not cut),
-//! pressure and temperature 3-D; in that order, x fastest, as Fortran has them. Written raw: the arrays one behind the
-//! other, without the header of the benchmark's NetCDF file. Its non-blocking method flushes the four of a checkpoint in
-//! one collective call, its blocking method makes one call an array; every checkpoint is a new file. Source:
-//! wkliao/S3D-IO (README; `pnetcdf_write`; `initialize_topology` for the ranks' order; `initialize_param` for sizes).
+//! Mass fractions of 11 species and the 3 components of velocity are 4-D arrays (the fourth dimension is slowest and
+//! not cut), pressure and temperature are 3-D; in that order, x fastest, as in Fortran. The file is raw: the arrays
+//! one behind the other, without the header of the benchmark's NetCDF file. The benchmark's non-blocking method
+//! flushes the four arrays of a checkpoint in one collective call, its blocking method makes one call for each array;
+//! every checkpoint is a new file. Source: wkliao/S3D-IO (README; `pnetcdf_write`; `initialize_topology` for the
+//! ranks' order; `initialize_param` for sizes).
 
 use std::fs::File;
 
@@ -13,29 +15,30 @@ use tributary::access::{BufferLayout, Extents};
 use crate::blocks::{Blocks, grid, place, times};
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{Span, fan_in};
+use crate::meeting::{FileSpan, fan_in};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
 /// Names of the arrays in file order, and the length of their fourth dimension.
 pub const ARRAYS: [(&str, u64); 4] = [("yspecies", 11), ("u", 3), ("pressure", 1), ("temp", 1)];
-/// 3-D arrays in a checkpoint.
+/// Number of 3-D arrays in a checkpoint.
 const VOLUMES: u64 = 16;
-/// Points of a rank in every direction in the benchmark's example, 800 on 16 ranks.
+/// Number of points of a rank in every direction in the benchmark's example, 800 on 16 ranks.
 const POINTS: u64 = 50;
 
-/// The grid and its division.
+/// Size of the grid, and its division among ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct S3dOptions {
-    /// Points along x, y, z, which the ranks there must divide. Default: 50 a rank, as in the benchmark's example run.
+    /// Number of points along x, y, z, which the numbers of ranks along them must divide. Default: 50 a rank, as in
+    /// the benchmark's example run.
     pub points: Option<[u64; 3]>,
-    /// Ranks along x, y, z. Default: factored from the number of ranks so that they divide the points.
+    /// Number of ranks along x, y, z. Default: factored from the number of ranks so that they divide the points.
     pub grid: Option<[u64; 3]>,
-    /// One collective call an array (the blocking method) instead of one for all four. Default false.
+    /// True for one collective call for each array (the blocking method) instead of one for all four. Default false.
     pub call_per_array: bool,
 }
 
-/// One checkpoint of S3D-IO.
+/// One checkpoint of S3D-IO as a pattern.
 #[derive(Debug, Clone)]
 pub struct S3d {
     ranks: usize,
@@ -45,10 +48,11 @@ pub struct S3d {
 }
 
 impl S3d {
-    /// The checkpoint on `ranks` ranks.
+    /// Creates the checkpoint on `ranks` ranks.
     ///
     /// # Errors
-    /// No ranks, a grid that does not match them or does not divide the points, a file beyond 2^63 - 1 bytes.
+    /// There are no ranks, the grid does not match them or does not divide the points, or the file ends beyond 2^63 -
+    /// 1 bytes.
     pub fn new(ranks: usize, options: S3dOptions) -> Result<Self, PatternError> {
         let grid = grid(ranks, options.grid, options.points.unwrap_or([ranks as u64; 3]), true)?;
         let points = options.points.unwrap_or(grid.map(|parts| parts.saturating_mul(POINTS)));
@@ -60,7 +64,7 @@ impl S3d {
         Ok(Self { ranks, grid, blocks, call_per_array: options.call_per_array })
     }
 
-    /// The 3-D arrays of a call: the first, and their number.
+    /// Returns the number of the first 3-D array of a call, and how many there are.
     fn volumes(&self, step: usize) -> (u64, u64) {
         match self.call_per_array {
             true => (ARRAYS[..step].iter().map(|array| array.1).sum(), ARRAYS[step].1),
@@ -116,7 +120,7 @@ impl Pattern for S3d {
         let ranks = self.ranks as u64;
         let calls = (0..self.steps()).map(|step| {
             let volume = self.blocks.bytes();
-            let span = Span { bytes: self.volumes(step).1 * volume, grain: volume };
+            let span = FileSpan { bytes: self.volumes(step).1 * volume, grain: volume };
             fan_in(division, span, ranks, |bytes, grain| self.blocks.within(0, bytes, grain))
         });
         let (metadata, data) = calls.fold((0, 0), |most, met| (met.metadata.max(most.0), met.data.max(most.1)));

@@ -1,4 +1,5 @@
-//! Shared code of patterns of regular arrays: argument checks, data as a function of the file offset, and serial writing.
+//! Shared code for patterns of regular arrays: argument checks, data as a function of the file offset, and serial
+//! writing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -10,9 +11,9 @@ use tributary::access::Extents;
 
 use crate::error::PatternError;
 use crate::pattern::Pattern;
-use crate::value::{Kind, element_bytes, fill_bytes, fill_elements};
+use crate::value::{ValueKind, element_bytes, fill_bytes, fill_elements};
 
-/// Refuses a rank or a step that the pattern does not have.
+/// Returns an error if the pattern has no such rank or step.
 pub(crate) fn check(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<(), PatternError> {
     for (what, value, count) in [("rank", rank, pattern.ranks()), ("step", step, pattern.steps())] {
         if value >= count {
@@ -22,7 +23,7 @@ pub(crate) fn check(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<(
     Ok(())
 }
 
-/// Refuses data of another size.
+/// Returns an error if `data` does not have `bytes` bytes.
 pub(crate) fn check_size(data: &[u8], bytes: u64) -> Result<(), PatternError> {
     match data.len() as u64 == bytes {
         true => Ok(()),
@@ -30,10 +31,11 @@ pub(crate) fn check_size(data: &[u8], bytes: u64) -> Result<(), PatternError> {
     }
 }
 
-/// Most bytes that [`write_extents`] writes at once.
+/// Maximum number of bytes that [`write_extents`] writes at once.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes extents one after the other, each with the bytes of its `seed` ([`fill_bytes`]), into the file, from length 0.
+/// Writes extents into the file one after the other, each with the bytes of its seed ([`fill_bytes`]), after setting
+/// the file's length to 0.
 pub(crate) fn write_extents(
     file: &File,
     all: impl Iterator<Item = Result<(usize, Extent), PatternError>>,
@@ -54,7 +56,7 @@ pub(crate) fn write_extents(
     Ok(())
 }
 
-/// Writes the whole file, from length 0: what `all` writes, one byte after the other.
+/// Writes the whole file, after setting its length to 0: the bytes that `all` writes, one after the other.
 pub(crate) fn write(
     file: &File,
     all: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -70,7 +72,7 @@ pub(crate) fn write(
     written().map_err(|cause| PatternError::io(Path::new("serial file"), "write", &cause))
 }
 
-/// Fills the bytes of `file` in sequence, each a byte of the double that stands at its place in the file.
+/// Fills `data` with the bytes of the extents `file` in a file that consists of doubles.
 pub(crate) fn fill_doubles(file: &Extents, data: &mut [u8]) -> Result<(), PatternError> {
     check_size(data, file.bytes())?;
     let mut rest = data;
@@ -82,12 +84,12 @@ pub(crate) fn fill_doubles(file: &Extents, data: &mut [u8]) -> Result<(), Patter
     Ok(())
 }
 
-/// Writes a file of `size` bytes that is doubles throughout.
+/// Writes a file of `size` bytes that consists of doubles.
 pub(crate) fn write_doubles(file: &File, size: u64) -> Result<(), PatternError> {
     write(file, |out| {
         let mut left = size;
         for element in 0..size.div_ceil(8) {
-            let bytes = element_bytes(Kind::Double, 0, element);
+            let bytes = element_bytes(ValueKind::Double, 0, element);
             out.write_all(&bytes[..left.min(8) as usize])?;
             left = left.saturating_sub(8);
         }
@@ -95,11 +97,11 @@ pub(crate) fn write_doubles(file: &File, size: u64) -> Result<(), PatternError> 
     })
 }
 
-/// The bytes at `offset` of a file that is doubles throughout.
+/// Fills `bytes` with the bytes from `offset` on of a file that consists of doubles.
 fn doubles(offset: u64, bytes: &mut [u8]) {
     let within = (offset % 8) as usize;
     let first = if within == 0 { 0 } else { (8 - within).min(bytes.len()) };
     let (cut, whole) = bytes.split_at_mut(first);
-    cut.copy_from_slice(&element_bytes(Kind::Double, 0, offset / 8)[within..][..first]);
-    fill_elements(Kind::Double, 0, offset.div_ceil(8), whole);
+    cut.copy_from_slice(&element_bytes(ValueKind::Double, 0, offset / 8)[within..][..first]);
+    fill_elements(ValueKind::Double, 0, offset.div_ceil(8), whole);
 }

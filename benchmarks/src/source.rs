@@ -1,4 +1,4 @@
-//! The bytes of a file: mapped, part of the program, or in memory. Cloning shares them.
+//! Holds the bytes of a file: mapped, part of the program, or in memory. Clones share the bytes.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -8,23 +8,23 @@ use memmap2::Mmap;
 
 use crate::error::PatternError;
 
-/// Bytes that cost nothing to clone.
+/// The bytes of a file; a clone costs nothing.
 #[derive(Debug, Clone)]
-pub enum Source {
-    /// A mapped file.
+pub enum SharedBytes {
+    /// The bytes of a memory-mapped file.
     Mapped(Arc<Mmap>),
-    /// Part of the program.
+    /// Bytes that are part of the program.
     Static(&'static [u8]),
-    /// In memory.
+    /// Bytes in memory.
     Shared(Arc<[u8]>),
 }
 
-impl Source {
-    /// Maps a file for reading; `what` is what errors say it should have been ("a NetCDF file"). The file must not be
-    /// shortened while it is in use: the system then ends the process.
+impl SharedBytes {
+    /// Maps a file for reading. `what` says what the file should be, for errors ("a NetCDF file"). The file must not
+    /// be shortened while it is in use: the operating system would end the process.
     ///
     /// # Errors
-    /// No such file, not a regular file, an empty one, or what the system says.
+    /// The file does not exist, is not a regular file, or is empty; or the operating system's error.
     pub fn map(path: &Path, what: &str) -> Result<Self, PatternError> {
         // Asked before opening: opening a pipe would wait for its writer.
         let facts = std::fs::metadata(path).map_err(|e| PatternError::io(path, "open", &e))?;
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-impl Deref for Source {
+impl Deref for SharedBytes {
     type Target = [u8];
 
     #[inline]
@@ -56,13 +56,13 @@ impl Deref for Source {
     }
 }
 
-impl From<&'static [u8]> for Source {
+impl From<&'static [u8]> for SharedBytes {
     fn from(bytes: &'static [u8]) -> Self {
         Self::Static(bytes)
     }
 }
 
-impl From<Vec<u8>> for Source {
+impl From<Vec<u8>> for SharedBytes {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Shared(bytes.into())
     }

@@ -1,4 +1,4 @@
-//! A pattern on more ranks than it was recorded on.
+//! Stretches a pattern to more ranks than it was recorded on.
 
 use std::fs::File;
 
@@ -8,21 +8,23 @@ use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::pattern::{Pattern, RankAccess, Totals};
 
-/// The pattern on `times` as many ranks, and as many bytes: each rank becomes `times` ranks with as many requests of the same
-/// sizes, and each extent of the file `times` extents side by side, one for each of them.
+/// A pattern on `times` as many ranks, with `times` as many bytes: each rank becomes `times` ranks with as many
+/// requests of the same sizes, and each extent of the file becomes `times` extents side by side, one for each of
+/// these ranks.
 ///
-/// So a rank does what it did, an aggregator hears of more ranks, and pieces of different ranks stay interleaved as they were
-/// (weak scaling). What a program would do on so many ranks is known for sure from a capture on so many only.
+/// So a rank does what it did, an aggregator gets data from more ranks, and pieces of different ranks stay
+/// interleaved as they were (weak scaling). Only a capture on this number of ranks shows for sure what a program does
+/// there.
 pub struct Stretched<P> {
     pattern: P,
     times: usize,
 }
 
 impl<P: Pattern> Stretched<P> {
-    /// The pattern on so many ranks.
+    /// Creates the pattern on `ranks` ranks.
     ///
     /// # Errors
-    /// Ranks that are no multiple of the pattern's; offsets beyond 2^63 - 1.
+    /// `ranks` is no multiple of the pattern's number, or offsets are beyond 2^63 - 1.
     pub fn new(pattern: P, ranks: usize) -> Result<Self, PatternError> {
         let own = pattern.ranks();
         if ranks == 0 || !ranks.is_multiple_of(own) {
@@ -40,13 +42,14 @@ impl<P: Pattern> Stretched<P> {
         Ok(Self { pattern, times })
     }
 
-    /// What is stretched.
+    /// Returns the pattern that is stretched.
     pub fn pattern(&self) -> &P {
         &self.pattern
     }
 
-    /// A rank that does nearly as `rank` does: of the ranks that one rank became, `parts` stand for those beside them, whose
-    /// requests have the same sizes and begin a few lengths earlier or later. `rank` itself where it became no more than that.
+    /// Returns a rank that stands in for `rank` in a simulation. Of the ranks that one rank became, `parts` stand in
+    /// for their neighbours, whose requests have the same sizes and begin a few lengths earlier or later. Returns
+    /// `rank` itself if one rank became at most `parts` ranks.
     pub fn stand_in(&self, rank: usize, parts: usize) -> usize {
         let (first, part) = (rank / self.times * self.times, rank % self.times);
         let group = self.times.div_ceil(parts.max(1));
@@ -54,7 +57,7 @@ impl<P: Pattern> Stretched<P> {
     }
 }
 
-/// Extents of one rank of `times`, the `part`-th.
+/// Returns the extents of number `part` of the `times` ranks that one rank became.
 fn stretched(extents: &Extents, times: u64, part: u64) -> Result<Extents, PatternError> {
     let moved = |extent: Extent| Extent { offset: extent.offset * times + extent.len * part, len: extent.len };
     Ok(Extents::from_extents(extents.iter().map(moved))?)
@@ -86,7 +89,7 @@ impl<P: Pattern> Pattern for Stretched<P> {
         Ok(access)
     }
 
-    /// As the rank it was: the bytes are of no meaning in a forecast.
+    /// Fills `data` as the original rank does: a simulation does not use the bytes.
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.pattern.fill(rank / self.times, step, data)
     }
@@ -114,7 +117,7 @@ impl<P: Pattern> Pattern for Stretched<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ior, IorOptions, List};
+    use crate::{Ior, IorOptions, ListPattern};
     use proptest::prelude::*;
 
     fn extents(pattern: &dyn Pattern) -> Vec<(u64, u64)> {
@@ -123,11 +126,11 @@ mod tests {
         (0..pattern.ranks()).flat_map(of).collect()
     }
 
-    fn list(text: &str) -> List {
+    fn list(text: &str) -> ListPattern {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lists");
         std::fs::write(&path, text).unwrap();
-        List::open(&path).unwrap()
+        ListPattern::open(&path).unwrap()
     }
 
     #[test]
@@ -138,7 +141,7 @@ mod tests {
     }
 
     proptest! {
-        /// What covers a file once still does.
+        /// Extents that cover a file without overlap still do so after stretching.
         #[test]
         fn a_file_that_is_covered_stays_covered(cuts in prop::collection::btree_set(1u64..500, 1..30), times in 1usize..6) {
             let mut text = "ranks 3\n".to_string();

@@ -1,9 +1,10 @@
-//! The payload: the value of an element is a hash of its variable and its place, so that a misplaced byte is found, and
-//! is a valid value of the element's type, so that the field's tools can read and compare the file.
+//! Makes the payload of patterns: the value of an element is a hash of its variable and its position, so that a
+//! misplaced byte is found. It is also a valid value of the element's type, so that the usual NetCDF tools can read
+//! and compare the file.
 
-/// The type of an element, as NetCDF's classic formats have it; all are big-endian in the file.
+/// The type of an element in NetCDF's classic formats; all are big-endian in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ValueKind {
     /// A character of text, 1 byte.
     Char,
     /// A signed integer of 1 byte.
@@ -20,8 +21,8 @@ pub enum Kind {
     Double,
 }
 
-impl Kind {
-    /// Bytes of an element.
+impl ValueKind {
+    /// Returns the size of an element, in bytes.
     #[inline]
     pub fn size(self) -> usize {
         match self {
@@ -33,7 +34,7 @@ impl Kind {
     }
 }
 
-/// One step of the splitmix64 generator: a bijection of 64-bit words that leaves no visible structure.
+/// Does one step of the splitmix64 generator: a bijection of 64-bit words that leaves no visible structure.
 #[inline]
 pub fn splitmix64(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -42,53 +43,61 @@ pub fn splitmix64(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The hash behind every value: of element `element` of variable `variable`.
+/// Returns the hash of element `element` of variable `variable`, from which the value is made.
 #[inline]
 pub fn element_hash(variable: usize, element: u64) -> u64 {
     splitmix64(element ^ splitmix64(variable as u64))
 }
 
-/// The value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, zeros behind:
-/// small letters, any integers, and numbers from -1 to below 1.
+/// Returns the value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, with
+/// zeros behind: small letters, any integers, or numbers from -1 to below 1.
 #[inline]
-pub fn element_bytes(kind: Kind, variable: usize, element: u64) -> [u8; 8] {
+pub fn element_bytes(kind: ValueKind, variable: usize, element: u64) -> [u8; 8] {
     let hash = element_hash(variable, element);
     match kind {
-        Kind::Char => [b'a' + (hash % 26) as u8, 0, 0, 0, 0, 0, 0, 0],
-        Kind::Byte => (hash & 0xff << 56).to_be_bytes(),
-        Kind::Short => (hash & 0xffff << 48).to_be_bytes(),
-        Kind::Int => (hash & 0xffff_ffff << 32).to_be_bytes(),
-        Kind::Int64 => hash.to_be_bytes(),
+        ValueKind::Char => [b'a' + (hash % 26) as u8, 0, 0, 0, 0, 0, 0, 0],
+        ValueKind::Byte => (hash & 0xff << 56).to_be_bytes(),
+        ValueKind::Short => (hash & 0xffff << 48).to_be_bytes(),
+        ValueKind::Int => (hash & 0xffff_ffff << 32).to_be_bytes(),
+        ValueKind::Int64 => hash.to_be_bytes(),
         // As many bits as the type keeps, so that the division is exact.
-        Kind::Float => {
+        ValueKind::Float => {
             let number = (hash >> 40) as f32 / (1u32 << 23) as f32 - 1.0;
             (u64::from(number.to_bits()) << 32).to_be_bytes()
         }
-        Kind::Double => ((hash >> 11) as f64 / (1u64 << 52) as f64 - 1.0).to_be_bytes(),
+        ValueKind::Double => ((hash >> 11) as f64 / (1u64 << 52) as f64 - 1.0).to_be_bytes(),
     }
 }
 
-/// Fills `bytes` with the elements of `variable` from `first` on. A last element that does not fit is cut.
-pub fn fill_elements(kind: Kind, variable: usize, first: u64, bytes: &mut [u8]) {
+/// Fills `bytes` with the elements of `variable` from number `first` on. A last element that does not fit is cut.
+pub fn fill_elements(kind: ValueKind, variable: usize, first: u64, bytes: &mut [u8]) {
     for (place, element) in bytes.chunks_mut(kind.size()).zip(first..) {
         place.copy_from_slice(&element_bytes(kind, variable, element)[..place.len()]);
     }
 }
 
-/// Fills `bytes` with the payload of a file without types, from byte `offset` of the file on: the byte at an offset is a
-/// hash of the offset and of `seed` (who writes it, say), whatever range it is asked for in.
+/// Fills `bytes` with the payload of a file without types, from byte `offset` of the file on. The byte at an offset
+/// is a hash of the offset and of `seed` (for example the rank that writes), whatever range the caller asks for.
 pub fn fill_bytes(seed: usize, offset: u64, bytes: &mut [u8]) {
     let start = (offset % 8) as usize;
     let (front, rest) = bytes.split_at_mut(((8 - start) % 8).min(bytes.len()));
-    front.copy_from_slice(&element_bytes(Kind::Int64, seed, offset / 8)[start..][..front.len()]);
-    fill_elements(Kind::Int64, seed, offset.div_ceil(8), rest);
+    front.copy_from_slice(&element_bytes(ValueKind::Int64, seed, offset / 8)[start..][..front.len()]);
+    fill_elements(ValueKind::Int64, seed, offset.div_ceil(8), rest);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 7] = [Kind::Char, Kind::Byte, Kind::Short, Kind::Int, Kind::Int64, Kind::Float, Kind::Double];
+    const KINDS: [ValueKind; 7] = [
+        ValueKind::Char,
+        ValueKind::Byte,
+        ValueKind::Short,
+        ValueKind::Int,
+        ValueKind::Int64,
+        ValueKind::Float,
+        ValueKind::Double,
+    ];
 
     #[test]
     fn the_published_sequence_of_seed_0() {
@@ -98,7 +107,7 @@ mod tests {
 
     #[test]
     fn neighbours_differ() {
-        for kind in [Kind::Int64, Kind::Double] {
+        for kind in [ValueKind::Int64, ValueKind::Double] {
             let mut seen = std::collections::HashSet::new();
             for variable in 0..414 {
                 for element in 0..100 {
@@ -113,14 +122,14 @@ mod tests {
     fn numbers_are_finite_and_spread_over_their_range() {
         let (mut least, mut most) = (1f64, -1f64);
         for element in 0..100_000 {
-            let bytes = element_bytes(Kind::Float, 3, element);
+            let bytes = element_bytes(ValueKind::Float, 3, element);
             let float = f32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-            let double = f64::from_be_bytes(element_bytes(Kind::Double, 3, element));
+            let double = f64::from_be_bytes(element_bytes(ValueKind::Double, 3, element));
             assert!((-1.0..1.0).contains(&float) && (-1.0..1.0).contains(&double), "{float} {double}");
             // The same hash, kept to as many bits as there are.
             assert!((f64::from(float) - double).abs() <= f64::from(f32::EPSILON), "{float} {double}");
             (least, most) = (least.min(double), most.max(double));
-            assert!(element_bytes(Kind::Char, 3, element)[0].is_ascii_lowercase());
+            assert!(element_bytes(ValueKind::Char, 3, element)[0].is_ascii_lowercase());
         }
         assert!(least < -0.999 && most > 0.999, "{least} {most}");
     }

@@ -1,4 +1,5 @@
-//! Gives the shared library its name for the dynamic linker. It has no number: what the library has is the interface of MPI.
+//! Gives the shared library its name for the dynamic linker. The name has no version number, because the library's
+//! interface is MPI's.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

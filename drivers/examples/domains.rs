@@ -1,6 +1,8 @@
-//! Who aggregates, and who owns which bytes of a file: what a writer asks that exchanges bytes in its own way.
+//! Prints which ranks are aggregators, and which bytes of a file each owns, for programs that exchange data in their
+//! own way.
 //!
-//! `domains FILE RANKS RANKS_PER_NODE START END` makes the file if it is not there, and leaves what is in it.
+//! `domains FILE RANKS RANKS_PER_NODE START END` creates the file if it does not exist, and does not change its
+//! contents.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +11,7 @@ use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written,
 
 const USAGE: &str = "domains FILE RANKS RANKS_PER_NODE START END, with START below END, in bytes";
 
-/// The most pieces that are shown.
+/// Maximum number of pieces that are shown.
 const MOST: usize = 32;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Large writes past the cache of the file system's client (`O_DIRECT`).
+//! Sends large writes past the cache of the file system's client (`O_DIRECT`).
 //!
 //! On Lustre a buffered write costs the client a copy and a lock, and one process gets 1.4 to 1.7 GiB/s whatever the size; a
 //! direct one takes no lock of the client and goes to all servers of its stripes at once: 1.0, 2.8, 5.9 and 7.9 GiB/s with 1, 4, 16
@@ -13,11 +13,11 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::storage::{Identity, Storage, StripeRequest};
 
-/// The least write that goes past the cache, in bytes: see the module.
+/// Minimum size of a write that goes past the cache, in bytes; the module's comment says why.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
-/// Most bytes that are copied to aligned memory for one write.
+/// Maximum number of bytes that are copied to aligned memory for one write.
 const MOST_COPIED: usize = 8 << 20;
-/// Offset, length and memory of a direct write are multiples of so many bytes: a page of memory.
+/// Size of a page of memory, in bytes. Offset, length and memory address of a direct write are multiples of it.
 static PAGE: LazyLock<usize> = LazyLock::new(|| {
     let told = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     told.ok()
@@ -27,8 +27,9 @@ static PAGE: LazyLock<usize> = LazyLock::new(|| {
         .unwrap_or(64 << 10)
 });
 
-/// A file whose writes of [`Layout::direct_from`](crate::Layout::direct_from) bytes and more go past the client's cache, but for
-/// their ends that are not aligned. All else, and what the file system does not take that way, is as without it.
+/// A file whose writes of [`Layout::direct_from`](crate::Layout::direct_from) bytes or more go past the client's
+/// cache, except for their ends that do not fill a page. All other calls, and direct writes that the file system
+/// refuses, work as without this type.
 pub struct DirectWrites {
     file: Box<dyn Storage>,
     opened: OnceLock<Option<Box<dyn Storage>>>,
@@ -37,12 +38,13 @@ pub struct DirectWrites {
 }
 
 impl DirectWrites {
-    /// Large writes to the open `file` go past the cache. It is opened once more, at the first of them.
+    /// Makes writes of at least `from` bytes to the open `file` go past the cache. The first such write opens the
+    /// file once more.
     pub fn over(file: Box<dyn Storage>, from: u64) -> Self {
         Self { file, opened: OnceLock::new(), from, is_refused: AtomicBool::new(false) }
     }
 
-    /// Where direct writes go; `None` if the file system takes none.
+    /// Returns the handle for direct writes; `None` if the file system takes none.
     fn direct(&self) -> Option<&dyn Storage> {
         if self.is_refused.load(Ordering::Relaxed) {
             return None;
@@ -50,15 +52,16 @@ impl DirectWrites {
         self.opened.get_or_init(|| self.file.open_direct().ok()).as_deref()
     }
 
-    /// Of a write of so many bytes: those before the first aligned one, and those that go past the cache then; `None` if the write
-    /// is too small for that.
+    /// Splits a write of `len` bytes at `offset`: returns the number of bytes before the first page, and the number
+    /// of bytes in whole pages, which go past the cache. `None` if the write is too small for that.
     fn parts(&self, len: usize, offset: u64) -> Option<(usize, usize)> {
         let head = (offset.next_multiple_of(*PAGE as u64) - offset) as usize;
         let units = len.checked_sub(head)? / *PAGE * *PAGE;
         (units as u64 >= self.from).then_some((head, units))
     }
 
-    /// What came of a direct write, or else that of a usual one, and of all from now on.
+    /// Returns the result of a direct write. If the file system refuses direct writes, does the usual write instead,
+    /// in this call and in all later ones.
     fn or_usual(
         &self,
         direct: io::Result<usize>,
@@ -75,11 +78,11 @@ impl DirectWrites {
 }
 
 thread_local! {
-    /// Kept between calls, so that they allocate nothing.
+    /// Aligned memory of this thread, kept between calls so that they allocate nothing.
     static ALIGNED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `work` with `len` bytes of this thread's memory that begin a page. Calls must not be nested.
+/// Calls `work` with `len` bytes of this thread's memory, which begin at a page. Calls must not be nested.
 fn aligned<T>(len: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
     ALIGNED.with_borrow_mut(|memory| {
         if memory.len() < len + *PAGE {
@@ -103,7 +106,7 @@ impl Storage for DirectWrites {
         self.or_usual(direct.write_at(&bytes[..units], offset), |file| file.write_at(bytes, offset))
     }
 
-    /// What is large together is copied to aligned memory, and written from there.
+    /// Copies parts that are large together to aligned memory, and writes them from there past the cache.
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let all = parts.iter().map(|part| part.len()).sum::<usize>();
         let Some((head, units)) = self.parts(all, offset) else { return self.file.write_parts_at(parts, offset) };
@@ -179,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// A file, and its writes past the cache, as the file system asks for them or `refused` by it.
+    /// A file that records its direct writes, or refuses them if `refused`.
     struct Recorded {
         file: File,
         refused: bool,
@@ -272,8 +275,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes from any place of memory to any place of the file, whole or in parts: they are there, and those that are
-        /// large enough go past the cache but for less than a page at each end.
+        /// Writes any bytes from any address to any offset, whole or in parts: the file has them afterwards, and
+        /// large enough writes went past the cache, except for less than a page at each end.
         #[test]
         fn bytes_get_there_past_the_cache(
             offset in 0u64..20_000, skipped in 0usize..5000, len in 1usize..200_000, parts in 1usize..6, refused: bool
@@ -295,7 +298,7 @@ mod tests {
         }
     }
 
-    /// On a file system of this machine, which may take no such writes.
+    /// Runs on a file system of this machine, which may refuse direct writes.
     #[test]
     fn the_system_takes_what_is_left_to_it() {
         let dir = tempfile::tempdir_in(".").unwrap();

@@ -1,45 +1,48 @@
-//! File domains: the part of the file that each aggregator owns, and its windows.
+//! File domains: the part of the file that each aggregator owns, divided into windows (the part that an aggregator
+//! holds in memory in one round).
 
 use tributary_base::Extent;
 
-/// The division of the file among aggregators `0..aggregators`. Computed in O(1) (cyclic) or O(log aggregators).
+/// The division of the file among aggregators `0..aggregators`. A look-up takes O(1) (cyclic) or O(log aggregators).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Domains {
-    /// Stripe `s` belongs to aggregator `s mod aggregators`; a window is `stripes` of them (main paper, figure 2 (a)).
+    /// Stripe `s` belongs to aggregator `s mod aggregators`; a window has `stripes` stripes (main paper, figure 2
+    /// (a)).
     Cyclic {
         /// Stripe size in bytes.
         stripe: u64,
         /// Number of aggregators.
         aggregators: u64,
-        /// Stripes of one aggregator in one round.
+        /// Number of stripes that one aggregator handles in one round.
         stripes: u64,
     },
-    /// Aggregator `a` owns `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)). What lies
-    /// beyond the last bound belongs to the last. Nothing may be written below the first: the first would own it, but in
-    /// windows that are numbered like those of its range.
+    /// Aggregator `a` owns bytes `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)).
+    /// Bytes beyond the last bound belong to the last aggregator. No rank may write below the first bound: the first
+    /// aggregator would own the bytes, but in windows with the same numbers as those of its range.
     Ranges {
-        /// One more than there are aggregators, never descending.
+        /// Bounds of the ranges, in bytes: one more than there are aggregators, never descending.
         bounds: Vec<u64>,
         /// Window size in bytes.
         window: u64,
     },
 }
 
-/// The part of the file that an aggregator holds in one round: segments of equal size, `pitch` apart, contiguous in memory.
+/// A window: the part of the file that an aggregator holds in one round. It consists of segments of equal size,
+/// `pitch` bytes apart, which are contiguous in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Number of the round; the same for the windows of all aggregators in a round.
     pub index: u64,
-    /// Offset of the first byte in the file.
+    /// Offset of the window's first byte in the file.
     pub start: u64,
-    /// Offset after the last byte in the file.
+    /// Offset behind the last byte of the window in the file.
     pub end: u64,
     segment: u64,
     pitch: u64,
 }
 
 impl Window {
-    /// Returns the size of its memory in bytes.
+    /// Returns the size of the window's memory in bytes.
     pub fn len(&self) -> u64 {
         match self.is_empty() {
             true => 0,
@@ -47,13 +50,13 @@ impl Window {
         }
     }
 
-    /// Returns whether the window is empty.
+    /// Returns true if the window is empty.
     pub fn is_empty(&self) -> bool {
         self.end == self.start
     }
 
-    /// The same window without the segments before `from` and what lies behind `to`: what must be held when the bytes
-    /// `from..to` are all that is written of it.
+    /// Returns the window without the segments before offset `from` and without everything behind `to`: the part that
+    /// must be held if only the bytes `from..to` of the window are written.
     pub fn trimmed(self, from: u64, to: u64) -> Self {
         let end = to.clamp(self.start, self.end);
         if self.segment == self.pitch {
@@ -90,8 +93,8 @@ impl Window {
 }
 
 impl Domains {
-    /// Equal contiguous ranges of whole `block`s over `start..end`; the first ones take one block more where it does not
-    /// come out even.
+    /// Divides `start..end` into equal contiguous ranges of whole blocks of `block` bytes. The first ranges get one
+    /// block more if the division leaves a remainder.
     pub fn equal_blocks(start: u64, end: u64, block: u64, aggregators: usize, window: u64) -> Self {
         let first = start / block;
         let blocks = end.div_ceil(block).max(first) - first;
@@ -100,8 +103,9 @@ impl Domains {
         Self::Ranges { bounds, window }
     }
 
-    /// Contiguous ranges that hold equal bytes: `histogram[i]` bytes are written in the `i`-th of equal parts of
-    /// `start..end`; bounds are interpolated inside a part and rounded to multiples of `align`.
+    /// Divides `start..end` into contiguous ranges in which equal numbers of bytes are written. `histogram[i]` bytes
+    /// are written in the `i`-th of equal parts of `start..end`. Bounds are interpolated inside a part and rounded to
+    /// multiples of `align`.
     pub fn equal_bytes(start: u64, end: u64, histogram: &[u64], align: u64, aggregators: usize, window: u64) -> Self {
         let total: u128 = histogram.iter().map(|&n| u128::from(n)).sum();
         let width = (end - start).div_ceil(histogram.len().max(1) as u64).max(1);
@@ -132,7 +136,7 @@ impl Domains {
         }
     }
 
-    /// Returns the maximum range of the file of a window, in bytes.
+    /// Returns the maximum length of a contiguous part of the file in a window, in bytes.
     pub fn part(&self) -> u64 {
         match self {
             Self::Cyclic { stripe, .. } => *stripe,
@@ -176,7 +180,7 @@ impl Domains {
         }
     }
 
-    /// Returns the window of `aggregator` that contains the byte at `offset`, which it must own.
+    /// Returns the window of `aggregator` that contains the byte at `offset`. The aggregator must own this byte.
     pub fn window(&self, aggregator: usize, offset: u64) -> Window {
         match self {
             Self::Cyclic { stripe, aggregators, stripes } => {
@@ -205,8 +209,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every byte from the first bound (0 of cyclic ones) to `end` has one owner, one window of it, and one place there;
-    /// windows of an aggregator follow one another.
+    /// Checks that every byte from the first bound (0 for cyclic domains) to `end` has one owner, one window of this
+    /// owner, and one position in the window, and that the windows of an aggregator follow one another.
     fn check(domains: &Domains, end: u64) {
         let mut last = vec![None; domains.aggregators()];
         let mut offset = match domains {

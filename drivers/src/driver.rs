@@ -12,21 +12,22 @@ use crate::storage::{OpenStorage, Storage};
 /// The layout of a file on its file system, as far as a driver needs it. Rank 0 finds it and sends it to all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Stripe size of a striped file, block size of other files. In bytes, above 0.
+    /// Stripe size of a striped file, or block size of another file, in bytes, above 0.
     pub unit: u64,
     /// Number of stripes of a striped file, 0 if unknown; 1 for other files.
     pub factor: u32,
-    /// Number of components of a composite layout (PFL and FLR of Lustre); unit and factor are those of the component with most
-    /// stripes. 1 for other layouts.
+    /// Number of components of a composite layout (PFL and FLR of Lustre); `unit` and `factor` describe the component
+    /// with most stripes. 1 for other layouts.
     pub components: u16,
-    /// Writes of so many bytes and more go past the cache of the file system's client ([`DirectWrites`](crate::DirectWrites)), `None`: none does.
+    /// Minimum size, in bytes, of writes that go past the cache of the file system's client
+    /// ([`DirectWrites`](crate::DirectWrites)). `None`: no write does.
     pub direct_from: Option<u64>,
 }
 
 wire::fields!(struct Layout { unit, factor, components, direct_from });
 
 impl Layout {
-    /// Makes a layout of `factor` stripes of `unit` bytes, without direct writes.
+    /// Returns a layout of `factor` stripes of `unit` bytes, without direct writes.
     pub const fn of(unit: u64, factor: u32) -> Self {
         Self { unit, factor, components: 1, direct_from: None }
     }
@@ -35,25 +36,26 @@ impl Layout {
 /// The bytes of a collective write, on which all ranks agree before the driver divides the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written<'a> {
-    /// Lowest offset.
+    /// Lowest offset that any rank writes.
     pub start: u64,
-    /// Highest end.
+    /// Highest end of the extents of all ranks.
     pub end: u64,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks together write.
     pub bytes: u64,
-    /// Number of bytes written in each of equal parts of `start..end`; empty unless [`Driver::wants_histogram`]. Without a count, pass
-    /// one part with all bytes: `&[end - start]`.
+    /// Number of bytes that all ranks write in each of equal parts of `start..end`; empty unless
+    /// [`Driver::wants_histogram`]. A caller that has not counted passes one part with all bytes: `&[end - start]`.
     pub histogram: &'a [u64],
 }
 
 /// A file system: determines the layout of a file, the aggregators, the file domain of each aggregator, and its windows.
 pub trait Driver: Send + Sync {
-    /// Returns the type of its file system ([`crate::FileSystem::magic`]). Default: `None`, for drivers without one such type.
+    /// Returns the type of the driver's file system ([`crate::FileSystem::magic`]). Default: `None`, for drivers
+    /// without one such type.
     fn magic(&self) -> Option<u32> {
         None
     }
 
-    /// Returns whether files have stripes on servers, with hints for a new file.
+    /// Returns true if files have stripes on servers, and hints can set the stripes of a new file.
     fn is_striped(&self) -> bool {
         false
     }
@@ -82,24 +84,25 @@ pub trait Driver: Send + Sync {
     /// [`Error::Hint`](crate::Error::Hint) if a placement names a rank that does not exist.
     fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>>;
 
-    /// Returns whether [`Driver::domains`] divides by density, so that the caller must count bytes first.
+    /// Returns true if [`Driver::domains`] divides by density, so that the caller must count bytes first.
     fn wants_histogram(&self) -> bool {
         false
     }
 
-    /// Returns the size of a window in bytes for `ranks` ranks, if no hint sets it. A pure function.
+    /// Returns the size of a window in bytes for `ranks` ranks, if no hint sets the size. A pure function.
     fn usual_window(&self, _ranks: usize) -> u64 {
         USUAL_WINDOW
     }
 
-    /// Returns the number of bytes that the file system locks together; two ranks that write in one such unit wait for each other. A pure
-    /// function.
+    /// Returns the number of bytes that the file system locks together; two ranks that write in one such unit wait
+    /// for each other. A pure function.
     fn lock_unit(&self, _layout: &Layout) -> u64 {
         1
     }
 
-    /// Returns the period of domains in bytes: if an access moves by a multiple of it, its domains may move with it, so that each lock
-    /// unit stays with one aggregator, and servers keep their aggregators. A pure function.
+    /// Returns the period of domains in bytes. If an access moves by a multiple of the period, its domains may move
+    /// with it, so that each lock unit stays with one aggregator, and servers keep their aggregators. A pure
+    /// function.
     fn period(&self, _layout: &Layout, _aggregators: usize) -> u64 {
         1
     }
@@ -108,7 +111,8 @@ pub trait Driver: Send + Sync {
     /// arrived. [`Driver::has_written`] follows. Local, on aggregators.
     ///
     /// # Errors
-    /// The system's error; by default [`io::ErrorKind::Unsupported`]. The rank still writes the range, without `has_written`.
+    /// The operating system's error; by default [`io::ErrorKind::Unsupported`]. After an error the rank still writes
+    /// the range, without `has_written`.
     fn will_write(&self, _file: &dyn Storage, _range: Extent) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -120,7 +124,8 @@ pub trait Driver: Send + Sync {
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains;
 }
 
-/// Returns the size of a window: `cb_buffer_size`, in whole units if it has at least one, so that no unit is written in two rounds.
+/// Returns the size of a window in bytes: `cb_buffer_size`, rounded down to whole units if it has at least one, so
+/// that no unit is written in two rounds.
 pub(crate) fn window(layout: &Layout, hints: &DriverHints) -> u64 {
     match hints.cb_buffer_size / layout.unit {
         0 => hints.cb_buffer_size,

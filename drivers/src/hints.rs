@@ -1,4 +1,4 @@
-//! The hints for a driver: layout of a file and choice of aggregators.
+//! The hints for a driver: they set the layout of a file and choose aggregators.
 
 use serde::{Deserialize, Serialize};
 use tributary_base::Rank;
@@ -21,7 +21,7 @@ pub struct DriverHints {
     pub striping_unit: Option<u64>,
     /// Number of stripes of a new file on Lustre, 1 to 65532.
     pub striping_factor: Option<u32>,
-    /// The server of a new file's first stripe on Lustre, 0 to 65534.
+    /// Number of the server (OST) of a new file's first stripe on Lustre, 0 to 65534.
     pub start_iodevice: Option<u16>,
     /// Number of aggregators, above 0; reduced to the number of ranks, and to what `cb_config_list` permits.
     pub cb_nodes: Option<usize>,
@@ -31,14 +31,14 @@ pub struct DriverHints {
     pub cb_buffer_size: u64,
     /// True if large writes bypass the page cache; `None`: the driver chooses.
     pub direct_write: Option<bool>,
-    /// Whether aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
+    /// True if aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
     pub announces_writes: bool,
-    /// Which ranks are aggregators: hint `trib_placement`.
+    /// Choice which ranks are aggregators: hint `trib_placement`.
     pub placement: Placement,
 }
 
 impl Default for DriverHints {
-    /// Windows of 16 MiB; the driver chooses everything else.
+    /// Returns hints with windows of 16 MiB that leave everything else to the driver.
     fn default() -> Self {
         Self {
             striping_unit: None,
@@ -55,21 +55,23 @@ impl Default for DriverHints {
 }
 
 impl DriverHints {
-    /// The least write that goes past the cache, where the file system `gains` by it or not; see [`Layout::direct_from`](crate::Layout::direct_from).
+    /// Returns the minimum size, in bytes, of writes that go past the cache. `gains` says whether direct writes are
+    /// faster on this file system, which counts if no hint is set. See
+    /// [`Layout::direct_from`](crate::Layout::direct_from).
     pub fn direct_from(&self, gains: bool) -> Option<u64> {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }
 }
 
-/// Which ranks are aggregators.
+/// The choice which ranks are aggregators.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// The driver's own placement.
+    /// The driver chooses the ranks.
     Default,
     /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
     Stride(usize),
-    /// As far apart as the number of nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
+    /// Ranks as far apart as the number of nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
     Spread,
     /// The lowest rank of every node (with `cb_config_list=*:1` the GPFS default).
     LowestPerNode,

@@ -1,4 +1,4 @@
-//! Storage for tests that fails on purpose, records the calls, and can pretend to be on Lustre.
+//! Storage for tests: fails on purpose, records the calls, and can pretend to be on Lustre.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,16 +12,17 @@ use crate::lustre;
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 use crate::system::SystemFiles;
 
-/// Faults of a file. Offsets are in the file; a write that begins before the offset is cut there, as by the system.
+/// A fault of a file. Offsets are in the file; a write that begins before the offset is cut there, as the operating
+/// system cuts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing fails.
     None,
     /// Creating the file fails with this errno.
     Create(i32),
-    /// Setting its stripes fails with this errno.
+    /// Setting the stripes of the file fails with this errno.
     Stripes(i32),
-    /// Opening it, once it is created, fails with this errno.
+    /// Opening the file, after it was created, fails with this errno.
     Open(i32),
     /// Writing at or beyond the offset, or extending the file beyond it, fails with this errno.
     Write(u64, i32),
@@ -29,7 +30,8 @@ pub enum Fault {
     WriteZero(u64),
     /// Reading at or beyond the offset fails with this errno.
     Read(u64, i32),
-    /// A write at or beyond the offset, or a read that reaches it, panics; at offset 0 so does creating the file.
+    /// A write at or beyond the offset, or a read that reaches the offset, panics; with offset 0, creating the file
+    /// panics too.
     Panic(u64),
     /// Writes and reads move at most this number of bytes.
     Short(usize),
@@ -41,43 +43,43 @@ pub enum Fault {
     Close(i32),
 }
 
-/// The panic message of the storage.
+/// Message of a panic that the storage causes.
 pub const PANIC: &str = "storage that panics on purpose";
 
-/// One rank's access to the storage; clones share fault and record.
+/// One rank's access to the storage; clones share the fault and the record.
 #[derive(Clone)]
-pub struct Hostile(Arc<State>);
+pub struct Hostile(Arc<HostileState>);
 
-struct State {
+struct HostileState {
     fault: Mutex<Fault>,
     is_lustre: bool,
-    /// What the file was last given.
+    /// Last request to set the file's stripes.
     stripes: Mutex<Option<StripeRequest>>,
     written: Mutex<Vec<Range<u64>>>,
     failed: Mutex<Option<u64>>,
     calls: AtomicU64,
-    /// Bytes that went past the cache.
+    /// Number of bytes that went past the cache.
     direct: AtomicU64,
-    /// How often the lock of a group was taken, and how many handles have it.
+    /// Number of times that a group lock was taken, and number of handles that have it.
     locks: Mutex<(u64, u64)>,
-    /// All that GPFS was told.
+    /// Hints that GPFS was given (`gpfs_fcntl`), byte by byte.
     advice: Mutex<Vec<Vec<u8>>>,
 }
 
 struct HostileFile {
     file: Box<dyn Storage>,
-    state: Arc<State>,
+    state: Arc<HostileState>,
     is_direct: bool,
     is_in_group: AtomicBool,
 }
 
 impl Hostile {
-    /// Files that fail with `fault`.
+    /// Creates storage whose files fail with `fault`.
     pub fn new(fault: Fault) -> Self {
         Self::on(fault, false)
     }
 
-    /// The same on what passes for Lustre: the stripes that a file is given are those that it tells.
+    /// Creates storage that fails with `fault` and pretends to be Lustre: a file has the stripes that were set.
     pub fn lustre(fault: Fault) -> Self {
         Self::on(fault, true)
     }
@@ -85,14 +87,14 @@ impl Hostile {
     fn on(fault: Fault, is_lustre: bool) -> Self {
         let (stripes, written, failed, calls, direct, locks, advice) = Default::default();
         let fault = Mutex::new(fault);
-        Self(Arc::new(State { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
+        Self(Arc::new(HostileState { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
     }
 
     fn fault(&self) -> Fault {
         *self.0.fault.lock().unwrap()
     }
 
-    /// What opens or makes a file, unless that fails.
+    /// Opens or creates a file with `make`, unless the fault makes that fail.
     fn made(&self, make: impl FnOnce() -> io::Result<Box<dyn Storage>>) -> io::Result<Box<dyn Storage>> {
         match self.fault() {
             Fault::Create(errno) => Err(io::Error::from_raw_os_error(errno)),
@@ -109,12 +111,13 @@ impl Hostile {
         Box::new(HostileFile { file, state: self.0.clone(), is_direct, is_in_group: AtomicBool::new(false) })
     }
 
-    /// Sets the fault from now on.
+    /// Sets the fault for all later calls.
     pub fn set(&self, fault: Fault) {
         *self.0.fault.lock().unwrap() = fault;
     }
 
-    /// The extents written since the last call, ascending and joined; and the offset of the first failed call.
+    /// Returns the extents that were written since the last call of this function, ascending and joined, and the
+    /// offset of the first call that failed.
     pub fn take(&self) -> (Vec<Range<u64>>, Option<u64>) {
         let mut all = std::mem::take(&mut *self.0.written.lock().unwrap());
         all.sort_by_key(|range| range.start);
@@ -128,22 +131,22 @@ impl Hostile {
         (joined, self.0.failed.lock().unwrap().take())
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::SeqCst)
     }
 
-    /// How often the lock of a group was taken, and how many handles have it now.
+    /// Returns the number of times that a group lock was taken, and the number of handles that have it now.
     pub fn group_locks(&self) -> (u64, u64) {
         *self.0.locks.lock().unwrap()
     }
 
-    /// All that GPFS was told since the last call, byte by byte.
+    /// Returns the hints that GPFS was given since the last call of this function, byte by byte.
     pub fn take_advice(&self) -> Vec<Vec<u8>> {
         std::mem::take(&mut *self.0.advice.lock().unwrap())
     }
 
-    /// How many bytes went past the cache of the system.
+    /// Returns the number of bytes that went past the cache of the system.
     pub fn direct_bytes(&self) -> u64 {
         self.0.direct.load(Ordering::SeqCst)
     }
@@ -176,7 +179,7 @@ impl OpenStorage for Hostile {
 }
 
 impl HostileFile {
-    /// The fault, once the call has been slow or interrupted.
+    /// Counts the call, delays or interrupts it if that is the fault, and returns the fault.
     fn fault(&self) -> io::Result<Fault> {
         let fault = *self.state.fault.lock().unwrap();
         let call = self.state.calls.fetch_add(1, Ordering::SeqCst);

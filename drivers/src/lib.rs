@@ -71,4 +71,4 @@ pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, top
 /// The examples of the README are compiled and run with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct DriversReadme;

@@ -1,7 +1,8 @@
-//! The bytes in which Lustre tells and takes a file's striping: no system call here, so all of it runs anywhere.
+//! Encodes and decodes the bytes in which Lustre describes a file's striping. There is no system call here, so this
+//! runs anywhere.
 //!
-//! What is told is the extended attribute `lustre.lov`, little-endian on the wire, in the byte order of the machine from
-//! some clients; the magic number tells which. It is data from outside: every length is checked.
+//! Lustre returns the extended attribute `lustre.lov`, little-endian on the wire, in the byte order of the machine
+//! from some clients; the magic number shows which. It is data from outside: every length is checked.
 //!
 //! | magic | structure | stripe size, count at |
 //! |---|---|---|
@@ -13,37 +14,37 @@ use crate::storage::StripeRequest;
 const PLAIN: [u32; 3] = [0x0BD1_0BD0, 0x0BD3_0BD0, 0x0BD5_0BD0];
 const COMPOSITE: u32 = 0x0BD6_0BD0;
 
-/// The part of a plain layout before its list of objects.
+/// Size of a plain layout without its list of objects, in bytes.
 const PLAIN_HEAD: usize = 32;
 const COMPOSITE_HEAD: usize = 32;
 const COMPONENT: usize = 48;
 
-/// Pattern of data kept by the metadata server, which is not striped.
+/// Pattern of a file whose data the metadata server keeps, which has no stripes.
 const PATTERN_MDT: u32 = 0x100;
-/// Components that hold no current data: a stale mirror, parity.
+/// Flags of components that hold no current data: a stale mirror, parity.
 const NO_DATA: u32 = 0x01 | 0x80;
-/// Stripe counts above are not counts: -1 asks for all servers.
+/// Maximum stripe count. Larger numbers are not counts: -1 asks for all servers.
 const MOST_STRIPES: u16 = 65_532;
 
-/// Any server may have the first stripe.
+/// Number that lets Lustre choose the server of the first stripe.
 const ANY_SERVER: u16 = u16::MAX;
 
-/// How a file is striped.
+/// The stripes of a file on Lustre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
     /// Stripe size in bytes, above 0.
     pub unit: u32,
     /// Number of stripes, above 0.
     pub count: u16,
-    /// Number of components; above 1, the other fields are those of the one with most stripes.
+    /// Number of components; above 1, the other fields describe the component with most stripes.
     pub components: u16,
 }
 
-/// Reads the attribute. Of a composite layout (PFL, FLR) the component with most stripes counts, the first of equals: a
-/// progressive layout grows towards it, so a large file lies mostly there.
+/// Decodes the attribute `lustre.lov`. In a composite layout (PFL, FLR) the component with most stripes counts, the
+/// first of equals: a progressive layout grows towards it, so a large file lies mostly there.
 ///
 /// # Errors
-/// In words, when the bytes are damaged or tell of no stripes.
+/// A description if the bytes are damaged or contain no stripes.
 pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
     let stored = Reader { bytes, swapped: false };
     let magic = stored.u32(0)?;
@@ -56,7 +57,8 @@ pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
     if magic == COMPOSITE { composite(reader) } else { plain(reader)?.ok_or("not striped over servers") }
 }
 
-/// The bytes that the set-stripe call takes, in the byte order of the machine; `None` leaves the choice to the file system.
+/// Returns the bytes for the call that sets stripes, in the byte order of the machine. `None` leaves the choice to
+/// the file system.
 pub fn request(unit: Option<u32>, count: Option<u16>, first: Option<u16>) -> StripeRequest {
     let mut bytes = [0; PLAIN_HEAD];
     bytes[..4].copy_from_slice(&PLAIN[0].to_ne_bytes());
@@ -93,7 +95,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A plain layout; `None` when it stripes over no known number of servers.
+/// Decodes a plain layout; `None` if it has no stripes on a known number of servers.
 fn plain(reader: Reader<'_>) -> Result<Option<Stripes>, &'static str> {
     let head = reader.part(0, PLAIN_HEAD).map_err(|_| "truncated")?;
     let (pattern, unit, count) = (head.u32(4)?, head.u32(24)?, head.u16(28)?);
@@ -126,7 +128,8 @@ mod tests {
 
     use super::*;
 
-    /// A plain layout as a little-endian client stores it, with one object of 24 bytes per stripe.
+    /// Returns the bytes of a plain layout as a little-endian client stores it, with one object of 24 bytes per
+    /// stripe.
     fn plain_bytes(magic: u32, pattern: u32, unit: u32, count: u16) -> Vec<u8> {
         let mut bytes = [magic.to_le_bytes(), pattern.to_le_bytes()].concat();
         bytes.extend([0x11; 16]);
@@ -140,7 +143,7 @@ mod tests {
         bytes
     }
 
-    /// A composite layout of (flags, plain layout).
+    /// Returns the bytes of a composite layout. Each component has flags and a plain layout.
     fn composite_bytes(components: &[(u32, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = COMPOSITE.to_le_bytes().to_vec();
         bytes.resize(COMPOSITE_HEAD, 0);

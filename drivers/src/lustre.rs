@@ -1,5 +1,5 @@
-//! Lustre: stripe `s` belongs to aggregator `s mod A`, so that each server's locks go to few clients (main paper, figure
-//! 2 (a)). By default there are as many aggregators as stripes, dealt to the nodes in turn.
+//! The driver for Lustre: stripe `s` belongs to aggregator `s mod A`, so that each server's locks go to few clients
+//! (main paper, figure 2 (a)). By default there are as many aggregators as stripes, and nodes provide them in turn.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,21 +14,21 @@ use crate::lov::{self, Stripes};
 use crate::placement;
 use crate::storage::{Mode, OpenStorage, Storage, StripeRequest};
 
-/// `f_type` of `statfs`.
+/// Value of `f_type` in `statfs` for Lustre.
 pub(crate) const MAGIC: u32 = 0x0BD0_0BD0;
 
-/// The stripe size where none is hinted or told, in bytes: Lustre's own default.
+/// Stripe size if no hint sets one and the file has none, in bytes: Lustre's own default.
 const UNIT: u64 = 1 << 20;
-/// Lustre takes stripe sizes in multiples of this many bytes.
+/// Number of bytes: Lustre accepts only stripe sizes that are multiples of it.
 const GRAIN: u64 = 1 << 16;
-/// Rounds of all aggregators together stay below this, so that offsets of windows do not overflow.
+/// Maximum number of bytes of one round of all aggregators, so that offsets of windows do not overflow.
 const FARTHEST: u64 = 1 << 62;
-/// What [`Error::Io`] calls the call that gives a file its stripes.
+/// Name, in [`Error::Io`], of the call that sets a file's stripes.
 pub(crate) const SET_STRIPES: &str = "setstripe";
-/// The extended attribute that tells a file's stripes.
+/// Name of the extended attribute that describes a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
 
-/// The number of the group whose lock aggregators take: the same on all of them.
+/// Number of the group lock that aggregators take: the same on all of them.
 const GROUP: u32 = u32::from_be_bytes(*b"trib");
 
 pub struct Lustre;
@@ -48,7 +48,8 @@ impl Driver for Lustre {
         if hinted && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
     }
 
-    /// What the file tells, or else what is hinted, or else stripes of 1 MiB over an unknown number of servers (factor 0).
+    /// Takes the stripes of the file, or else those of the hints, or else stripes of 1 MiB over an unknown number of
+    /// servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let is_real = is_real(files, path);
         let layout = match is_real.then(|| told(file, path)).flatten() {
@@ -58,12 +59,12 @@ impl Driver for Lustre {
                 Layout::of(unit, hints.striping_factor.unwrap_or(0))
             }
         };
-        // The lock of a group is on one handle; direct writes have another, which would wait for it.
+        // A group lock belongs to one handle; direct writes use another handle, which would wait for the lock.
         let direct_from = hints.direct_from(is_real).filter(|_| !hints.announces_writes);
         Ok(Layout { direct_from, ..layout })
     }
 
-    /// Where the stripe count is not known, one per node is taken.
+    /// Chooses as many aggregators as stripes; if the stripe count is not known, one per node.
     fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
         let wanted = match layout.factor {
             0 => placement::per_node(topology, hints, 1),
@@ -72,12 +73,13 @@ impl Driver for Lustre {
         placement::choose(topology, hints, wanted)
     }
 
-    /// A stripe.
+    /// Returns the stripe size, in bytes.
     fn lock_unit(&self, layout: &Layout) -> u64 {
         layout.unit
     }
 
-    /// So many stripes that both servers and aggregators have had their turns.
+    /// Returns the number of bytes after which both servers and aggregators are back at the first: the stripe size
+    /// times the least common multiple of the stripe count and the number of aggregators.
     fn period(&self, layout: &Layout, aggregators: usize) -> u64 {
         let (servers, aggregators) = (u64::from(layout.factor.max(1)), aggregators as u64);
         let common =
@@ -85,18 +87,19 @@ impl Driver for Lustre {
         layout.unit.saturating_mul(servers / common).saturating_mul(aggregators)
     }
 
-    /// By the lock of a group, so that aggregators do not take each other's locks away.
+    /// Takes the file's group lock, so that aggregators do not take each other's locks away.
     fn will_write(&self, file: &dyn Storage, _: Extent) -> io::Result<()> {
         file.lock_for_group(GROUP, true)
     }
 
     fn has_written(&self, file: &dyn Storage, _: Extent) {
-        // Closing the file gives it back too; nothing else can be done about an error.
+        // Closing the file releases the lock too; nothing else can be done about an error.
         let _ = file.lock_for_group(GROUP, false);
     }
 
-    /// Stripes in turn; of a large dense write whose windows go past the cache of the clients, contiguous ranges of whole stripes:
-    /// no client takes a lock for these, and one of them goes to several servers at once.
+    /// Gives stripes to aggregators in turn. A large dense write whose windows go past the cache of the clients is
+    /// divided into contiguous ranges of whole stripes instead: no client takes a lock for these writes, and each
+    /// goes to several servers at once.
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains {
         let Written { start, end, bytes, .. } = written;
         if let Some(from) = layout.direct_from {
@@ -113,7 +116,8 @@ impl Driver for Lustre {
     }
 }
 
-/// The hinted stripe size, which Lustre counts in 32 bits and a real one in whole grains.
+/// Returns the hinted stripe size in bytes. Lustre counts it in 32 bits, and on a real Lustre it is a multiple of
+/// [`GRAIN`].
 fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     let Some(bytes) = hints.striping_unit else { return Ok(None) };
     match u32::try_from(bytes) {
@@ -123,13 +127,13 @@ fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     }
 }
 
-/// Whether the file is on Lustre, and not only taken as if it were.
+/// Returns true if the file is really on Lustre; false if a hint selected this driver on another file system.
 fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
     files.file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
 
-/// Makes the file with the hinted layout, unless it is there already. A file whose layout is refused stays, without one: another
-/// process may have opened it meanwhile.
+/// Creates the file with the hinted layout, unless it exists. If Lustre refuses the layout, the file stays, without
+/// it: another process may have opened the file meanwhile.
 fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     let request = match request(hints) {
         Err(_) if files.open(path, Mode::Read).is_ok() => return Ok(()),
@@ -141,19 +145,19 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
     };
     match file.set_stripes(&request) {
-        // Another process has opened the file since, which gave it stripes.
+        // Another process has opened the file meanwhile, which gave the file stripes.
         Err(cause) if there_already(&cause) => Ok(()),
         striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, None, &cause)),
     }
 }
 
-/// The hinted layout, as Lustre takes it.
+/// Returns the hinted layout in the bytes that Lustre takes.
 fn request(hints: &DriverHints) -> Result<StripeRequest> {
     let count = hints.striping_factor.and_then(|count| u16::try_from(count).ok());
     Ok(lov::request(hinted_unit(hints, true)?, count, hints.start_iodevice))
 }
 
-/// The layout that the file tells; a warning when it is none that can be used as it is.
+/// Returns the stripes of the file; None, and a warning in the log, if the file has no layout that can be used.
 fn told(file: &dyn Storage, path: &Path) -> Option<Stripes> {
     let path = path.display();
     match file.attribute(ATTRIBUTE) {
@@ -187,7 +191,7 @@ mod tests {
         DriverHints { striping_unit, striping_factor: striping_unit.map(|_| 4), ..DriverHints::default() }
     }
 
-    /// What is asked for is what the file then tells; it is kept when the file is opened again.
+    /// A new file has the stripes of the hints, and keeps them when it is opened again.
     #[test]
     fn a_new_file_gets_the_hinted_stripes() {
         let dir = tempfile::tempdir().unwrap();
@@ -206,7 +210,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
     }
 
-    /// The file system asks for its stripes, not the driver that a hint names.
+    /// The file system decides whether stripes are set, not the driver that a hint names.
     #[test]
     fn the_first_server_alone_is_a_layout() {
         let dir = tempfile::tempdir().unwrap();
@@ -241,7 +245,7 @@ mod tests {
         assert!(matches!(refused(Fault::None, 10), Error::Hint { .. }));
     }
 
-    /// Two jobs, or two ranks that open the file each for itself: the other has opened it between our two calls.
+    /// Another process (a second job, or a rank that opens the file alone) opens the file between our two calls.
     #[test]
     fn a_file_that_another_opens_meanwhile_is_left_to_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -250,7 +254,7 @@ mod tests {
         assert!(path.exists());
     }
 
-    /// The call itself, on a file system that has none.
+    /// Makes the system call on a file system that has no stripes.
     #[test]
     fn the_system_refuses_stripes_elsewhere() {
         let dir = tempfile::tempdir().unwrap();
@@ -285,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Only where windows go past the cache, and are large and full enough for it.
+    /// Ranges are used only if windows go past the cache, and are large and full enough.
     #[test]
     fn large_dense_writes_are_divided_in_ranges() {
         let domains = |direct_from, bytes, span| {

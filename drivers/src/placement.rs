@@ -1,4 +1,4 @@
-//! Which ranks are aggregators: pure functions of the topology, the number of aggregators, and the hints.
+//! Chooses which ranks are aggregators: pure functions of the topology, the number of aggregators, and the hints.
 //!
 //! | placement | aggregator i of A on n nodes |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `lowest_per_node` | lowest rank of node i; one on every node unless `cb_nodes` is less |
 //! | `list:...` | as given |
 //!
-//! The paper writes floor(n / A) i for the spread placement, which is the same where A divides n (as in all its runs) and
-//! leaves the last nodes empty where it does not.
+//! The paper writes floor(n / A) i for the spread placement. That is the same if A divides n (as in all its runs);
+//! otherwise it leaves the last nodes without an aggregator.
 
 use tributary_base::{Error, Node, Rank, Result, Topology};
 
@@ -17,8 +17,8 @@ use crate::hints::{DriverHints, Placement};
 
 const KEY: &str = "trib_placement";
 
-/// Returns the aggregators in ascending order. Their number is `cb_nodes`, or `wanted`, reduced to the number of ranks and to what
-/// `cb_config_list` permits.
+/// Returns the ranks that are aggregators, in ascending order. Their number is `cb_nodes`, or else `wanted`, reduced
+/// to the number of ranks and to the number that `cb_config_list` permits.
 ///
 /// # Errors
 /// [`Error::Hint`] if the placement names a rank that does not exist, or more ranks on a node than `cb_config_list` permits.
@@ -45,10 +45,10 @@ pub fn per_node(topology: &Topology, hints: &DriverHints, usual: usize) -> usize
     topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(usual))
 }
 
-/// Checks that all ranks of a list exist and none is there twice.
+/// Checks that all ranks of a list exist and that no rank is in it twice.
 ///
 /// # Errors
-/// [`Error::Hint`] with the key and the first rank that does not exist or is there twice.
+/// [`Error::Hint`] with the key and the first rank that does not exist or is in the list twice.
 pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     let mut seen = vec![false; ranks];
     for &rank in list {
@@ -61,7 +61,8 @@ pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// The first `count` ranks when nodes give one rank after the other, lowest first, at most `most` each.
+/// Returns the first `count` ranks if nodes provide one rank after the other in turn, each its lowest first, at most
+/// `most` ranks on a node.
 fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
     (0..topology.ranks_per_node().min(most))
         .flat_map(|index| (0..topology.nodes()).map(move |node| (node, index)))
@@ -103,7 +104,7 @@ fn strided(topology: &Topology, count: usize, stride: usize) -> Result<Vec<Rank>
     }
 }
 
-/// `ranks`, if no node holds more than `most` of them.
+/// Returns `ranks` if no node holds more than `most` of them, otherwise an error.
 fn within(ranks: Vec<Rank>, topology: &Topology, most: usize) -> Result<Vec<Rank>> {
     let mut held = vec![0; topology.nodes()];
     ranks.iter().for_each(|&rank| held[topology.node_of(rank)] += 1);
@@ -147,7 +148,7 @@ mod tests {
         placed(Placement::List(ranks.to_vec()))
     }
 
-    /// With at most so many on a node.
+    /// Sets the maximum number of aggregators on a node.
     fn most(most: usize, hints: DriverHints) -> DriverHints {
         DriverHints { cb_config_list: Some(most), ..hints }
     }
@@ -156,7 +157,7 @@ mod tests {
         DriverHints { cb_nodes: Some(count), ..hints }
     }
 
-    /// Aggregators per node.
+    /// Returns the number of aggregators on each node.
     fn held(topology: &Topology, ranks: &[Rank]) -> Vec<usize> {
         let mut held = vec![0; topology.nodes()];
         ranks.iter().for_each(|&rank| held[topology.node_of(rank)] += 1);

@@ -1,4 +1,4 @@
-//! Any POSIX file system: ranges of equal bytes, one aggregator per node.
+//! The driver for any POSIX file system: ranges of equal bytes, one aggregator per node.
 
 use std::path::Path;
 
@@ -10,18 +10,19 @@ use crate::hints::{DriverHints, USUAL_WINDOW};
 use crate::placement;
 use crate::storage::{OpenStorage, Storage};
 
-/// The unit of a file system that does not tell one, in bytes.
+/// Alignment of domains on a file system that does not return its preferred size, in bytes.
 const PAGE: u64 = 4096;
-/// The least window, in bytes. Nothing is gained by larger ones but fewer messages, and the first use of their memory takes long:
-/// with 4 MiB in place of 16 MiB E3SM-IO's I case takes 0.8 to 0.9 of the time, F, BTIO and S3D-IO no more than before.
+/// Minimum size of a window, in bytes. Larger windows save only messages, and the first use of their memory takes
+/// long: with 4 MiB instead of 16 MiB, E3SM-IO's I case takes 0.8 to 0.9 of the time, and F, BTIO and S3D-IO no more
+/// than before.
 const LEAST_WINDOW: u64 = 4 << 20;
-/// Bytes of a window for each rank: so much a message has in the mean, where every rank has bytes in every window.
+/// Number of bytes in a window for each rank: the mean size of a message if every rank has bytes in every window.
 const WINDOW_PER_RANK: u64 = 64 << 10;
 
 pub struct Posix;
 
 impl Driver for Posix {
-    /// The unit is the hint `striping_unit`, or else what the file system calls its preferred size (`st_blksize`).
+    /// Takes the unit from the hint `striping_unit`, or else from the file system's preferred size (`st_blksize`).
     fn layout(&self, _: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let told = file.preferred_size().map_err(|cause| Error::io(0, "stat", path, None, &cause))?;
         let own = if told == 0 { PAGE } else { told };

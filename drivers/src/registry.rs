@@ -1,4 +1,4 @@
-//! All drivers, by name and by file system.
+//! The table of all drivers, by name and by file system.
 //!
 //! To add a driver, write a file that implements [`Driver`], add a row to the table `drivers!` below, a `mod` to `lib.rs`, and its place
 //! in the order of modules (`tests/suite/layers.rs` of the library). The hint `trib_driver` and its help, the recognition of the file
@@ -36,7 +36,7 @@ macro_rules! drivers {
             /// All names, separated by `|`.
             pub const ALLOWED: &str = concat!("auto" $(, "|", $word)+);
 
-            /// Returns the name.
+            /// Returns the name as the hint `trib_driver` spells it.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     Self::Auto => "auto",
@@ -44,7 +44,7 @@ macro_rules! drivers {
                 }
             }
 
-            /// As [`Driver::is_striped`]; false of [`DriverName::Auto`].
+            /// Returns [`Driver::is_striped`] of the driver; false for [`DriverName::Auto`].
             pub fn is_striped(self) -> bool {
                 match self {
                     Self::Auto => false,
@@ -53,7 +53,7 @@ macro_rules! drivers {
             }
         }
 
-        /// As [`driver`], on `files`.
+        /// Returns the driver that [`driver`] returns, for storage that `files` opens.
         pub fn driver_on(files: &dyn OpenStorage, name: DriverName, path: &Path) -> Box<dyn Driver> {
             match name {
                 DriverName::Auto => driver_on(files, detect_on(files, path), path),
@@ -61,7 +61,7 @@ macro_rules! drivers {
             }
         }
 
-        /// The driver of a file system by its type.
+        /// Returns the name of the driver for a file system with the type `magic`.
         fn of_magic(magic: u32) -> DriverName {
             let known: &[(DriverName, &dyn Driver)] = &[$((DriverName::$name, &$driver),)+];
             let found = known.iter().find(|(_, driver)| driver.magic() == Some(magic));
@@ -71,16 +71,17 @@ macro_rules! drivers {
 }
 
 drivers! {
-    /// Any POSIX file system: ranges of equal bytes.
+    /// The driver for any POSIX file system: ranges of equal bytes.
     Posix = "posix": posix::Posix,
-    /// Stripe-cyclic domains.
+    /// The driver for Lustre: stripes go to aggregators in turn.
     Lustre = "lustre": lustre::Lustre,
-    /// Equal ranges of whole blocks.
+    /// The driver for GPFS: equal ranges of whole blocks.
     Gpfs = "gpfs": gpfs::Gpfs,
 }
 
 impl DriverName {
-    /// Returns the name of the driver that [`driver_on`] returns: this name, or for [`DriverName::Auto`] the name for the file system.
+    /// Returns the name of the driver that [`driver_on`] returns: this name, or for [`DriverName::Auto`] the name of
+    /// the driver for the file system.
     pub fn resolved(self, files: &dyn OpenStorage, path: &Path) -> Self {
         if self == Self::Auto { detect_on(files, path) } else { self }
     }
@@ -127,7 +128,7 @@ pub fn detect(path: &Path) -> DriverName {
     detect_on(&SystemFiles, path)
 }
 
-/// As [`detect`], on `files`.
+/// Returns the name that [`detect`] returns, for storage that `files` opens.
 pub fn detect_on(files: &dyn OpenStorage, path: &Path) -> DriverName {
     of_file_system(files.file_system(path))
 }
@@ -145,7 +146,7 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
         if matches!(&error, Error::Io { operation, .. } if operation == lustre::SET_STRIPES) {
-            // That the file stays where even removing fails is told by the first error well enough.
+            // If the file cannot be removed either, the first error says enough.
             let _ = files.remove(path);
         }
         return Err(error);
@@ -157,7 +158,8 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
 /// does nothing. Call it on one rank before the file is created, because the layout cannot be changed later.
 ///
 /// # Errors
-/// As [`create`]. If the file system refuses the layout, there is a new file without this layout, which others may have opened.
+/// The errors of [`create`]. If the file system refuses the layout, there is a new file without this layout, which
+/// other processes may have opened.
 pub fn lay_out(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     driver_on(files, DriverName::Auto, path).lay_out(files, path, hints)
 }

@@ -1,23 +1,25 @@
-//! A limit of file size (`ulimit -f`) is an error of a call, and not the end of the process.
+//! Makes a limit of file size (`ulimit -f`) an error of a call instead of the end of the process.
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
-/// Keeps the signal of the file-size limit (SIGXFSZ, which ends the process by default) from this thread while it is
-/// held: write(2) then fails with EFBIG, an error that can be agreed. The process's disposition stays as it is. For the time
-/// of a call: where there is no limit now, the signal is not sent, and one call of the system does instead of three.
+/// Blocks the signal of the file-size limit (SIGXFSZ, which ends the process by default) in this thread while the
+/// result is held: write(2) then fails with EFBIG, an error on which ranks can agree. The process's signal handlers
+/// stay as they are. For the duration of one call: if there is no limit now, the signal is not sent, so this returns
+/// None and saves two of three system calls.
 #[must_use]
 pub fn without_size_signal() -> Option<SizeSignalBlocked> {
     let is_limited = getrlimit(Resource::RLIMIT_FSIZE).map_or(true, |(soft, _)| soft != RLIM_INFINITY);
     is_limited.then(block_size_signal)
 }
 
-/// The limit of the size of files, in bytes; none if there is none.
+/// Returns the process's limit of file size, in bytes; None if there is none.
 pub fn size_limit() -> Option<u64> {
     getrlimit(Resource::RLIMIT_FSIZE).ok().map(|(soft, _)| soft).filter(|&soft| soft != RLIM_INFINITY)
 }
 
-/// The same for a thread's life, in which a limit may be set.
+/// Blocks the signal of the file-size limit in this thread while the result is held, also if there is no limit yet:
+/// for a thread's whole life, in which a limit may be set.
 #[must_use]
 pub fn block_size_signal() -> SizeSignalBlocked {
     let mut signal = SigSet::empty();
@@ -26,10 +28,10 @@ pub fn block_size_signal() -> SizeSignalBlocked {
     SizeSignalBlocked { signal, before }
 }
 
-/// See [`block_size_signal`].
+/// Guard that blocks the signal of the file-size limit in a thread: see [`block_size_signal`].
 pub struct SizeSignalBlocked {
     signal: SigSet,
-    /// The mask to go back to; none if the signal was blocked already.
+    /// Signal mask that is restored at the end; None if the signal was blocked already.
     before: Option<SigSet>,
 }
 
@@ -37,10 +39,9 @@ impl Drop for SizeSignalBlocked {
     fn drop(&mut self) {
         let Some(before) = &self.before else { return };
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // One that came in the meantime is ours: it is taken, not passed on.
-        // SAFETY: both pointers are to live values of the right type; a null siginfo is allowed.
+        // A signal that came in the meantime was caused by our write: it is consumed, not passed on.
         while unsafe { libc::sigtimedwait(self.signal.as_ref(), std::ptr::null_mut(), &now) } > 0 {}
-        // A mask that cannot be set back leaves the signal blocked, which is what it was for.
+        // If the mask cannot be restored, the signal stays blocked, as during the call.
         let _ = before.thread_set_mask();
     }
 }

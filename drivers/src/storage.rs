@@ -1,10 +1,11 @@
-//! The trait of a shared file. Drivers and engine open files only through it, so tests can replace it by one that fails.
+//! The trait of a shared file. Drivers and engine open files only through this trait, so that tests can replace the
+//! storage by one that fails.
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
-/// The mode of an open.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Creates the file, or truncates an existing one.
@@ -18,43 +19,46 @@ pub enum Mode {
 /// Properties of a file system (statfs(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Its type, `f_type`: a magic number.
+    /// Type of the file system (`f_type`): a magic number.
     pub magic: u32,
-    /// Its block size in bytes, `f_bsize`; 0 if unknown.
+    /// Block size in bytes (`f_bsize`); 0 if unknown.
     pub block: u64,
 }
 
 impl FileSystem {
     const NFS: u32 = 0x6969;
-    /// File systems whose clients cache whole pages and do not know of each other's (NFS, SMB, AFS), or of which this is not
-    /// known (FUSE, 9P).
+    /// Types of file systems whose clients cache whole pages and do not know of each other's caches (NFS, SMB, AFS),
+    /// or may do so (FUSE, 9P).
     const CACHED_APART: [u32; 7] = [Self::NFS, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
-    /// File systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
+    /// Types of file systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
     const OF_ONE_MACHINE: [u32; 8] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
-    /// Returns whether its files are on one machine only; on another machine the path names another file.
+    /// Returns true if files of this file system are on one machine only; on another machine the path names another
+    /// file.
     pub fn is_of_one_machine(&self) -> bool {
         Self::OF_ONE_MACHINE.contains(&self.magic)
     }
 
-    /// Returns whether two hosts may write different bytes of one page at the same time without losing any.
+    /// Returns true if two hosts may write different bytes of one page at the same time without losing any.
     pub fn is_coherent(&self) -> bool {
         !Self::CACHED_APART.contains(&self.magic)
     }
 
-    /// Whether a host may write whole pages where a program has written a part of one, and keep a page that another host has changed
-    /// while this one wrote, even if it opens the file anew: NFS. Only calls that go past the host's cache (`O_DIRECT`) are right there.
+    /// Returns true if a host may write a whole page where a program has written a part of it, and may keep an old
+    /// copy of a page that another host has changed meanwhile, even if the host opens the file anew: NFS. Only calls
+    /// that go past the host's cache (`O_DIRECT`) are right there.
     pub fn writes_whole_pages(&self) -> bool {
         self.magic == Self::NFS
     }
 }
 
-/// Numbers that stand for a machine as it was started, for a file system of it, and for a file.
+/// Identity of a file: numbers that stand for a machine since its last boot, for a file system of this machine, and
+/// for the file.
 pub type Identity = [u64; 3];
 
-/// The bytes that Lustre's call to set a file's stripes takes.
+/// The bytes with which Lustre's call sets a file's stripes.
 pub type StripeRequest = [u8; 32];
 
 /// An open file. Any thread may call it.
@@ -106,8 +110,9 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn settle(&self) -> io::Result<()>;
 
-    /// Has this handle go by what other hosts have written, where hosts cache by themselves and opening the file does not suffice: by
-    /// the file's size, of which a host may keep an old one for a second, and by bytes that it kept. Nothing by default.
+    /// Makes this handle see what other hosts have written, where each host caches by itself and opening the file
+    /// does not suffice: the file's size, of which a host may keep an old value for a second, and bytes in the cache.
+    /// Does nothing by default.
     ///
     /// # Errors
     /// The system's error.
@@ -115,8 +120,8 @@ pub trait Storage: Send + Sync {
         Ok(())
     }
 
-    /// What tells the file from all others of file systems of one machine, on whatever machine; `None` by default, and where this is not
-    /// known.
+    /// Returns numbers that tell the file from all others on file systems of one machine, whatever the machine;
+    /// `None` by default, and if they are not known.
     ///
     /// # Errors
     /// The system's error.
@@ -152,13 +157,14 @@ pub trait Storage: Send + Sync {
     /// Opens the same file for writes that bypass the page cache (`O_DIRECT`): whole pages of the file, from whole pages of memory.
     ///
     /// # Errors
-    /// The system's, which has no such writes on every file system; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error, as not every file system has such writes; [`io::ErrorKind::Unsupported`] by default.
     fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Takes Lustre's lock of a group on the whole file (`LL_IOC_GROUP_LOCK`), or gives it back. Handles with the lock of one group
-    /// read and write at the same time, and none of them asks for another lock; all other handles wait.
+    /// Takes Lustre's group lock on the whole file (`LL_IOC_GROUP_LOCK`), or releases it. Handles with the lock of
+    /// the same group read and write at the same time, and none of them asks for another lock; all other handles
+    /// wait.
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.
@@ -169,7 +175,7 @@ pub trait Storage: Send + Sync {
     /// Passes GPFS one of its hints on a file (`gpfs_fcntl`).
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::Unsupported`] by default, and where there is no library of GPFS.
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default, and if there is no GPFS library.
     fn advise_gpfs(&self, _advice: &mut [u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

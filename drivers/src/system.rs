@@ -1,4 +1,4 @@
-//! The storage of programs: files of the operating system.
+//! The storage that programs use: files of the operating system.
 
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -13,13 +13,14 @@ use nix::sys::statfs::{Statfs, fstatfs, statfs};
 
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
-/// The longest value of an extended attribute on Linux, in bytes.
+/// Maximum size of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// The permissions of a new file, less the process's umask: as MPI libraries make files.
+/// Permissions of a new file before the process's umask, as MPI libraries create files.
 const PERMISSIONS: u32 = 0o666;
 
-/// Opens a new file without a layout yet (`O_LOV_DELAY_CREATE`): two flags without meaning for other regular files.
+/// Flags that open a new file on Lustre without a layout yet (`O_LOV_DELAY_CREATE`): two flags without meaning for
+/// other regular files.
 const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
 // LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
@@ -28,10 +29,10 @@ nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_o
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
 
-/// `gpfs_fcntl` of GPFS's library.
+/// Type of the function `gpfs_fcntl` of GPFS's library.
 type GpfsControl = unsafe extern "C" fn(libc::c_int, *mut libc::c_void) -> libc::c_int;
 
-/// The function of the program, or else of `libgpfs.so`; `None` on a machine without GPFS.
+/// Returns `gpfs_fcntl` of the program, or else of `libgpfs.so`; `None` on a machine without GPFS.
 fn gpfs_control() -> Option<GpfsControl> {
     static FOUND: OnceLock<Option<GpfsControl>> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -50,7 +51,7 @@ fn gpfs_control() -> Option<GpfsControl> {
     })
 }
 
-/// Files of the operating system.
+/// Creates and opens files of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemFiles;
 
@@ -99,7 +100,8 @@ fn of_system(found: &Statfs) -> FileSystem {
     FileSystem { magic: found.filesystem_type().0 as u32, block: u64::try_from(found.block_size()).unwrap_or(0) }
 }
 
-/// Has the file system told the file's size. By the system call: C libraries before glibc 2.28 do not have the function.
+/// Makes the file system ask its server for the file's size. Uses the system call directly: C libraries before glibc
+/// 2.28 do not have the function.
 fn ask_for_size(file: &File) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
     let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
@@ -140,15 +142,15 @@ impl Storage for File {
         self.sync_data()
     }
 
-    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost. A process that has no
-    /// descriptor left syncs the file, which reports the same.
+    /// Closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not
+    /// lost. If the process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
         let duplicate = match self.try_clone() {
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return self.sync(),
             duplicate => duplicate?,
         };
         match nix::unistd::close(duplicate) {
-            // The descriptor is gone all the same; nothing is said of the bytes.
+            // The descriptor is closed all the same; the error says nothing about the bytes.
             Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
@@ -160,9 +162,9 @@ impl Storage for File {
         if is_written && of_system(&system).writes_whole_pages() {
             fcntl(self, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
         }
-        // An old kernel (4.10) or a security filter may not know it; what is read is then as old as a size may be there.
+        // An old kernel (4.10) or a security filter may not know this call; reads then see what the host's cache has.
         let _ = ask_for_size(self);
-        // What this host keeps of the file. (An error would say that there is nothing to be kept.)
+        // Drops this host's cache of the file. (An error would mean that there is nothing to drop.)
         let _ = posix_fadvise(self, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         Ok(())
     }
@@ -195,7 +197,7 @@ impl Storage for File {
         Ok(())
     }
 
-    /// By the descriptor, since another file may have the name by now.
+    /// Opens the file by its descriptor, because another file may have the name by now.
     fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
         let same = format!("/proc/self/fd/{}", self.as_raw_fd());
         Ok(Box::new(OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(same)?))

@@ -1,4 +1,4 @@
-//! What every driver keeps to, whatever the hints, topology and bytes written.
+//! Tests what every driver must do, whatever the hints, topology and bytes written.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn every_driver() -> impl Iterator<Item = (DriverName, Box<dyn Driver>)> {
     names().map(|name| (name, driver(name, Path::new("unused"))))
 }
 
-/// The layout of a file that is made if it is not there.
+/// Returns the layout of a file; creates the file if it does not exist.
 fn made(driver: &dyn Driver, path: &Path, hints: &DriverHints) -> Layout {
     let file = create(&SystemFiles, path, hints).unwrap();
     driver.layout(&SystemFiles, path, &*file, hints).unwrap()
@@ -79,7 +79,7 @@ fn a_path_that_cannot_be_opened_is_named() {
     }
 }
 
-/// The file is made through the storage and through nothing else: where that fails, so does this, and no file is there.
+/// The file is created through the storage only: if the storage fails, so does `create`, and no file exists.
 #[test]
 fn a_file_that_cannot_be_made() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ fn a_file_system_is_what_the_storage_says() {
     assert_eq!(of_auto.magic(), Some(0x0BD0_0BD0));
 }
 
-/// One per node, and on GPFS two where there are several nodes and no placement says where.
+/// Drivers choose one aggregator per node; GPFS chooses two if there are several nodes and no placement is hinted.
 #[test]
 fn aggregators_of_nodes() {
     let layout = Layout::of(1 << 20, 0);
@@ -141,7 +141,7 @@ fn windows_hold_whole_units() {
 }
 
 proptest! {
-    /// Every byte below `end` has one owner among the aggregators and a window that is no longer than it may be.
+    /// Every byte below `end` has one owner among the aggregators, and a window that is not longer than allowed.
     #[test]
     fn domains_divide_the_file(
         start in 0u64..200, len in 1u64..200, unit in 1u64..40, buffer in 1u64..60, aggregators in 1usize..9,
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Offsets up to the largest a file can have, hints up to the largest allowed: no overflow.
+    /// Nothing overflows with offsets up to the maximum of a file and hints up to the allowed maximum.
     #[test]
     fn nothing_overflows(
         end in prop::sample::select(vec![1u64, 1 << 40, i64::MAX as u64]), back in 1u64..5000, aggregators in 1usize..5000,
@@ -188,7 +188,7 @@ proptest! {
         }
     }
 
-    /// `cb_nodes` and `cb_config_list` are kept by all drivers.
+    /// All drivers respect `cb_nodes` and `cb_config_list`.
     #[test]
     fn counts_are_kept(
         ranks in 1usize..100, per_node in 1usize..20, count in 1usize..120, most in 1usize..5, factor in 0u32..90

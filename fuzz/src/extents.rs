@@ -1,4 +1,4 @@
-//! Encoded lists of extents: what metadata messages hold, and irregular accesses in memory.
+//! Target: encoded lists of extents, as in metadata messages and in irregular accesses in memory.
 
 use bytes::Bytes;
 use tributary::access::{Packed, PackedCursor};
@@ -6,7 +6,7 @@ use tributary::{Extent, Extents};
 
 use crate::{one_line, words};
 
-/// More extents than these are not walked: a few bytes may say 2^60 of them.
+/// Maximum number of extents that are walked: a few bytes may encode 2^60 extents.
 const WALKED: u64 = 1_000;
 
 pub fn check(bytes: &[u8]) {
@@ -14,7 +14,7 @@ pub fn check(bytes: &[u8]) {
     encoded(bytes);
 }
 
-/// What is taken is what it says it is, and comes back.
+/// Checks that bytes which are accepted match their summary, and that they are the same after encoding again.
 fn decoded(bytes: &[u8]) {
     let mut rest = Bytes::copy_from_slice(bytes);
     let Some(packed) = one_line(Packed::read(&mut rest)) else { return };
@@ -46,7 +46,7 @@ fn decoded(bytes: &[u8]) {
     assert!(again.iter().eq(all));
 }
 
-/// Any list comes back from its encoding, and as an access.
+/// Checks that any list is the same after encoding and decoding, and as an access.
 fn encoded(bytes: &[u8]) {
     let numbers: Vec<u64> = words(bytes).collect();
     let all: Vec<Extent> = numbers
@@ -70,7 +70,7 @@ fn encoded(bytes: &[u8]) {
     }
 }
 
-/// Those that adjoin as one: an access may hold them so.
+/// Joins adjacent extents, because an access may store them as one.
 fn joined(extents: impl Iterator<Item = Extent>) -> Vec<Extent> {
     let mut all: Vec<Extent> = Vec::new();
     for extent in extents {

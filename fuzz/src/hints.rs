@@ -1,4 +1,5 @@
-//! Texts of hints: ours (`TRIB_HINTS`, and the file that `TRIB_HINTS_FILE` names), ROMIO's file, Cray's variable.
+//! Target: texts of hints, which are ours (`TRIB_HINTS`, and the file that `TRIB_HINTS_FILE` names), ROMIO's file, or
+//! Cray's variable.
 
 use tributary::Hints;
 use tributary::hints::internals::{cray, romio};
@@ -22,7 +23,8 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// What is taken says the same again; what is refused changes nothing.
+/// Checks that hints which are accepted are the same after printing and parsing, and that a text which is refused
+/// changes nothing.
 fn ours(text: &str) {
     let mut hints = Hints::default();
     if one_line(hints.apply(text)).is_none() {

@@ -1,5 +1,6 @@
-//! What comes from files, variables and other ranks, taken apart. A target is a module with two functions: `check`, which takes
-//! any bytes and holds what comes of them to what the rest of the library relies on; and `seeds`, good inputs to begin from.
+//! Fuzz targets for everything that comes from files, variables and other ranks. A target is a module with two
+//! functions: `check`, which takes any bytes and checks that the result is what the rest of the library relies on;
+//! and `seeds`, which returns good inputs to begin from.
 //!
 //! | target | takes |
 //! |---|---|
@@ -11,9 +12,9 @@
 //! | [`opening`] | messages of the opening of a call |
 //! | [`machine`] | files of what messages cost |
 //!
-//! With coverage, for as long as one likes (nightly; or stable with `--sanitizer none`): `cargo fuzz run extents`. Without, a
-//! bounded number of damaged and arbitrary inputs for each: `cargo test`, in `.ci/run`; `TRIB_FUZZ_CASES` says how many. An
-//! input that was found: `cargo run --bin extents -- FILE`.
+//! With coverage, for any time (nightly; or stable with `--sanitizer none`): `cargo fuzz run extents`. Without, a
+//! bounded number of damaged and arbitrary inputs for each target: `cargo test`, in `.ci/run`; `TRIB_FUZZ_CASES` sets
+//! the number. To run an input that was found: `cargo run --bin extents -- FILE`.
 
 pub mod extents;
 pub mod hints;
@@ -23,20 +24,20 @@ pub mod maps;
 pub mod opening;
 pub mod traces;
 
-/// A target.
+/// A fuzz target.
 pub struct Target {
     pub name: &'static str,
-    /// Panics where something does not hold.
+    /// Function that checks an input; panics if something is wrong.
     pub check: fn(&[u8]),
-    /// Good inputs.
+    /// Function that returns good inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// The most bytes of memory at a time: so many, and so many for each byte of the input.
+    /// Maximum number of bytes of memory at a time: a constant, and a number for each byte of the input.
     pub memory: (usize, usize),
 }
 
 macro_rules! targets {
     ($($name:ident: $memory:expr;)+) => {
-        /// All.
+        /// All fuzz targets.
         pub const TARGETS: &[Target] = &[$(
             Target { name: stringify!($name), check: $name::check, seeds: $name::seeds, memory: $memory },
         )+];
@@ -54,7 +55,8 @@ targets! {
     machine: (256 << 10, 400);
 }
 
-/// The program of a target: with cargo-fuzz its loop; without, the inputs that are named, as those that it has found.
+/// Makes the program of a target: with cargo-fuzz the fuzzing loop; without it, a program that checks the inputs it
+/// is given, for example inputs that cargo-fuzz has found.
 #[macro_export]
 macro_rules! target {
     ($name:ident) => {
@@ -68,10 +70,10 @@ macro_rules! target {
     };
 }
 
-/// What a target's program does without cargo-fuzz.
+/// Runs a target on the files that are the program's arguments, without cargo-fuzz.
 ///
 /// # Panics
-/// Where a file cannot be read, and where something does not hold.
+/// Panics if a file cannot be read, and if a check fails.
 pub fn replay(check: fn(&[u8])) {
     let files: Vec<_> = std::env::args_os().skip(1).collect();
     assert!(!files.is_empty(), "usage: TARGET FILE...");
@@ -82,10 +84,10 @@ pub fn replay(check: fn(&[u8])) {
     }
 }
 
-/// The value; an error must be one line.
+/// Returns the value; None after an error, which must print as one line.
 ///
 /// # Panics
-/// When it is not.
+/// Panics if the error is not one line.
 fn one_line<T>(outcome: Result<T, impl std::fmt::Display>) -> Option<T> {
     outcome
         .map_err(|error| {
@@ -95,7 +97,7 @@ fn one_line<T>(outcome: Result<T, impl std::fmt::Display>) -> Option<T> {
         .ok()
 }
 
-/// Numbers of 8 bytes each.
+/// Iterates over the bytes as little-endian numbers of 8 bytes each.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
 }

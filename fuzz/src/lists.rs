@@ -1,16 +1,16 @@
-//! Files of lists of extents, in text and in binary.
+//! Target: files of lists of extents, in text and in binary.
 
 use tributary_benchmarks::list::{Lists, write_binary};
-use tributary_benchmarks::{List, Pattern};
+use tributary_benchmarks::{ListPattern, Pattern};
 
 use crate::one_line;
 
-/// More ranks than these are not asked for their lists.
+/// Maximum number of ranks whose lists are read.
 const ASKED: usize = 64;
 
 pub fn check(bytes: &[u8]) {
     let Some(lists) = one_line(Lists::from_bytes("lists", bytes.to_vec())) else { return };
-    let list = List::new(lists);
+    let list = ListPattern::new(lists);
     let ranks = list.ranks();
     assert!(ranks > 0);
     let (mut requests, mut moved) = (0, 0);
@@ -32,7 +32,7 @@ pub fn check(bytes: &[u8]) {
     let accesses: Option<Vec<_>> = (0..ranks).map(|rank| one_line(list.rank_access(rank, 0))).collect();
     let Some(accesses) = accesses else { return };
     write_binary(&mut binary, ranks, &mut |rank| Ok(accesses[rank].file.clone())).expect("memory takes all");
-    let again = List::new(Lists::from_bytes("again", binary).expect("what was written"));
+    let again = ListPattern::new(Lists::from_bytes("again", binary).expect("what was written"));
     assert_eq!(again.totals(), list.totals());
     for (rank, access) in accesses.iter().enumerate() {
         let back = again.rank_access(rank, 0).expect("what was written");
@@ -42,7 +42,7 @@ pub fn check(bytes: &[u8]) {
 
 pub fn seeds() -> Vec<Vec<u8>> {
     let text = include_bytes!("../../benchmarks/data/example_lists.txt").to_vec();
-    let list = List::new(Lists::from_bytes("lists", text.clone()).expect("a good file"));
+    let list = ListPattern::new(Lists::from_bytes("lists", text.clone()).expect("a good file"));
     let mut binary = Vec::new();
     write_binary(&mut binary, list.ranks(), &mut |rank| Ok(list.rank_access(rank, 0)?.file)).expect("memory takes all");
     vec![text, binary]

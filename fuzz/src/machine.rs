@@ -1,4 +1,4 @@
-//! Files of what messages cost on a machine, in JSON.
+//! Target: files with the costs of messages on a machine, in JSON.
 
 use tributary::exchange::cost::Costs;
 use tributary::machine::{FIGURES, Machine, parse};

@@ -1,4 +1,4 @@
-//! E3SM's decomposition maps: NetCDF files.
+//! Target: E3SM's decomposition maps, which are NetCDF files.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
 
 use crate::one_line;
 
-/// More ranks than these are not asked for their accesses.
+/// Maximum number of ranks whose accesses are computed.
 const ASKED: usize = 32;
 
 pub fn check(bytes: &[u8]) {

@@ -1,5 +1,5 @@
-//! Messages of the opening of a call: what ranks bring, and what rank 0 tells. They come from ranks of the same job, but also
-//! from one whose memory is damaged, or that another version of the library runs on.
+//! Target: messages at the opening of a call, which ranks send to rank 0 and rank 0 sends to them. They come from
+//! ranks of the same job, but also from a rank whose memory is damaged, or that runs another version of the library.
 
 use tributary::Extents;
 use tributary::engine::opening_messages::{

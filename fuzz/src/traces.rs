@@ -1,4 +1,4 @@
-//! WRF's traces, compressed or not.
+//! Target: WRF's traces, compressed or not.
 
 use tributary_benchmarks::wrf::Trace;
 
@@ -37,7 +37,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     vec![plain.clone(), gzip(&plain)]
 }
 
-/// A gzip file that holds the bytes as they are: damage to it is then damage to a trace, or to the head.
+/// Returns a gzip file that contains the bytes uncompressed: damage to the file is then damage to the trace, or to
+/// its header.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let mut blocks = bytes.chunks(1 << 15).peekable();

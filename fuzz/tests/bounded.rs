@@ -1,5 +1,5 @@
-//! Every target on a bounded number of inputs: damaged good ones, and any bytes. Memory is counted too: it stays in proportion to
-//! the input.
+//! Runs every target on a bounded number of inputs: damaged good ones, and any bytes. Memory is counted too: it must
+//! stay in proportion to the input.
 
 #[allow(dead_code, reason = "each test program uses what it needs")]
 #[path = "../../testing/src/damage.rs"]
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tributary_fuzz::{TARGETS, Target};
 
-/// Inputs for each target, unless TRIB_FUZZ_CASES says how many.
+/// Number of inputs for each target, unless TRIB_FUZZ_CASES sets another.
 const CASES: u32 = 3000;
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Counts what each thread holds.
+/// An allocator that counts the bytes that each thread holds.
 struct Counting;
 
 #[global_allocator]
@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The most bytes that were held at a time beyond those held before.
+/// Returns the maximum number of bytes that were held at a time, beyond the bytes held before.
 fn most_held(run: impl FnOnce()) -> usize {
     let before = HELD.get();
     MOST.set(before);

@@ -1,5 +1,5 @@
-//! The laboratory: simulation of Tributary's schedules on other machines, the collectives of the papers, and checks of the
-//! papers' claims.
+//! The laboratory: simulation of Tributary's schedules on other machines, the collectives of the papers, and checks of
+//! the papers' claims.
 //!
 //! No code here moves a program's bytes, and neither the library nor the preload library depends on this crate.
 //!

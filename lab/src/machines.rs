@@ -19,7 +19,7 @@ pub static MACHINES: [(&str, &str); 12] = [
     ("laptop", include_str!("../machines/laptop.toml")),
 ];
 
-/// The machine of that name.
+/// Returns the built-in machine called `name`.
 ///
 /// # Errors
 /// An unknown name; the error lists all names.

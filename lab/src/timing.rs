@@ -1,9 +1,10 @@
-//! The one-port model: the time that the schedules of all ranks take together.
+//! Computes the time that the schedules of all ranks take together in the one-port model.
 //!
-//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one message and receives at most one at a time,
-//! both at once (full duplex). A message begins when both sides have started it and both ports are free; among several, the
-//! one whose send was started first. Combining m bytes takes m t_c, one combination at a time; copies take no time. This is
-//! the model of the papers' cost formulas. Unlike the simulator, it has no network between the ports.
+//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one message and receives at most one at a
+//! time, both at once (full duplex). A message begins when sender and receiver have started it and both ports are free;
+//! among several, the message whose send was started first. Combining m bytes takes m t_c, one combination at a time;
+//! copies take no time. This is the model of the papers' cost formulas. Unlike the simulator, it has no network between
+//! the ports.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -12,39 +13,39 @@ use crate::collectives::Rates;
 use tributary::Rank;
 use tributary::schedule::{Action, OpId, Progress, Schedule};
 
-/// An operation that has ended.
+/// Operation that has ended, with its times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// A send and its matching receive.
+    /// Send and its matching receive.
     Message {
-        /// When it began.
+        /// Time at which the message began.
         begin: f64,
-        /// When it ended.
+        /// Time at which the message ended.
         end: f64,
-        /// The sender, and its operation.
+        /// Rank that sends, and the send operation.
         from: (Rank, OpId),
-        /// The receiver, and its operation.
+        /// Rank that receives, and the receive operation.
         to: (Rank, OpId),
     },
-    /// A copy or a combination on one rank.
+    /// Copy or combination on one rank.
     Local {
-        /// When it ended.
+        /// Time at which the operation ended.
         end: f64,
-        /// The rank.
+        /// Rank that does the operation.
         rank: Rank,
         /// The operation.
         op: OpId,
     },
 }
 
-/// The time at which the last of ranks 0, 1, ... ends its schedule; `None` if not all can end. O(messages x open messages
-/// of a rank).
+/// Returns the time at which the last of ranks 0, 1, ... ends its schedule; `None` if not all can end. O(messages x
+/// open messages of a rank).
 pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
     run(schedules, rates, None).map(|clock| clock.now)
 }
 
-/// The operations that [`one_port`] times, in the order in which they end, without joins. With t_s = 1 and no other cost,
-/// every message takes one round, and begins with a round. O(operations) memory.
+/// Returns the operations that [`one_port`] times, in the order in which they end, without joins. With t_s = 1 and no
+/// other cost, every message takes one round, and begins with a round. O(operations) memory.
 pub fn one_port_steps(schedules: Vec<Schedule>, rates: &Rates) -> Option<Vec<Step>> {
     run(schedules, rates, Some(Vec::new())).and_then(|clock| clock.steps)
 }
@@ -76,14 +77,14 @@ fn run(schedules: Vec<Schedule>, rates: &Rates, steps: Option<Vec<Step>>) -> Opt
     clock.progress.iter().all(Progress::is_done).then_some(clock)
 }
 
-/// Started, unmatched sides of messages by (sender, receiver, stage), with the number of the start.
+/// Sends or receives that are started and not matched, by (sender, receiver, stage), with the number of the start.
 type Queue = HashMap<(Rank, Rank, u8), VecDeque<(u64, OpId)>>;
 
 #[derive(Default)]
 struct Ports {
     sending: bool,
     receiving: bool,
-    /// The end of the current combination.
+    /// Time at which the current combination ends.
     combining: f64,
     /// Matched messages of this rank that have not begun: (number of the send's start, index).
     open: BTreeSet<(u64, usize)>,
@@ -108,7 +109,7 @@ struct Event {
 }
 
 impl Ord for Event {
-    /// The earliest event is the greatest, so that it leaves the heap first.
+    /// Orders the earliest event as the greatest, so that it leaves the heap first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time.total_cmp(&self.time)
     }
@@ -135,11 +136,11 @@ struct Clock {
     sends: Queue,
     receives: Queue,
     messages: Vec<Message>,
-    /// Operations started so far.
+    /// Number of operations started so far.
     started: u64,
     events: BinaryHeap<Event>,
     now: f64,
-    /// The operations that have ended, if they are asked for.
+    /// Operations that have ended, if the caller asks for them.
     steps: Option<Vec<Step>>,
 }
 
@@ -200,7 +201,7 @@ impl Clock {
         self.ports[to].open.insert(open);
     }
 
-    /// The ranks on which an operation has ended.
+    /// Handles the end of an operation. Returns the ranks on which an operation has ended.
     fn end(&mut self, what: What) -> BTreeSet<Rank> {
         match what {
             What::Message(index) => {
@@ -233,7 +234,8 @@ mod tests {
 
     const RATES: Rates = Rates { startup: 10.0, byte: 1.0, combine: 2.0 };
 
-    /// Ranks 1 and 2 send 8 bytes to rank 0, which combines both, and rank 0 sends 4 bytes to rank 1 meanwhile.
+    /// Checks a case in which ranks 1 and 2 send 8 bytes to rank 0, which combines both, and rank 0 sends 4 bytes to
+    /// rank 1 meanwhile.
     #[test]
     fn ports_take_turns_and_both_ways_at_once() {
         let span = |buffer, len| Span::new(buffer, 0, len);

@@ -28,7 +28,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What every rank does; returns the seconds that writing took.
+/// Runs the model on one rank; returns the seconds that writing took.
 fn model(endpoint: Endpoint, path: &std::path::Path, hints: &Hints, alignment: Alignment) -> Result<f64> {
     let (rank, ranks) = (endpoint.rank() as u64, endpoint.ranks() as u64);
     let mut file = Dataset::create(endpoint, path, Format::Cdf5, hints.clone())?;

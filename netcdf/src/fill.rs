@@ -1,4 +1,4 @@
-//! Fill values, which unwritten elements hold. Each rank writes its share of every variable.
+//! Writes fill values, which unwritten elements hold. Each rank writes its share of every variable.
 
 use tributary::access::{BufferLayout, Extents};
 use tributary::{Error, Result};
@@ -6,7 +6,7 @@ use tributary::{Error, Result};
 use crate::layout::Layout;
 use crate::schema::{Schema, VariableId};
 
-/// Bytes of a variable's fill values in memory, which are written repeatedly.
+/// Size of a variable's block of fill values in memory, in bytes. The block is written repeatedly.
 const TILE: u64 = 64 << 10;
 
 /// An access that writes fill values, in ascending order.
@@ -18,12 +18,13 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    /// The access, its buffer's layout, and the buffer.
+    /// Returns the file extents, the layout of the buffer, and the buffer.
     pub fn into_access(self) -> (Extents, BufferLayout, Vec<u8>) {
         (self.file, BufferLayout::Extents(self.memory), self.buffer)
     }
 
-    /// Adds this rank's share of `len` bytes from `begin` on. O(1) memory besides the tile.
+    /// Adds this rank's share of `len` bytes of fill values from offset `begin` on. O(1) memory besides the block of
+    /// fill values.
     fn add(&mut self, value: &[u8], begin: u64, len: u64, (part, parts): (u64, u64)) -> Result<()> {
         let size = value.len() as u64;
         let elements = len.div_ceil(size);
@@ -41,10 +42,10 @@ impl Filled {
     }
 }
 
-/// Fill values of all fixed-size variables, the padding behind them included.
+/// Returns this rank's share of the fill values of all fixed-size variables and of the padding behind them.
 ///
 /// # Errors
-/// The access layer's.
+/// The extents reach beyond 2^63 - 1.
 pub(crate) fn fixed(schema: &Schema, layout: &Layout, share: (u64, u64)) -> Result<Filled> {
     let mut filled = Filled::default();
     for (number, variable) in schema.variables().iter().enumerate() {
@@ -56,10 +57,11 @@ pub(crate) fn fixed(schema: &Schema, layout: &Layout, share: (u64, u64)) -> Resu
     Ok(filled)
 }
 
-/// Fill values of one record of a variable, and of its padding where records are padded.
+/// Returns this rank's share of the fill values of one record of a variable, and of its padding if records are
+/// padded.
 ///
 /// # Errors
-/// A variable that is not there or has no records, or a record beyond the format.
+/// The variable does not exist or has no records, or the record is beyond the format.
 pub(crate) fn record(
     schema: &Schema,
     layout: &Layout,
@@ -80,7 +82,7 @@ pub(crate) fn record(
     Ok(filled)
 }
 
-/// A hash of bytes that is the same on every machine (64-bit FNV-1a).
+/// Returns a hash of bytes that is the same on every machine (64-bit FNV-1a).
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

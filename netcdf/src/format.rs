@@ -1,23 +1,23 @@
-//! The three classic formats and their external types, with the numbers in which they differ.
+//! Defines the three classic formats and their external types, with the numbers in which they differ.
 //!
 //! Source: "The NetCDF Classic Format Specification" (Unidata, NetCDF Users Guide, file format specifications) and the
 //! CDF-5 specification of PnetCDF.
 
 use tributary::{Error, Result};
 
-/// A classic format. They differ in the width of counts and offsets, and CDF-5 has more types.
+/// A classic NetCDF format. The formats differ in the width of counts and offsets, and CDF-5 has more types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// 32-bit counts and offsets: every variable begins below 2 GiB.
     Cdf1,
-    /// 32-bit counts, 64-bit offsets.
+    /// 32-bit counts and 64-bit offsets: files may be larger than 2 GiB.
     Cdf2,
     /// 64-bit counts and offsets, unsigned and 64-bit integers.
     Cdf5,
 }
 
 impl Format {
-    /// The byte after the letters `CDF`.
+    /// Returns the version: the byte after the letters `CDF` in the file.
     pub fn version(self) -> u8 {
         match self {
             Self::Cdf1 => 1,
@@ -26,37 +26,38 @@ impl Format {
         }
     }
 
-    /// The format of a version, the byte after the letters `CDF`.
+    /// Returns the format of a version (the byte after the letters `CDF`); None if there is no such format.
     pub(crate) fn from_version(version: u8) -> Option<Self> {
         [Self::Cdf1, Self::Cdf2, Self::Cdf5].into_iter().find(|format| format.version() == version)
     }
 
-    /// Whether the format has a type.
+    /// Returns true if the format has a type.
     pub fn has(self, kind: Type) -> bool {
         self == Self::Cdf5 || kind.code() <= Type::Double.code()
     }
 
-    /// Bytes of a count in the header.
+    /// Returns the number of bytes of a count in the header.
     pub(crate) fn count_width(self) -> usize {
         if self == Self::Cdf5 { 8 } else { 4 }
     }
 
-    /// Bytes of an offset in the header.
+    /// Returns the number of bytes of an offset in the header.
     pub(crate) fn offset_width(self) -> usize {
         if self == Self::Cdf1 { 4 } else { 8 }
     }
 
-    /// The largest count, also of records.
+    /// Returns the maximum of a count, also of the number of records.
     pub(crate) fn largest_count(self) -> u64 {
         if self == Self::Cdf5 { i64::MAX as u64 } else { i32::MAX as u64 }
     }
 
-    /// The longest dimension: a count that can still be rounded up to 4.
+    /// Returns the maximum length of a dimension: a count that can still be rounded up to 4.
     pub(crate) fn longest_dimension(self) -> u64 {
         self.largest_count() - 3
     }
 
-    /// The most bytes of a variable (of one record, for record variables) that is not the last of its kind.
+    /// Returns the maximum number of bytes of a variable (of one record, for record variables) that is not the last
+    /// of its kind.
     pub(crate) fn largest_variable(self) -> u64 {
         match self {
             Self::Cdf1 => i32::MAX as u64 - 3,
@@ -65,12 +66,12 @@ impl Format {
         }
     }
 
-    /// The last place where a variable may begin.
+    /// Returns the maximum offset at which a variable may begin.
     pub(crate) fn last_begin(self) -> u64 {
         if self == Self::Cdf1 { i32::MAX as u64 } else { i64::MAX as u64 }
     }
 
-    /// A type, if the format has it.
+    /// Checks that the format has a type. `what` names the item in the error.
     pub(crate) fn check(self, kind: Type, what: &str) -> Result<()> {
         if self.has(kind) {
             return Ok(());
@@ -94,7 +95,7 @@ impl std::fmt::Display for Format {
 pub enum Type {
     /// 8-bit signed integer.
     Byte,
-    /// Text.
+    /// 8-bit characters of text.
     Char,
     /// 16-bit signed integer.
     Short,
@@ -132,17 +133,17 @@ impl Type {
         Self::UInt64,
     ];
 
-    /// The type's number in the file, 1 to 11.
+    /// Returns the type's number in the file, 1 to 11.
     pub fn code(self) -> u32 {
         self as u32 + 1
     }
 
-    /// The type of a number in the file.
+    /// Returns the type with this number in the file, 1 to 11.
     pub(crate) fn from_code(code: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     pub fn size(self) -> u64 {
         match self {
             Self::Byte | Self::Char | Self::UByte => 1,
@@ -152,7 +153,7 @@ impl Type {
         }
     }
 
-    /// NetCDF's default fill value of unwritten elements: big-endian, [`Type::size`] bytes.
+    /// Returns NetCDF's default fill value for unwritten elements: big-endian, [`Type::size`] bytes.
     pub fn default_fill(self) -> Vec<u8> {
         const FLOATS: f64 = 9.969_209_968_386_869e36;
         match self {
@@ -172,7 +173,7 @@ impl Type {
 }
 
 impl std::fmt::Display for Type {
-    /// The name in CDL, the text form of NetCDF.
+    /// Returns the name in CDL, the text form of NetCDF.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Byte => "byte",

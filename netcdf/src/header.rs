@@ -6,24 +6,24 @@ use crate::schema::{Attribute, Schema};
 
 /// The first bytes of a file; the format's version follows.
 pub(crate) const MAGIC: &[u8] = b"CDF";
-/// The tags that open the lists.
+/// Tag that opens the list of dimensions in a header; the next constants open the other lists.
 pub(crate) const DIMENSIONS: u32 = 0x0a;
 pub(crate) const VARIABLES: u32 = 0x0b;
 pub(crate) const ATTRIBUTES: u32 = 0x0c;
-/// The unit to which names, values and variables are padded.
+/// Number of bytes: names, values and variables are padded to multiples of it.
 pub(crate) const ALIGN: u64 = 4;
 
 /// The position of a variable, as in the header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct VariablePlace {
-    /// Bytes, of one record for a record variable, rounded up to 4; CDF-1 and CDF-2 state 2^32 - 1 for what 32 bits
-    /// cannot hold.
+    /// Number of bytes (of one record, for a record variable), rounded up to 4. If 32 bits cannot hold the number,
+    /// CDF-1 and CDF-2 state 2^32 - 1.
     pub bytes: u64,
-    /// First byte in the file.
+    /// Offset of the first byte in the file.
     pub begin: u64,
 }
 
-/// The header of a file without records. Its length does not depend on `places`.
+/// Returns the header of a file without records. Its length does not depend on `places`.
 pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     let format = schema.format();
     let mut out = Out { format, bytes: [MAGIC, &[format.version()]].concat() };
@@ -48,7 +48,7 @@ pub(crate) fn encode(schema: &Schema, places: &[VariablePlace]) -> Vec<u8> {
     out.bytes
 }
 
-/// The offset of the number of records in every header, and its bytes.
+/// Returns the offset of the number of records in every header, and the bytes of that number.
 pub(crate) fn records(format: Format, records: u64) -> (u64, Vec<u8>) {
     let mut out = Out { format, bytes: Vec::new() };
     out.count(records);
@@ -65,7 +65,7 @@ impl Out {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// The low `width` bytes of a number.
+    /// Appends the low `width` bytes of a number.
     fn number(&mut self, value: u64, width: usize) {
         self.bytes.extend(&value.to_be_bytes()[8 - width..]);
     }
@@ -74,7 +74,7 @@ impl Out {
         self.number(value, self.format.count_width());
     }
 
-    /// A list's tag and length; an empty list has tag 0.
+    /// Appends a list's tag and length; an empty list has tag 0.
     fn list(&mut self, tag: u32, len: usize) {
         self.word(if len == 0 { 0 } else { tag });
         self.count(len as u64);

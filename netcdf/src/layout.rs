@@ -1,5 +1,5 @@
-//! The layout of a file, as PnetCDF makes it: the header, the fixed-size variables in the order of their definition, then
-//! the records, each with its part of every record variable.
+//! Computes the layout of a file as PnetCDF does: the header, the fixed-size variables in the order of their
+//! definition, then the records, each with its part of every record variable.
 
 use tributary::{Error, Extents, Result};
 
@@ -8,21 +8,21 @@ use crate::format::Format;
 use crate::header::{self, ALIGN, VariablePlace};
 use crate::schema::{Schema, Variable, VariableId};
 
-/// A variable as the layout needs it.
+/// Sizes and position of a variable, for the layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) name: String,
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub(crate) size: u64,
-    /// Lengths of its dimensions; of a record variable without the unlimited one.
+    /// Lengths of the variable's dimensions; for a record variable without the unlimited dimension.
     pub(crate) shape: Vec<u64>,
     pub(crate) record: bool,
-    /// Bytes without padding, of one record for a record variable.
+    /// Number of bytes without padding (of one record, for a record variable).
     pub(crate) bytes: u64,
     begin: u64,
 }
 
-/// The positions of all variables, and the header with them. Offsets and lengths are in bytes.
+/// The positions of all variables in a file, and the header with these positions. Offsets and lengths are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     pub(crate) format: Format,
@@ -60,15 +60,15 @@ impl Layout {
         Ok(Self { format: schema.format(), header, slots, end_of_fixed, begin_of_records, record_size })
     }
 
-    /// Bytes of the header, without the gap that alignment leaves behind it.
+    /// Returns the number of bytes of the header, without the gap that alignment leaves behind it.
     pub fn header_bytes(&self) -> u64 {
         self.header.len() as u64
     }
 
-    /// The header of a file with this many records.
+    /// Returns the header of a file with this many records.
     ///
     /// # Errors
-    /// More records than the format can count.
+    /// `records` is more than the format can count.
     pub fn header(&self, records: u64) -> Result<Vec<u8>> {
         let (at, count) = self.records(records)?;
         let mut header = self.header.clone();
@@ -76,10 +76,10 @@ impl Layout {
         Ok(header)
     }
 
-    /// The offset of the number of records in the header, and the bytes of this number.
+    /// Returns the offset of the number of records in the header, and the bytes of this number.
     ///
     /// # Errors
-    /// More records than the format can count.
+    /// `records` is more than the format can count.
     pub fn records(&self, records: u64) -> Result<(u64, Vec<u8>)> {
         let limit = self.format.largest_count();
         if records > limit {
@@ -88,46 +88,47 @@ impl Layout {
         Ok(header::records(self.format, records))
     }
 
-    /// First byte of a variable (of its record 0, for a record variable).
+    /// Returns the offset of the first byte of a variable (of its record 0, for a record variable).
     ///
     /// # Panics
-    /// The variable belongs to another schema and is not in this one.
+    /// Panics if the variable belongs to another schema and this one has no variable of its number.
     pub fn begin(&self, variable: VariableId) -> u64 {
         self.slots[variable.0].begin
     }
 
-    /// Bytes of a variable (of one record, for a record variable), rounded up to 4.
+    /// Returns the number of bytes of a variable (of one record, for a record variable), rounded up to 4.
     ///
     /// # Panics
-    /// As [`Layout::begin`].
+    /// Panics as [`Layout::begin`] does.
     pub fn variable_bytes(&self, variable: VariableId) -> u64 {
         self.slots[variable.0].bytes.next_multiple_of(ALIGN)
     }
 
-    /// Whether a variable has records.
+    /// Returns true if a variable has records.
     ///
     /// # Panics
-    /// As [`Layout::begin`].
+    /// Panics as [`Layout::begin`] does.
     pub fn is_record(&self, variable: VariableId) -> bool {
         self.slots[variable.0].record
     }
 
-    /// Bytes from record to record: the sum of the record variables' parts; without padding when there is only one.
+    /// Returns the number of bytes from the start of a record to the start of the next: the sum of the record
+    /// variables' parts, without padding if there is only one record variable.
     pub fn record_size(&self) -> u64 {
         self.record_size
     }
 
-    /// One past the last fixed-size variable, padding included.
+    /// Returns the offset of the first byte behind the last fixed-size variable and its padding.
     pub fn end_of_fixed(&self) -> u64 {
         self.end_of_fixed
     }
 
-    /// First byte of record 0.
+    /// Returns the offset of the first byte of record 0.
     pub fn begin_of_records(&self) -> u64 {
         self.begin_of_records
     }
 
-    /// Bytes of a whole file with this many records; `None` beyond 2^63 - 1.
+    /// Returns the number of bytes of a whole file with this many records; `None` beyond 2^63 - 1.
     pub fn file_bytes(&self, records: u64) -> Option<u64> {
         let end = match self.record_size {
             0 => Some(self.end_of_fixed),
@@ -136,12 +137,12 @@ impl Layout {
         end.filter(|&end| end <= i64::MAX as u64)
     }
 
-    /// First byte of one record of a variable.
+    /// Returns the offset of the first byte of one record of a variable.
     pub(crate) fn begin_of(&self, variable: VariableId, record: u64) -> Result<u64> {
         self.begin_of_record(self.slot(variable)?, record)
     }
 
-    /// The smallest number of records of a file that holds these extents of a variable.
+    /// Returns the minimum number of records of a file that contains these extents of a variable.
     pub(crate) fn records_of(&self, variable: VariableId, extents: &Extents) -> u64 {
         match (self.slots.get(variable.0), extents.span()) {
             (Some(slot), Some((_, end))) if slot.record => (end - 1 - slot.begin) / self.record_size + 1,
@@ -180,8 +181,8 @@ fn slot(schema: &Schema, variable: &Variable) -> Result<Slot> {
     Ok(Slot { name: variable.name.clone(), size, shape, record, bytes, begin: 0 })
 }
 
-/// CDF-1 and CDF-2 hold large variables only at the end: the last fixed-size variable when there are no records, or the
-/// last record variable.
+/// Checks sizes of variables. CDF-1 and CDF-2 allow a large variable only at the end: the last fixed-size variable if
+/// there are no records, or the last record variable.
 fn check_sizes(format: Format, slots: &[Slot]) -> Result<()> {
     let limit = format.largest_variable();
     let any_record = slots.iter().any(|slot| slot.record);
@@ -203,7 +204,7 @@ fn check_sizes(format: Format, slots: &[Slot]) -> Result<()> {
     Ok(())
 }
 
-/// Puts a variable at `at`; returns where the next one goes.
+/// Places a variable at offset `at`; returns the offset for the next variable.
 fn place(format: Format, slot: &mut Slot, at: u64) -> Result<u64> {
     let last = format.last_begin();
     if at > last {

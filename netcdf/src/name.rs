@@ -1,17 +1,17 @@
-//! The names that NetCDF allows for dimensions, variables and attributes.
+//! Checks the names of dimensions, variables and attributes by NetCDF's rules.
 
 use tributary::{Error, Result};
 use unicode_normalization::UnicodeNormalization;
 
-/// The longest name, in bytes (NC_MAX_NAME).
+/// Maximum length of a name, in bytes (NC_MAX_NAME).
 pub(crate) const LONGEST: usize = 256;
 const ALLOWED: &str = "1 to 256 bytes; first a letter, a digit, _ or a non-ASCII character; no /, no control characters, \
                        no space at the end";
 
-/// The name in normal form C, as NetCDF stores it.
+/// Returns the name in normal form C, as NetCDF stores it.
 ///
 /// # Errors
-/// A name that NetCDF does not allow.
+/// NetCDF does not allow the name.
 pub(crate) fn checked(what: &str, name: &str) -> Result<String> {
     let normal: String = name.nfc().collect();
     let first = normal.chars().next().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii());

@@ -1,4 +1,5 @@
-//! Parts of variables as file extents: a regular part in O(dimensions) memory, lists of parts packed.
+//! Translates parts of variables to file extents: a regular part takes O(dimensions) memory, lists of parts are
+//! packed.
 
 use tributary::access::Extent;
 use tributary::{Error, Extents, Result};
@@ -9,12 +10,12 @@ use crate::runs::Runs;
 use crate::schema::VariableId;
 
 impl Layout {
-    /// The part `count` from `start` on of a variable, both in elements along each dimension, the unlimited one included.
-    /// O(dimensions) memory and time, for any number of elements and records.
+    /// Returns the file extents of a part of a variable: `count` elements from `start` on along each dimension, the
+    /// unlimited one included. O(dimensions) memory and time, for any number of elements and records.
     ///
     /// # Errors
-    /// An unknown variable; lists whose length is not the variable's number of dimensions; a part outside the variable; an end
-    /// beyond 2^63 - 1.
+    /// The variable does not exist; the length of a list is not the variable's number of dimensions; the part lies
+    /// outside the variable; or it ends beyond 2^63 - 1.
     pub fn extents(&self, variable: VariableId, start: &[u64], count: &[u64]) -> Result<Extents> {
         let slot = self.slot(variable)?;
         slot.check(self.format, start, count)?;
@@ -30,10 +31,11 @@ impl Layout {
         Extents::subarray(begin, slot.size, &slot.shape, count, start)?.repeat(stride, records)
     }
 
-    /// Many parts of a variable in sequence, packed without an allocation for each part; memory only for irregular parts.
+    /// Returns the file extents of many parts of a variable, one after the other, packed without an allocation for
+    /// each part; takes memory only for irregular parts.
     ///
     /// # Errors
-    /// As [`Layout::extents`], for the first part that has one.
+    /// The errors of [`Layout::extents`], for the first part that has one.
     pub fn extents_of_all<S, C>(&self, variable: VariableId, parts: impl IntoIterator<Item = (S, C)>) -> Result<Extents>
     where
         S: AsRef<[u64]>,
@@ -69,11 +71,12 @@ impl Layout {
         failed.map_or(Ok(extents), Err)
     }
 
-    /// Elements of one record of a variable (`record` 0 for a fixed-size one) as (first element, number of elements), in
-    /// row-major order over the dimensions without the unlimited one; packed.
+    /// Returns the file extents of elements of one record of a variable (`record` is 0 for a fixed-size variable),
+    /// packed. Each item of `runs` is a first element and a number of elements, in row-major order over the
+    /// dimensions without the unlimited one.
     ///
     /// # Errors
-    /// As [`Layout::extents`].
+    /// The errors of [`Layout::extents`].
     pub fn elements(
         &self,
         variable: VariableId,
@@ -106,7 +109,7 @@ impl Layout {
 }
 
 impl Slot {
-    /// Checks that a part lies inside.
+    /// Checks that a part lies inside the variable.
     fn check(&self, format: Format, start: &[u64], count: &[u64]) -> Result<()> {
         let dimensions = self.shape.len() + usize::from(self.record);
         if start.len() != dimensions || count.len() != dimensions {

@@ -1,52 +1,53 @@
-//! Requests queued for the next collective write: their packed bytes and file extents.
+//! Queues requests for the next collective write: their packed bytes and file extents.
 
 use std::collections::BinaryHeap;
 
 use tributary::Result;
 use tributary::access::{BufferLayout, Extent, Extents};
 
-/// Bytes that are contiguous in the file and in the queue's data.
+/// A range of bytes that is contiguous in the file and in the queue's data.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct QueuedPiece {
     offset: u64,
     memory: u64,
     len: u64,
 }
 
-/// Queued requests. A request of one extent takes 24 bytes besides its data, any other the memory of its [`Extents`]. The
-/// data are copied once, in the conversion.
+/// The queued requests of this rank. A request of one extent takes 24 bytes besides its data, any other the memory of
+/// its [`Extents`]. The data are copied once, by the conversion.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// Requests of one extent.
-    singles: Vec<Piece>,
-    /// All others, with the position of their bytes in `data`.
+    /// Requests that have only one extent.
+    singles: Vec<QueuedPiece>,
+    /// Requests of several extents, with the position of their bytes in `data`.
     parts: Vec<(Extents, u64)>,
-    /// The bytes of all, in the order in which they were queued.
+    /// Bytes of all requests, in the order in which they were queued.
     pub data: Vec<u8>,
 }
 
 impl Queue {
-    /// Whether no request waits.
+    /// Returns true if no request is queued.
     pub fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.parts.is_empty()
     }
 
-    /// Queues the bytes of `data` from `memory` on for `extents`.
+    /// Queues a request for `extents`, whose bytes begin at position `memory` of `data`.
     pub fn push(&mut self, extents: Extents, memory: u64) {
         match extents.span() {
             Some((offset, end)) if extents.count() == 1 => {
-                self.singles.push(Piece { offset, memory, len: end - offset });
+                self.singles.push(QueuedPiece { offset, memory, len: end - offset });
             }
             Some(_) => self.parts.push((extents, memory)),
             None => {}
         }
     }
 
-    /// All requests as one access in ascending order, and the data. Where requests overlap, the one queued last wins.
-    /// Requests that do not interleave keep their extents; otherwise O(n log n) over all n extents, 24 bytes each.
+    /// Returns all requests as one access in ascending order, and the data. Where requests overlap, the request
+    /// queued last wins. Requests that do not interleave keep their extents; otherwise this costs O(n log n) over all
+    /// n extents, 24 bytes each.
     ///
     /// # Errors
-    /// The access layer's.
+    /// The extents reach beyond 2^63 - 1.
     pub fn take(self) -> Result<(Extents, BufferLayout, Vec<u8>)> {
         let Self { mut singles, mut parts, data } = self;
         singles.sort_by_key(|piece| piece.offset);
@@ -60,8 +61,9 @@ impl Queue {
     }
 }
 
-/// Both lists one after the other in the file, and the memory they come from; `None` when they interleave or overlap.
-fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(Extents, Extents)>> {
+/// Returns the file extents of both lists in ascending order, and the memory that they come from; `None` if requests
+/// interleave or overlap.
+fn side_by_side(singles: &[QueuedPiece], parts: &[(Extents, u64)]) -> Result<Option<(Extents, Extents)>> {
     let (mut file, mut memory) = (Extents::empty(), Extents::empty());
     let mut put = |extents: &Extents, from: &Extents| -> Result<bool> {
         let behind = start(extents) >= end(&file);
@@ -101,21 +103,21 @@ fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(E
     Ok(Some((file, Extents::from_list(joined)?)))
 }
 
-/// All requests, extent by extent, in ascending order of offsets.
-fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
+/// Returns all requests, extent by extent, in ascending order of offsets.
+fn expanded(mut singles: Vec<QueuedPiece>, parts: &[(Extents, u64)]) -> Vec<QueuedPiece> {
     for (extents, memory) in parts {
         let mut memory = *memory;
         singles.extend(extents.iter().map(|Extent { offset, len }| {
             memory += len;
-            Piece { offset, memory: memory - len, len }
+            QueuedPiece { offset, memory: memory - len, len }
         }));
     }
     singles.sort_by_key(|piece| piece.offset);
     singles
 }
 
-/// The file side and the memory side of pieces.
-fn packed(pieces: &[Piece]) -> Result<(Extents, Extents)> {
+/// Returns the file extents and the memory extents of pieces.
+fn packed(pieces: &[QueuedPiece]) -> Result<(Extents, Extents)> {
     let file = pieces.iter().map(|piece| Extent { offset: piece.offset, len: piece.len });
     let memory = pieces.iter().map(|piece| Extent { offset: piece.memory, len: piece.len });
     Ok((Extents::from_list(file)?, Extents::from_list(memory)?))
@@ -129,12 +131,12 @@ fn end(extents: &Extents) -> u64 {
     extents.span().map_or(0, |(_, end)| end)
 }
 
-/// Pieces in ascending order of offsets, split so that every byte comes from the piece that was queued last.
-fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
+/// Sorts pieces by offset and splits them so that every byte comes from the piece that was queued last.
+fn without_overlap(pieces: Vec<QueuedPiece>) -> Vec<QueuedPiece> {
     if pieces.windows(2).all(|pair| pair[0].offset + pair[0].len <= pair[1].offset) {
         return pieces;
     }
-    let mut cut: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut cut: Vec<QueuedPiece> = Vec::with_capacity(pieces.len());
     // The pieces that have begun, as (memory, offset, end), with the winner on top.
     let mut begun: BinaryHeap<(u64, u64, u64)> = BinaryHeap::new();
     let mut waiting = pieces.into_iter().peekable();
@@ -155,7 +157,7 @@ fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
         let Some(&(memory, offset, end)) = begun.peek() else { continue };
         let end = waiting.peek().map_or(end, |next| end.min(next.offset));
         if end > at {
-            cut.push(Piece { offset: at, memory: memory + (at - offset), len: end - at });
+            cut.push(QueuedPiece { offset: at, memory: memory + (at - offset), len: end - at });
             at = end;
         }
     }
@@ -168,7 +170,7 @@ mod tests {
     use tributary::access::pieces::pieces;
 
     proptest! {
-        /// Writing the requests in their order gives the same as writing the queue's result.
+        /// Writing the requests in their order gives the same file as writing the queue's result.
         #[test]
         fn the_last_request_wins(
             requests in prop::collection::vec((0u64..60, 1u64..9, 1u64..12, 1u64..4), 0..8)

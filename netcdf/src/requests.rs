@@ -1,6 +1,6 @@
-//! A list of parts of one variable, in two allocations.
+//! A list of parts of one variable, which takes only two allocations.
 
-/// (start, count) pairs along each dimension of one variable, in the order of the data that belong to them.
+/// Parts of one variable, each as (start, count) along each dimension, in the order of the data that belong to them.
 ///
 /// ```
 /// use tributary_netcdf::Requests;
@@ -19,8 +19,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Adds a part. All parts have as many starts and counts as the first part; missing ones are set to 0, and surplus ones are
-    /// dropped.
+    /// Adds a part. All parts have as many starts and counts as the first part: missing ones are set to 0, and
+    /// surplus ones are dropped.
     pub fn push(&mut self, start: &[u64], count: &[u64]) {
         if self.len == 0 {
             self.dimensions = start.len();
@@ -31,17 +31,17 @@ impl Requests {
         self.len += 1;
     }
 
-    /// Number of parts.
+    /// Returns the number of parts in the list.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no parts.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The parts, (start, count) each.
+    /// Iterates over the parts, as (start, count).
     pub fn iter(&self) -> impl Iterator<Item = (&[u64], &[u64])> + '_ {
         let n = self.dimensions;
         (0..self.len).map(move |at| (&self.starts[at * n..][..n], &self.counts[at * n..][..n]))

@@ -4,21 +4,23 @@ use tributary::access::Extent;
 
 use crate::layout::Slot;
 
-/// Walks the extents of parts of one variable. Trailing dimensions that a part covers whole are one run of bytes.
+/// Iterator over the extents of parts of one variable. If a part includes all of the trailing dimensions, these make
+/// one run of bytes.
 pub(crate) struct Runs<'a> {
     slot: &'a Slot,
-    /// Bytes from one element to the next along each dimension, the unlimited one first where there is one.
+    /// Number of bytes from one element to the next along each dimension. The unlimited dimension, if there is one,
+    /// comes first.
     pitch: Vec<u64>,
-    /// How many leading dimensions are walked; the rest is one run.
+    /// Number of leading dimensions that are walked; the other dimensions make one run.
     outer: usize,
     count: Vec<u64>,
     at: Vec<u64>,
-    /// The next extent; `None` when the part is done.
+    /// Next extent; `None` at the end of the part.
     next: Option<Extent>,
 }
 
 impl<'a> Runs<'a> {
-    /// Of no part yet.
+    /// Creates an iterator that has no part yet.
     pub fn new(slot: &'a Slot, record_size: u64) -> Self {
         let mut pitch = vec![slot.size; slot.shape.len()];
         for dimension in (1..slot.shape.len()).rev() {
@@ -30,7 +32,8 @@ impl<'a> Runs<'a> {
         Self { slot, pitch, outer: 0, count: Vec::new(), at: Vec::new(), next: None }
     }
 
-    /// Begins a part that lies inside the variable; `begin` is the first byte of its first record.
+    /// Begins a part, which must lie inside the variable; `begin` is the offset of the first byte of the part's first
+    /// record.
     pub fn start(&mut self, begin: u64, start: &[u64], count: &[u64]) {
         self.count.clear();
         self.count.extend(count);
@@ -53,7 +56,7 @@ impl<'a> Runs<'a> {
         self.next = Some(Extent { offset: begin + moved, len });
     }
 
-    /// The next extent of the part.
+    /// Returns the next extent of the part.
     pub fn next(&mut self) -> Option<Extent> {
         let extent = self.next?;
         let mut offset = extent.offset;

@@ -1,4 +1,4 @@
-//! What a file holds: dimensions, variables and attributes, as they are defined before any data is written.
+//! The definitions of a file: dimensions, variables and attributes, which are made before any data is written.
 
 use tributary::{Error, Result};
 
@@ -8,64 +8,65 @@ use crate::layout::Layout;
 use crate::name;
 use crate::values::Values;
 
-/// The length that makes a dimension the unlimited one, along which records are appended.
+/// Length that makes a dimension the unlimited one, along which records are appended.
 pub const UNLIMITED: u64 = 0;
 
-/// The attribute that says what elements hold that nobody has written.
+/// Name of the attribute whose value unwritten elements have.
 pub const FILL_VALUE: &str = "_FillValue";
 
-/// A dimension, by the order of definition from 0.
+/// The number of a dimension, from 0 in the order of definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DimensionId(pub usize);
 
-/// A variable, by the order of definition from 0.
+/// The number of a variable, from 0 in the order of definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariableId(pub usize);
 
-/// A dimension.
+/// A dimension of a file: a name and a length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dimension {
-    /// Its name.
+    /// Name of the dimension.
     pub name: String,
-    /// Its length in elements, or [`UNLIMITED`].
+    /// Number of elements, or [`UNLIMITED`].
     pub length: u64,
 }
 
-/// An attribute.
+/// An attribute of a variable or of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribute {
-    /// Its name.
+    /// Name of the attribute.
     pub name: String,
-    /// What it holds.
+    /// Values of the attribute.
     pub values: Values,
 }
 
-/// A variable.
+/// A variable of a file: an array of values of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
-    /// The type of its elements.
+    /// Type of the variable's elements.
     pub kind: Type,
-    /// Its dimensions, slowest first; none for a scalar.
+    /// Dimensions of the variable, slowest first; empty for a scalar.
     pub dimensions: Vec<DimensionId>,
-    /// Its attributes.
+    /// Attributes of the variable.
     pub attributes: Vec<Attribute>,
 }
 
 impl Variable {
-    /// The attribute of this name.
+    /// Returns the values of the attribute with this name; None if there is no such attribute.
     pub fn attribute(&self, name: &str) -> Option<&Values> {
         self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.values)
     }
 
-    /// What elements that nobody has written hold when the file is filled: `_FillValue`, or the type's own value.
+    /// Returns the value of elements that nobody has written, if the file is filled: that of the attribute
+    /// `_FillValue`, or else the type's default.
     pub fn fill_value(&self) -> Vec<u8> {
         self.attribute(FILL_VALUE).map_or_else(|| self.kind.default_fill(), |values| values.bytes().to_vec())
     }
 }
 
-/// The definitions of a file. Pure: knows no ranks and touches no file.
+/// The definitions of a file. Knows nothing of ranks, and does not access a file.
 ///
 /// ```
 /// use tributary_netcdf::{Alignment, Format, Schema, Type, UNLIMITED};
@@ -88,7 +89,7 @@ impl Variable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
     format: Format,
-    /// Whether a dimension of length 0 is the unlimited one.
+    /// True if a dimension of length 0 is the unlimited one.
     has_records: bool,
     dimensions: Vec<Dimension>,
     variables: Vec<Variable>,
@@ -96,15 +97,15 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Nothing defined yet.
+    /// Creates a schema without definitions.
     pub fn new(format: Format) -> Self {
         Self { format, has_records: true, dimensions: Vec::new(), variables: Vec::new(), attributes: Vec::new() }
     }
 
-    /// Nothing defined yet, for a file without records. Any number of its dimensions may have length 0: such a dimension is
-    /// empty, and a variable over it is a fixed-size variable of 0 bytes. Other programs take an empty dimension for the
-    /// unlimited one, which has length 0 in the file too. Use it only for files whose readers allow that, such as the
-    /// decomposition maps of E3SM-IO.
+    /// Creates a schema without definitions, for a file without records. Any number of its dimensions may have length
+    /// 0: such a dimension is empty, and a variable over it is a fixed-size variable of 0 bytes. Other programs take
+    /// an empty dimension for the unlimited one, which has length 0 in the file too. Use this only for files whose
+    /// readers allow that, such as the decomposition maps of E3SM-IO.
     pub fn without_records(format: Format) -> Self {
         Self { has_records: false, ..Self::new(format) }
     }
@@ -112,7 +113,8 @@ impl Schema {
     /// Defines a dimension of `length` elements, or [`UNLIMITED`].
     ///
     /// # Errors
-    /// A name that is not allowed or taken, a second unlimited dimension, a length beyond the format.
+    /// The name is not allowed or is taken, there is an unlimited dimension already, or the length is beyond the
+    /// format.
     pub fn define_dimension(&mut self, name: &str, length: u64) -> Result<DimensionId> {
         let name = name::checked("dimension", name)?;
         if self.dimension_id(&name).is_some() {
@@ -134,7 +136,8 @@ impl Schema {
     /// a record variable then.
     ///
     /// # Errors
-    /// A name that is not allowed or taken, a type that the format lacks, a dimension that is not there or not in its place.
+    /// The name is not allowed or is taken, the format lacks the type, or a dimension does not exist or is not at its
+    /// place.
     pub fn define_variable(&mut self, name: &str, kind: Type, dimensions: &[DimensionId]) -> Result<VariableId> {
         let name = name::checked("variable", name)?;
         if self.variable_id(&name).is_some() {
@@ -155,11 +158,11 @@ impl Schema {
         Ok(VariableId(self.variables.len() - 1))
     }
 
-    /// Gives a variable an attribute, in place of one of the same name.
+    /// Sets an attribute of a variable; replaces one of the same name.
     ///
     /// # Errors
-    /// A name that is not allowed, a type that the format lacks, a `_FillValue` that is not one value of the variable's
-    /// type, a variable that is not there.
+    /// The name is not allowed, the format lacks the type, a `_FillValue` is not one value of the variable's type, or
+    /// the variable does not exist.
     pub fn put_attribute(&mut self, variable: VariableId, name: &str, values: impl Into<Values>) -> Result<()> {
         let values = values.into();
         let attribute = attribute(self.format, name, values)?;
@@ -176,54 +179,54 @@ impl Schema {
         Ok(())
     }
 
-    /// Gives the file an attribute, in place of one of the same name.
+    /// Sets an attribute of the file; replaces one of the same name.
     ///
     /// # Errors
-    /// A name that is not allowed, a type that the format lacks.
+    /// The name is not allowed, or the format lacks the type.
     pub fn put_global_attribute(&mut self, name: &str, values: impl Into<Values>) -> Result<()> {
         put(&mut self.attributes, attribute(self.format, name, values.into())?);
         Ok(())
     }
 
-    /// Where everything lies in the file.
+    /// Computes the positions of all variables in the file.
     ///
     /// # Errors
-    /// Sizes or offsets beyond the format.
+    /// Sizes or offsets are beyond the format.
     pub fn layout(&self, alignment: Alignment) -> Result<Layout> {
         Layout::new(self, alignment)
     }
 
-    /// The format.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The dimensions, as defined.
+    /// Returns the dimensions, as defined.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// The variables, as defined.
+    /// Returns the variables, as defined.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// The attributes of the file.
+    /// Returns the attributes of the file.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// The dimension of this name.
+    /// Returns the number of the dimension with this name.
     pub fn dimension_id(&self, name: &str) -> Option<DimensionId> {
         self.dimensions.iter().position(|dimension| dimension.name == name).map(DimensionId)
     }
 
-    /// The variable of this name.
+    /// Returns the number of the variable with this name.
     pub fn variable_id(&self, name: &str) -> Option<VariableId> {
         self.variables.iter().position(|variable| variable.name == name).map(VariableId)
     }
 
-    /// The unlimited dimension.
+    /// Returns the number of the unlimited dimension, if there is one.
     pub fn unlimited(&self) -> Option<DimensionId> {
         (0..self.dimensions.len()).map(DimensionId).find(|id| self.is_unlimited(*id))
     }
@@ -232,12 +235,12 @@ impl Schema {
         self.has_records && self.dimensions[id.0].length == UNLIMITED
     }
 
-    /// Whether a variable is a record variable.
+    /// Returns true if a variable is a record variable.
     pub(crate) fn is_record(&self, variable: &Variable) -> bool {
         variable.dimensions.first().is_some_and(|first| self.is_unlimited(*first))
     }
 
-    /// The lengths of a variable's dimensions, [`UNLIMITED`] among them.
+    /// Returns the lengths of a variable's dimensions; the unlimited one has the length [`UNLIMITED`].
     pub(crate) fn shape(&self, variable: &Variable) -> Vec<u64> {
         variable.dimensions.iter().map(|id| self.dimensions[id.0].length).collect()
     }

@@ -1,4 +1,4 @@
-//! Numbers of a program as they lie in the file: converted to the variable's type, big-endian.
+//! Converts numbers of a program to the form in the file: the variable's type, big-endian.
 
 use crate::format::{Format, Type};
 
@@ -8,19 +8,19 @@ mod sealed {
 
 /// A native number that can be put into a variable of any numeric type.
 ///
-/// As NetCDF defines it: integers must be in the range of the variable's type; floating-point numbers lose their fraction
-/// in an integer variable and must not be beyond its range before they do; doubles must not be beyond the range of a
-/// float. Numbers do not go into text (NC_ECHAR), and in CDF-1 and CDF-2 `u8` goes into `byte` bit by bit. NaN goes into
-/// floating-point variables only.
+/// NetCDF's rules hold: integers must be in the range of the variable's type; floating-point numbers lose their
+/// fraction in an integer variable and must be within its range before they do; doubles must be within the range of a
+/// float. Numbers cannot be put into text (NC_ECHAR), and in CDF-1 and CDF-2 the bits of a `u8` are put into a `byte`
+/// unchanged. NaN can be put into floating-point variables only.
 pub trait Value: Copy + sealed::Sealed {
-    /// Appends `values` to `out` as `kind`. O(values), no allocation but `out`'s.
+    /// Appends `values` to `out`, converted to the type `kind`. O(values); allocates only for `out`.
     ///
     /// # Errors
-    /// The place of the first value that `kind` cannot hold. Part of the values may be in `out` then.
+    /// The index of the first value that `kind` cannot hold. Some of the values may be in `out` in this case.
     fn encode(values: &[Self], kind: Type, format: Format, out: &mut Vec<u8>) -> Result<(), usize>;
 }
 
-/// Appends each value as `convert` makes it.
+/// Appends the bytes that `convert` returns for each value.
 fn each<V: Copy, const N: usize>(
     values: &[V],
     out: &mut Vec<u8>,
@@ -38,7 +38,7 @@ macro_rules! integers {
         impl sealed::Sealed for $native {}
         impl Value for $native {
             fn encode(values: &[Self], kind: Type, format: Format, out: &mut Vec<u8>) -> Result<(), usize> {
-                // Which `u8` is for CDF-1 and CDF-2, whose only 8-bit integer is `byte`.
+                // In CDF-1 and CDF-2, whose only 8-bit integer is `byte`, a `u8` is stored bit by bit.
                 let raw_byte = <$native>::BITS == 8 && <$native>::MIN == 0 && format != Format::Cdf5;
                 match kind {
                     Type::Byte if raw_byte => each(values, out, |v| Some([v as u8])),
@@ -61,8 +61,8 @@ macro_rules! integers {
 
 integers!(i8, u8, i16, u16, i32, u32, i64, u64);
 
-/// A conversion to an integer type, the value's fraction cut off; `None` beyond its range. Ranges of 64 bits end at a
-/// power of two, which is itself beyond.
+/// Makes a conversion to an integer type, which cuts off the value's fraction; `None` beyond the type's range. Ranges
+/// of 64 bits end at a power of two, which is itself outside.
 macro_rules! to_integer {
     ($value:expr, $integer:ty) => {{
         let (least, most) = (<$integer>::MIN as f64, <$integer>::MAX as f64);

@@ -1,8 +1,8 @@
-//! Values of attributes: a list of one external type, or text.
+//! Holds values of attributes: a list of one external type, or text.
 
 use crate::format::Type;
 
-/// What an attribute holds: its type, and the values as they lie in the file.
+/// The values of an attribute: their type, and their bytes as they lie in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
     kind: Type,
@@ -10,22 +10,22 @@ pub struct Values {
 }
 
 impl Values {
-    /// Values that are in the external form already: big-endian, one after the other.
+    /// Creates values from bytes in the file's form: big-endian, one after the other.
     pub(crate) fn external(kind: Type, bytes: Vec<u8>) -> Self {
         Self { kind, bytes }
     }
 
-    /// The external type.
+    /// Returns the type of the values in the file.
     pub fn kind(&self) -> Type {
         self.kind
     }
 
-    /// Number of values; of text, of bytes.
+    /// Returns the number of values; for text, the number of bytes.
     pub fn count(&self) -> u64 {
         self.bytes.len() as u64 / self.kind.size()
     }
 
-    /// The values, big-endian, without padding.
+    /// Returns the bytes of the values, big-endian, without padding.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -37,7 +37,7 @@ impl From<&str> for Values {
     }
 }
 
-/// A list, an array or a single value of each native type becomes the external type of the same width.
+/// Converts a list, an array or a single value of a native type to the external type of the same width.
 macro_rules! values_from {
     ($($native:ty => $kind:ident),*) => {$(
         impl From<&[$native]> for Values {

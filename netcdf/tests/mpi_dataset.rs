@@ -1,4 +1,4 @@
-//! Datasets on MPI: the same program writes the same file as on threads, and errors are agreed there too.
+//! Tests datasets on MPI: the same program writes the same file as on threads, and ranks agree on errors.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use tributary_testing::netcdf_tools as tools;
 
 const COLUMNS: u64 = 50;
 
-/// Three records, of which each rank has some columns, and a filled fixed-size variable that rank 0 writes a part of.
+/// Writes three records, of which each rank has some columns, and a filled fixed-size variable of which rank 0 writes
+/// a part.
 fn program(endpoint: Endpoint, path: &Path) -> Result<Endpoint> {
     let (rank, ranks) = (endpoint.rank() as u64, endpoint.ranks());
     let hints = Hints::parse("cb_nodes=2; cb_buffer_size=4KiB")?;

@@ -1,4 +1,4 @@
-//! Sequences of extents in little memory.
+//! Stores long sequences of extents (offset, length) in little memory.
 //!
 //! A sequence is a list of nodes. A node is one extent, a list of extents or a group of nodes, repeated along any number
 //! of strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
-use super::node::{Base, Level, Node};
+use super::node::{Base, Level, ListNode};
 use super::packed::{Packed, Packer, Summary};
 use super::sublists::Each;
 use crate::error::{Error, Result};
@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 /// methods are local: no other rank has to call them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extents {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<ListNode>,
     pub(super) summary: Summary,
-    /// End of the last extent in sequence, for the order check.
+    /// End of the last extent in sequence, for the check whether offsets ascend.
     pub(super) last_end: u64,
 }
 
@@ -32,38 +32,38 @@ impl Default for Extents {
 }
 
 impl Extents {
-    /// A sequence without extents.
+    /// Returns a sequence without extents.
     pub fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
 
-    /// One extent: `len` bytes at `offset`. O(1).
+    /// Returns a sequence of one extent: `len` bytes at `offset`. O(1).
     ///
     /// # Errors
-    /// An end above 2^63 - 1.
+    /// The extent ends above 2^63 - 1.
     pub fn contiguous(offset: u64, len: u64) -> Result<Self> {
         check_end(offset, len)?;
         if len == 0 {
             return Ok(Self::empty());
         }
         let summary = Summary { count: 1, bytes: len, start: offset, end: offset + len, ascending: true };
-        let node = Node { base: Base::One(Extent { offset, len }), levels: SmallVec::new() };
+        let node = ListNode { base: Base::One(Extent { offset, len }), levels: SmallVec::new() };
         Ok(Self { nodes: vec![node], summary, last_end: offset + len })
     }
 
-    /// A vector: `count` blocks of `len` bytes, the first at `offset`, with `stride` bytes from the start of a block to the
-    /// start of the next. O(1) time and memory.
+    /// Returns a vector: `count` blocks of `len` bytes, the first at `offset`, with `stride` bytes from the start of
+    /// a block to the start of the next. O(1) time and memory.
     ///
     /// # Errors
-    /// An extent before 0 or beyond 2^63 - 1.
+    /// An extent begins before 0 or ends beyond 2^63 - 1.
     pub fn strided(offset: u64, len: u64, stride: i64, count: u64) -> Result<Self> {
         Self::contiguous(offset, len)?.repeat(stride, count)
     }
 
-    /// The extents of `list` in its order, packed. O(length) time; memory only for what does not repeat.
+    /// Packs the extents of `list`, in its order. O(length) time; parts that repeat take no memory.
     ///
     /// # Errors
-    /// An end above 2^63 - 1.
+    /// An extent ends above 2^63 - 1.
     pub fn from_list(list: impl IntoIterator<Item = Extent>) -> Result<Self> {
         let mut packer = Packer::default();
         let (mut last_end, mut bytes) = (0, 0);
@@ -94,15 +94,15 @@ impl Extents {
             1 => Base::One(Extent { offset: summary.start, len: summary.bytes }),
             _ => Base::List(packed, 0),
         };
-        Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end }
+        Self { nodes: vec![ListNode { base, levels: SmallVec::new() }], summary, last_end }
     }
 
-    /// The sequence `count` times, each copy `stride` bytes behind the one before, as one node. Adjacent blocks (`stride`
-    /// is the length of a single extent) become one extent. Levels that continue in the same stride become one level.
-    /// O(nodes).
+    /// Repeats the sequence `count` times as one node, each copy `stride` bytes behind the copy before. Adjacent
+    /// blocks (`stride` is the length of a single extent) become one extent. Levels that continue in the same stride
+    /// become one level. O(nodes).
     ///
     /// # Errors
-    /// An extent before 0 or beyond 2^63 - 1.
+    /// An extent begins before 0 or ends beyond 2^63 - 1.
     pub fn repeat(&self, stride: i64, count: u64) -> Result<Self> {
         if count == 0 || self.summary.count == 0 {
             return Ok(Self::empty());
@@ -129,10 +129,10 @@ impl Extents {
         Ok(Self { nodes: vec![node], summary, last_end: last_end as u64 })
     }
 
-    /// The sequence with `by` bytes added to every offset. O(nodes).
+    /// Returns the sequence with `by` bytes added to every offset. O(nodes).
     ///
     /// # Errors
-    /// An end above 2^63 - 1.
+    /// An extent ends above 2^63 - 1.
     pub fn shift(mut self, by: u64) -> Result<Self> {
         check_end(self.summary.end, by)?;
         for node in &mut self.nodes {
@@ -152,7 +152,7 @@ impl Extents {
     /// Appends `other`. O(nodes of `other`).
     ///
     /// # Errors
-    /// More than 2^63 - 1 bytes or extents in all; nothing is appended then.
+    /// There are more than 2^63 - 1 bytes or extents in all. Nothing is appended in this case.
     pub fn push(&mut self, other: &Self) -> Result<()> {
         if other.summary.count == 0 {
             return Ok(());
@@ -177,32 +177,32 @@ impl Extents {
         Ok(())
     }
 
-    /// Number of extents.
+    /// Returns the number of extents.
     pub fn count(&self) -> u64 {
         self.summary.count
     }
 
-    /// Sum of the extents' lengths, in bytes.
+    /// Returns the sum of the extents' lengths, in bytes.
     pub fn bytes(&self) -> u64 {
         self.summary.bytes
     }
 
-    /// Lowest offset and highest end; `None` for an empty sequence.
+    /// Returns the lowest offset and the highest end, in bytes; `None` for an empty sequence.
     pub fn span(&self) -> Option<(u64, u64)> {
         (self.summary.count > 0).then_some((self.summary.start, self.summary.end))
     }
 
-    /// Whether every extent starts at or behind the end of the one before.
+    /// Returns true if every extent starts at or behind the end of the extent before.
     pub fn is_ascending(&self) -> bool {
         self.summary.ascending
     }
 
-    /// Bytes of memory this sequence takes.
+    /// Returns the number of bytes of memory that this sequence takes.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.nodes.iter().map(Node::memory).sum::<usize>()
+        size_of::<Self>() + self.nodes.iter().map(ListNode::memory).sum::<usize>()
     }
 
-    /// The extents in sequence. O(1) per extent, amortised.
+    /// Returns the extents in sequence. O(1) per extent, amortised.
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
         Each::new(self)
     }
@@ -220,7 +220,7 @@ pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// The summary of `count` copies (1 or more), each `stride` bytes behind the one before.
+/// Returns the summary of `count` copies (1 or more), each `stride` bytes behind the copy before.
 pub(super) fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
     let bad = || {
         let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);

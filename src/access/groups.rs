@@ -1,5 +1,5 @@
-//! Sequences built from others: copies at a list of places, and concatenation. Regular parts stay runs, whatever their
-//! number of extents.
+//! Builds sequences of extents from others: copies at a list of places, and concatenation. Regular parts stay short,
+//! whatever their number of extents.
 
 use std::sync::Arc;
 
@@ -7,29 +7,31 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end, repeated};
-use super::node::{Base, Group, Node};
+use super::node::{Base, ListNode, NodeGroup};
 use super::packed::{Packed, Summary};
 use crate::error::Result;
 
-/// A sequence of at most this many extents is packed and not made a group: a list is faster to walk.
+/// Maximum number of extents of a sequence that is packed, not made a group: a list is faster to walk.
 const PACKED_LIMIT: u64 = 256;
-/// A part of at most this many extents is packed together with its neighbours: packed, it takes no more memory than a node.
+/// Maximum number of extents of a part that is packed together with its neighbours: packed, such a part takes no more
+/// memory than a node.
 const SHORT_PART: u64 = 8;
 
 impl Extents {
-    /// Copies of the sequence at each of `places`, in their order. A place (offset, n) holds `n` copies: the first is
-    /// shifted by `offset` bytes, each further one lies `stride` bytes behind the one before. Adjacent extents are
-    /// coalesced, and places at equal distances become a run. O(places) time and memory, whatever the number of extents.
+    /// Copies the sequence to each of `places`, in their order. A place (offset, n) holds `n` copies: the first is
+    /// shifted by `offset` bytes, each further copy lies `stride` bytes behind the copy before. Adjacent extents
+    /// become one, and places at equal distances become a repetition. O(places) time and memory, whatever the number
+    /// of extents.
     ///
     /// # Errors
-    /// An extent before 0 or beyond 2^63 - 1.
+    /// An extent begins before 0 or ends beyond 2^63 - 1.
     pub fn scatter(&self, stride: i64, places: impl Iterator<Item = (u64, u64)> + Clone) -> Result<Self> {
         let places = places.filter(|&(_, copies)| copies > 0 && self.count() > 0);
-        if let Some(Regular { offset, copies, distance, count }) = Regular::of(places.clone()) {
+        if let Some(Regular { offset, copies, distance, count }) = Regular::from_places(places.clone()) {
             return self.clone().shift(offset)?.repeat(stride, copies)?.repeat(distance, count);
         }
         let Scattered { summary, last_end, places: number } = self.scattered(stride, places.clone())?;
-        if let [Node { base: Base::One(extent), levels }] = self.nodes.as_slice()
+        if let [ListNode { base: Base::One(extent), levels }] = self.nodes.as_slice()
             && levels.is_empty()
             && i64::try_from(extent.len) == Ok(stride)
         {
@@ -47,11 +49,11 @@ impl Extents {
         Ok(self.group(places, stride, summary, last_end))
     }
 
-    /// The concatenation of `parts`, as one node. Short parts are packed together, and their adjacent extents are
-    /// coalesced. Other parts stay as they are. O(parts) memory.
+    /// Joins `parts`, one after the other, as one node. Short parts are packed together, and their adjacent extents
+    /// become one. Other parts stay as they are. O(parts) memory.
     ///
     /// # Errors
-    /// The first error among `parts`; more than 2^63 - 1 bytes or extents in all.
+    /// The first error among `parts`; or an error if there are more than 2^63 - 1 bytes or extents in all.
     pub fn concat(parts: impl IntoIterator<Item = Result<Self>>) -> Result<Self> {
         let mut all = Self::empty();
         let mut short = Vec::new();
@@ -68,7 +70,7 @@ impl Extents {
         Ok(if all.nodes.len() > 1 { all.as_one_node() } else { all })
     }
 
-    /// The same sequence as one node: packed if it is short, otherwise a group.
+    /// Returns the same sequence as one node: packed if it is short, otherwise a group.
     pub(super) fn as_one_node(&self) -> Self {
         if self.count() <= PACKED_LIMIT {
             return Self::from_packed(self.iter().collect(), self.last_end);
@@ -78,12 +80,13 @@ impl Extents {
     }
 
     fn group(&self, places: Packed, stride: i64, summary: Summary, last_end: u64) -> Self {
-        let group = Group { nodes: self.nodes.clone(), places, stride };
-        let node = Node { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
+        let group = NodeGroup { nodes: self.nodes.clone(), places, stride };
+        let node = ListNode { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
         Self { nodes: vec![node], summary, last_end }
     }
 
-    /// The summary of the copies at `places`, without making them. Checks that all of them lie within 0 and 2^63 - 1.
+    /// Returns the summary of the copies at `places` (offset, number of copies), without making the copies. Checks
+    /// that all of them lie within 0 and 2^63 - 1.
     fn scattered(&self, stride: i64, places: impl Iterator<Item = (u64, u64)>) -> Result<Scattered> {
         let first = self.iter().next().map_or(0, |extent| extent.offset);
         let mut all = Scattered { summary: Summary::EMPTY, last_end: 0, places: 0 };
@@ -105,7 +108,7 @@ impl Extents {
     }
 }
 
-/// The summary of copies at several places.
+/// Summary of copies at several places.
 struct Scattered {
     summary: Summary,
     /// End of the last extent in sequence.
@@ -123,7 +126,7 @@ struct Regular {
 }
 
 impl Regular {
-    fn of(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+    fn from_places(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let (offset, copies) = places.next()?;
         let mut all = Self { offset, copies, distance: 0, count: 1 };
         let mut last = offset;
@@ -139,7 +142,7 @@ impl Regular {
     }
 }
 
-/// The extents without those of length 0; extents that follow one another without a gap become one.
+/// Returns the extents without those of length 0; extents that follow one another without a gap become one.
 fn coalesced(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
     let mut extents = extents.filter(|extent| extent.len > 0).peekable();
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The caller's memory. Only the pieces of the buffer layout are accessed.
+//! Gives access to the caller's memory, but only to the pieces that the buffer layout lists.
 //!
 //! The engine must not touch the bytes between the pieces: they may be uninitialised, another thread may be writing them, or
 //! they may belong to another object or to none. So no reference ever covers more than one piece. An address is kept rather
@@ -23,7 +23,8 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Memory that begins at `start`; every piece of the layout ends at most `len` bytes behind it. O(1).
+    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes behind `start`.
+    /// O(1).
     ///
     /// # Safety
     /// The caller passes this memory only together with a layout whose every byte is valid for reads, and is not written,
@@ -33,17 +34,18 @@ impl<'a> Source<'a> {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Number of bytes from the start to the highest end that a piece may have.
+    /// Returns the number of bytes from the start of the memory to the highest end that a piece may have.
     pub(crate) fn span(self) -> usize {
         self.len
     }
 
-    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
+    /// Returns the address of the byte at `offset`, after a check that `len` bytes fit there. The memory may be the
+    /// host's or a GPU's.
     pub(crate) fn address(self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
+    /// Returns the `len` bytes at `offset`, which must be a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(self, offset: u64, len: u64) -> &'a [u8] {
         let start = address(self.start, self.len, offset, len);
@@ -53,7 +55,8 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Memory that begins at `start`; every piece of the layout ends at most `len` bytes behind it. O(1).
+    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes behind `start`.
+    /// O(1).
     ///
     /// # Safety
     /// The caller passes this memory only together with a layout whose every byte is valid for reads and writes, and is not
@@ -63,22 +66,23 @@ impl<'a> Sink<'a> {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Number of bytes from the start to the highest end that a piece may have.
+    /// Returns the number of bytes from the start of the memory to the highest end that a piece may have.
     pub(crate) fn span(&self) -> usize {
         self.len
     }
 
-    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
+    /// Returns the address of the byte at `offset`, after a check that `len` bytes fit there. The memory may be the
+    /// host's or a GPU's.
     pub(crate) fn address(&self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The same memory with a shorter lifetime.
+    /// Returns the same memory with a shorter lifetime.
     pub(crate) fn reborrow(&mut self) -> Sink<'_> {
         Sink { start: self.start, len: self.len, memory: PhantomData }
     }
 
-    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
+    /// Returns the `len` bytes at `offset`, which must be a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(&mut self, offset: u64, len: u64) -> &mut [u8] {
         let start = address(self.start, self.len, offset, len);
@@ -96,10 +100,10 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The address of the `len` bytes at `offset` in memory of `span` bytes that begins at `start`.
+/// Returns the address of byte `offset` in memory of `span` bytes that begins at address `start`.
 ///
 /// # Panics
-/// Where the bytes are not within the memory, as a slice does.
+/// Panics if the `len` bytes at `offset` do not lie within the memory.
 #[inline]
 fn address(start: usize, span: usize, offset: u64, len: u64) -> usize {
     let fits = offset.checked_add(len).is_some_and(|end| end <= span as u64);
@@ -139,7 +143,7 @@ mod tests {
         assert_eq!(bytes, [0, 1, 0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 99, 99]);
     }
 
-    /// The memory between the two objects belongs to neither.
+    /// Two pieces may lie in two objects: the library does not touch the memory between them.
     #[test]
     fn pieces_may_be_of_several_objects() {
         let (mut one, mut other) = (vec![1u8; 8], vec![2u8; 8]);

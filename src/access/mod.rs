@@ -1,5 +1,5 @@
-//! What a rank accesses: extents of the file, file views, the memory of the caller, and their encoding. Everything here is
-//! local: nothing communicates.
+//! Describes what a rank accesses: extents of the file, file views, the memory of the caller, and their encoding.
+//! Everything here is local: nothing communicates.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A node of a sequence of extents: one extent, a list or a group of nodes, repeated along strided levels.
+//! A node of a sequence of extents: one extent, a list of extents or a group of nodes, repeated along strided levels.
 
 use std::sync::Arc;
 
@@ -6,46 +6,48 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::packed::Packed;
-use super::plain::Plain;
+use super::plain::PlainExtents;
 
-/// One strided level of a node: `count` repetitions with `stride` bytes (maybe negative) from one to the next.
+/// One strided level of a node: `count` repetitions, with `stride` bytes (may be negative) from the start of one to
+/// the start of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     pub stride: i64,
     pub count: u64,
 }
 
-/// What a node repeats: one extent, or a list or a group that is shifted by some bytes.
+/// The part of a node that is repeated: one extent, or a list or a group with a shift in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
-    /// An encoded list: little memory.
+    /// An encoded list, which takes little memory, and its shift in bytes.
     List(Packed, i64),
-    /// A list that is not encoded: fast to build and to walk.
-    Plain(Plain, i64),
-    Group(Arc<Group>, i64),
+    /// A list that is not encoded, which is fast to build and to walk, and its shift in bytes.
+    Plain(PlainExtents, i64),
+    Group(Arc<NodeGroup>, i64),
 }
 
 /// A sequence of nodes that is copied to each of a list of places.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Group {
-    pub nodes: Vec<Node>,
-    /// The places in sequence: `offset` is the shift of the first copy in bytes, `len` the number of copies.
+pub struct NodeGroup {
+    pub nodes: Vec<ListNode>,
+    /// The places in sequence. In each, `offset` is the shift of the first copy in bytes, and `len` is the number of
+    /// copies.
     pub places: Packed,
-    /// Bytes from a copy to the next one of the same place.
+    /// Number of bytes from a copy to the next copy at the same place.
     pub stride: i64,
 }
 
-/// A base, repeated.
+/// A base that is repeated along levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ListNode {
     pub base: Base,
-    /// Outermost first.
+    /// Levels of the repetition, the outermost first.
     pub levels: SmallVec<[Level; 3]>,
 }
 
-impl Node {
-    /// Bytes of memory the node takes.
+impl ListNode {
+    /// Returns the number of bytes of memory that the node takes beside its own size.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
             Base::One(_) => 0,
@@ -53,15 +55,15 @@ impl Node {
             Base::Plain(plain, _) => plain.memory(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
-                size_of::<Group>() + nodes + group.places.encoded_len()
+                size_of::<NodeGroup>() + nodes + group.places.encoded_len()
             }
         };
         size_of::<Self>() + base
     }
 }
 
-impl Group {
-    /// The shift of each copy in bytes, when the whole group is shifted by `by`.
+impl NodeGroup {
+    /// Returns the shift of each copy in bytes. `by` is the shift of the whole group.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {
             let first = by.wrapping_add(place.offset as i64);
@@ -70,7 +72,7 @@ impl Group {
     }
 }
 
-/// Counts through the levels of a node and yields the displacement of each repetition.
+/// Iterates over the repetitions of a node, and yields the displacement of each in bytes.
 pub struct Odometer<'a> {
     levels: &'a [Level],
     digits: SmallVec<[u64; 3]>,

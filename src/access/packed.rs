@@ -1,4 +1,5 @@
-//! Irregular extents, encoded. The in-memory form of a list and the body of a metadata message are the same bytes.
+//! Encodes irregular sequences of extents. The same bytes are the form of a list in memory and the body of a metadata
+//! message.
 //!
 //! An extent is a pair of [`super::pairs`]: the gap to the end of the extent before, and the length. ROMIO sends 16 bytes
 //! per extent; here a repeated pattern of any length costs a few bytes, and an irregular extent two to five.
@@ -10,25 +11,25 @@ use super::pairs::{self, PairCursor, PairEncoder};
 use super::varint;
 use crate::error::{Error, Result};
 
-/// An encoded sequence of extents and its summary. A clone shares the bytes.
+/// An encoded sequence of extents, with its summary. Clones share the bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packed {
     tokens: Bytes,
     summary: Summary,
 }
 
-/// Properties of a sequence of extents.
+/// Count, bytes, range and order of a sequence of extents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Number of extents.
     pub count: u64,
-    /// Sum of their lengths.
+    /// Sum of the extents' lengths, in bytes.
     pub bytes: u64,
-    /// Lowest offset (0 when empty).
+    /// Lowest offset, in bytes; 0 for an empty sequence.
     pub start: u64,
-    /// Highest end (0 when empty).
+    /// Highest end of an extent, in bytes; 0 for an empty sequence.
     pub end: u64,
-    /// Whether each extent starts at or behind the end of the one before.
+    /// True if each extent starts at or behind the end of the extent before.
     pub ascending: bool,
 }
 
@@ -37,7 +38,7 @@ impl Summary {
     pub const EMPTY: Self = Self { count: 0, bytes: 0, start: 0, end: 0, ascending: true };
 }
 
-/// Encodes extents in the order they are pushed. O(1) amortised per extent; memory O(encoded size).
+/// Encodes extents in the order in which they are pushed. O(1) amortised per extent; memory O(encoded size).
 #[derive(Debug, Clone)]
 pub struct Packer {
     pairs: PairEncoder,
@@ -66,7 +67,7 @@ impl Packer {
         self.last_end = extent.end();
     }
 
-    /// The encoded sequence.
+    /// Returns the encoded sequence.
     pub fn finish(self) -> Packed {
         Packed { tokens: Bytes::from(self.pairs.finish()), summary: self.summary }
     }
@@ -81,40 +82,42 @@ impl FromIterator<Extent> for Packed {
 }
 
 impl Packed {
-    /// Count, bytes, span and order.
+    /// Returns the summary of the sequence: count, bytes, range and order.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Number of extents.
+    /// Returns the number of extents.
     pub fn count(&self) -> u64 {
         self.summary.count
     }
 
-    /// Size of the encoding, in bytes.
+    /// Returns the size of the encoding, in bytes.
     pub fn encoded_len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Size of the wire form, in bytes.
+    /// Returns the number of bytes that [`Packed::write`] appends.
     pub fn wire_len(&self) -> usize {
         self.tokens.len() + varint::len(self.tokens.len() as u64)
     }
 
-    /// The extents, in the order they were pushed.
+    /// Iterates over the extents, in the order in which they were pushed.
     pub fn iter(&self) -> PackedIter<'_> {
         PackedIter { tokens: &self.tokens, decoder: Decoder::default() }
     }
 
-    /// Appends the wire form to `out`: the length of the tokens in bytes, then the tokens. Several can follow one another.
+    /// Appends the form for messages to `out`: the length of the encoded bytes, then the bytes. Several sequences can
+    /// follow one another.
     pub fn write(&self, out: &mut Vec<u8>) {
         varint::put(out, self.tokens.len() as u64);
         out.extend_from_slice(&self.tokens);
     }
 
-    /// Reads one wire form from the front of `bytes` and cuts it off. Checks all tokens, so that a later walk cannot fail:
-    /// counts, sums and offsets are below 2^63, lengths above 0. Shares the memory of `bytes`; what the bytes claim
-    /// allocates nothing. O(encoded bytes x [`pairs::HISTORY`]) time.
+    /// Reads one sequence from the front of `bytes`, as [`Packed::write`] wrote it, and removes it from `bytes`.
+    /// Checks all tokens, so that a later walk cannot fail: counts, sums and offsets are below 2^63, lengths above 0.
+    /// Shares the memory of `bytes`; damaged bytes cannot make it allocate memory. O(encoded bytes x
+    /// [`pairs::HISTORY`]) time.
     ///
     /// # Errors
     /// [`Error::Codec`] on damaged bytes.
@@ -122,10 +125,11 @@ impl Packed {
         Self::read_with_end(bytes).map(|(packed, _)| packed)
     }
 
-    /// As [`Packed::read`], and the end of the last extent in sequence (0 where there is none).
+    /// Does what [`Packed::read`] does. Also returns the end of the last extent in sequence (0 for an empty
+    /// sequence).
     ///
     /// # Errors
-    /// As [`Packed::read`].
+    /// The errors of [`Packed::read`].
     pub(super) fn read_with_end(bytes: &mut Bytes) -> Result<(Self, u64)> {
         let mut at = 0;
         let cut = |at| Error::Codec { at, what: "the bytes end before the extents do".to_string() };
@@ -141,7 +145,7 @@ impl Packed {
     }
 }
 
-/// The extents of a [`Packed`] in sequence.
+/// Iterator over the extents of a [`Packed`], in sequence.
 #[derive(Debug, Clone)]
 pub struct PackedIter<'a> {
     tokens: &'a [u8],
@@ -173,35 +177,36 @@ impl Decoder {
     }
 }
 
-/// Walks a [`Packed`] forwards and cuts extents where the caller asks: the cursor of one (rank, aggregator) pair.
+/// A position in a [`Packed`] that moves forwards and can cut extents at offsets of the file. An aggregator has one
+/// for each rank's list.
 #[derive(Debug, Clone, Default)]
 pub struct PackedCursor {
     packed: Packed,
     decoder: Decoder,
-    /// The rest of the current extent; `None` at the end.
+    /// Rest of the extent that the cursor is in; `None` at the end.
     current: Option<Extent>,
 }
 
 impl PackedCursor {
-    /// A cursor at the first extent.
+    /// Creates a cursor at the first extent.
     pub fn new(packed: Packed) -> Self {
         let mut cursor = Self { packed, decoder: Decoder::default(), current: None };
         cursor.current = cursor.decoder.next(&cursor.packed.tokens);
         cursor
     }
 
-    /// The sums over the whole list.
+    /// Returns the summary of the whole list.
     pub fn summary(&self) -> Summary {
         *self.packed.summary()
     }
 
-    /// The next extent, or what is left of it.
+    /// Returns the next extent, or the rest of an extent that was taken in part. The cursor does not move.
     #[inline]
     pub fn peek(&self) -> Option<Extent> {
         self.current
     }
 
-    /// Takes the next extent if it starts before `limit`, cut at `limit`.
+    /// Takes the next extent if it starts before offset `limit`, cut at `limit`.
     #[inline]
     pub fn take_before(&mut self, limit: u64) -> Option<Extent> {
         let current = self.current?;
@@ -211,7 +216,7 @@ impl PackedCursor {
         Some(self.take_len(limit - current.offset, current))
     }
 
-    /// Takes the next extent, cut to at most `len` bytes (`len` above 0).
+    /// Takes the next extent, cut to at most `len` bytes. `len` must be above 0.
     #[inline]
     pub fn take(&mut self, len: u64) -> Option<Extent> {
         self.current.map(|current| self.take_len(len, current))
@@ -228,7 +233,8 @@ impl PackedCursor {
         }
     }
 
-    /// Number of bytes between the cursor and `limit`. O(extents before `limit`); the cursor does not move.
+    /// Returns the number of bytes of the extents between the cursor and offset `limit`. O(extents before `limit`);
+    /// the cursor does not move.
     pub fn bytes_before(&self, limit: u64) -> u64 {
         let mut ahead = self.clone();
         let mut bytes = 0;
@@ -239,7 +245,8 @@ impl PackedCursor {
     }
 }
 
-/// Checks tokens of unknown origin and sums them up, block by block rather than extent by extent.
+/// Checks encoded bytes of unknown origin. Returns their summary and the end of the last extent. Works block by
+/// block, not extent by extent.
 fn summarise(tokens: &[u8]) -> Result<(Summary, u64)> {
     let mut all = Summary::EMPTY;
     let mut last_end: i128 = 0;

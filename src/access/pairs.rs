@@ -1,8 +1,9 @@
 //! A codec for sequences of pairs `(i64, u64)`: varints, and back-references into the last [`HISTORY`] pairs.
 //!
-//! Access patterns repeat: variable after variable, level after level. As (gap, length) pairs, a repetition is the same
-//! pairs again. A back-reference says "repeat `length` pairs, starting `distance` pairs back"; it may read pairs that it has
-//! itself produced, so a few bytes hold any number of repetitions. A strided run is a back-reference of distance 1.
+//! Access patterns repeat: variable after variable, level after level. As (gap, length) pairs, a repetition is the
+//! same pairs again. A back-reference means "repeat `length` pairs, starting `distance` pairs back"; it may read
+//! pairs that the same back-reference has produced, so a few bytes hold any number of repetitions. A strided run is a
+//! back-reference of distance 1.
 //!
 //! The token stream: `varint(n << 1)` and `n` literal pairs (`varint(zigzag(a))`, `varint(b)`), or
 //! `varint(length << 1 | 1)` and `varint(distance)`.
@@ -12,21 +13,22 @@
 use super::varint;
 use crate::error::{Error, Result};
 
-/// The greatest distance of a back-reference, in pairs.
+/// Maximum distance of a back-reference, in pairs.
 pub const HISTORY: usize = 128;
-/// The shortest match worth a back-reference; a shorter one is written as literals.
+/// Minimum number of repeated pairs for which a back-reference is written; a shorter repetition is written as literal
+/// pairs.
 const SHORTEST_MATCH: u64 = 2;
 
 type Pair = (i64, u64);
 
-/// The last [`HISTORY`] pairs. Its memory grows with the number of pairs seen.
+/// The last [`HISTORY`] pairs that were encoded or decoded. The memory grows with the number of pairs seen.
 #[derive(Debug, Clone, Default)]
-struct History {
+struct PairHistory {
     ring: Vec<Pair>,
     seen: u64,
 }
 
-impl History {
+impl PairHistory {
     #[inline]
     fn push(&mut self, pair: Pair) {
         if self.ring.len() < HISTORY {
@@ -41,7 +43,7 @@ impl History {
         self.seen += 1;
     }
 
-    /// Pushes `count` pairs, each the one `distance` before it; `None` if there is none so far back.
+    /// Pushes `count` pairs, each a copy of the pair `distance` before it; `None` if there is no pair so far back.
     fn repeat(&mut self, distance: u64, count: u64) -> Option<()> {
         self.back(distance)?;
         let mut left = count;
@@ -58,7 +60,7 @@ impl History {
         Some(())
     }
 
-    /// The pair `distance` before the next one.
+    /// Returns the pair `distance` before the next pair.
     #[inline]
     fn back(&self, distance: u64) -> Option<Pair> {
         if distance == 0 || distance > self.ring.len() as u64 {
@@ -68,15 +70,15 @@ impl History {
     }
 }
 
-/// Encodes pairs one at a time; remembers the last [`HISTORY`] pairs and no more.
+/// Encoder for pairs, which takes one pair at a time. Remembers only the last [`HISTORY`] pairs.
 #[derive(Debug, Clone, Default)]
 pub struct PairEncoder {
     out: Vec<u8>,
-    history: History,
-    /// For each hash, the position (plus one) of the last pair that had it.
+    history: PairHistory,
+    /// For each hash of a pair, the position (plus one) of the last pair with this hash.
     last_seen: Vec<u64>,
     literals: Vec<Pair>,
-    /// Length of the current match; its pairs are in `history` already.
+    /// Number of pairs in the repetition that is being encoded; `history` has these pairs already.
     matched: u64,
     distance: u64,
 }
@@ -96,7 +98,8 @@ impl PairEncoder {
         self.begin(pair);
     }
 
-    /// Starts a match at `pair`, if the last distance or the hash table gives one; otherwise queues `pair` as a literal.
+    /// Starts a back-reference at `pair` if the pair repeats an earlier one, at the last distance or by the hash
+    /// table; otherwise queues `pair` as a literal.
     fn begin(&mut self, pair: Pair) {
         let slot = Self::slot(pair);
         if self.last_seen.is_empty() {
@@ -142,7 +145,7 @@ impl PairEncoder {
         }
     }
 
-    /// The token stream of all pairs pushed.
+    /// Returns the encoded bytes of all pairs that were pushed.
     pub fn finish(mut self) -> Vec<u8> {
         self.end_match();
         self.flush_literals();
@@ -150,38 +153,40 @@ impl PairEncoder {
     }
 }
 
-/// One token of the stream.
+/// One token of the encoded stream: literal pairs or a back-reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// So many literal pairs follow.
+    /// This number of literal pairs follows.
     Literals(u64),
-    /// A back-reference.
+    /// A back-reference: earlier pairs are repeated.
     Back {
         /// Number of pairs to produce.
         length: u64,
-        /// How many pairs back the source begins.
+        /// Distance from the next pair back to the first pair that is copied, in pairs.
         distance: u64,
     },
 }
 
-/// Walks a token stream. The caller keeps the bytes and passes them to each call. Pairs are decoded [`HISTORY`] at a time.
+/// A position in an encoded stream of pairs. The caller keeps the bytes and passes them to each call. Pairs are
+/// decoded [`HISTORY`] at a time.
 #[derive(Debug, Clone)]
 pub struct PairCursor {
     at: usize,
-    /// The last pairs that were decoded; those from `taken` on have not been given to the caller.
-    history: History,
+    /// The last pairs that were decoded. The caller has not yet got the pairs from `taken` on.
+    history: PairHistory,
     taken: u64,
     token: Token,
 }
 
 impl Default for PairCursor {
     fn default() -> Self {
-        Self { at: 0, history: History::default(), taken: 0, token: Token::Literals(0) }
+        Self { at: 0, history: PairHistory::default(), taken: 0, token: Token::Literals(0) }
     }
 }
 
 impl PairCursor {
-    /// The next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart). Amortised O(1).
+    /// Returns the next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart).
+    /// Amortised O(1).
     #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Option<Pair> {
         if self.taken == self.history.seen {
@@ -192,7 +197,8 @@ impl PairCursor {
         Some(pair)
     }
 
-    /// Decodes as many pairs as there is room for, once all before have been taken. Behind damage there is nothing.
+    /// Decodes pairs until the history is full, after all earlier pairs have been taken. Stops for good at damaged
+    /// bytes.
     fn decode(&mut self, bytes: &[u8]) {
         let end = self.history.seen + HISTORY as u64;
         while self.history.seen < end && self.at <= bytes.len() {
@@ -202,7 +208,7 @@ impl PairCursor {
         }
     }
 
-    /// Decodes at most `most` pairs of the current token, or begins the next.
+    /// Decodes at most `most` pairs of the current token, or reads the next token.
     fn decode_token(&mut self, bytes: &[u8], most: u64) -> Option<()> {
         match &mut self.token {
             Token::Literals(0) | Token::Back { length: 0, .. } => self.token = read_token(bytes, &mut self.at)?,
@@ -237,14 +243,15 @@ fn read_token(bytes: &[u8], at: &mut usize) -> Option<Token> {
     })
 }
 
-/// Checks a token stream of unknown origin without expanding it. Calls `visit(block, times)` for each block of pairs with
-/// the number of times that the block follows itself. O(bytes x [`HISTORY`]) time, whatever the stream claims to hold.
+/// Checks a token stream of unknown origin without expanding it. Calls `visit(block, times)` for each block of pairs,
+/// with the number of times that the block is repeated. O(bytes x [`HISTORY`]) time, whatever number of pairs the
+/// stream claims to hold.
 ///
 /// # Errors
 /// [`Error::Codec`] with the position of the damage; an error of `visit`.
 pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) -> Result<()> {
     let mut at = 0;
-    let mut history = History::default();
+    let mut history = PairHistory::default();
     while at < bytes.len() {
         let start = at;
         let damaged = |what: &str| Error::Codec { at: start, what: what.to_string() };
@@ -276,8 +283,8 @@ pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) ->
     Ok(())
 }
 
-/// Pushes `length` pairs of the repeating `block` to `history`, without those that would not stay.
-fn advance(history: &mut History, block: &[Pair], length: u64) {
+/// Pushes the last pairs of `block` repeated to `length` pairs, as far as `history` can hold them.
+fn advance(history: &mut PairHistory, block: &[Pair], length: u64) {
     let period = block.len() as u64;
     let keep = length.min(HISTORY as u64);
     for index in length - keep..length {

@@ -1,4 +1,4 @@
-//! The pieces of an access: where their bytes are in the file, and where in memory.
+//! Splits an access into pieces that are contiguous both in the file and in memory.
 
 use super::extent::Extent;
 use super::extents::Extents;
@@ -18,7 +18,7 @@ impl BufferLayout {
     /// Checks that the layout has exactly `bytes` bytes and fits in a buffer of `buffer` bytes. O(1).
     ///
     /// # Errors
-    /// [`Error::Argument`] otherwise.
+    /// [`Error::Argument`] if it does not.
     pub fn check(&self, bytes: u64, buffer: usize) -> Result<()> {
         let (laid_out, end) = match self {
             Self::Contiguous => (bytes, bytes),
@@ -37,28 +37,29 @@ impl BufferLayout {
 /// A part of an access that is contiguous in the file and in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// First byte in the file.
+    /// Offset of the first byte in the file, in bytes.
     pub offset: u64,
-    /// First byte in the buffer.
+    /// Offset of the first byte in the caller's buffer, in bytes.
     pub memory: u64,
     /// Number of bytes.
     pub len: u64,
 }
 
 impl Piece {
-    /// The piece without its first `len` bytes.
+    /// Returns the piece without its first `len` bytes.
     #[inline]
     pub fn behind(self, len: u64) -> Self {
         Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len }
     }
 }
 
-/// The pieces of an access, in the sequence of `file`. O(1) time each, O(1) memory.
+/// Iterates over the pieces of an access, in the order of `file`. O(1) time each, O(1) memory.
 pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Piece> + 'a {
     pieces_of_extents(file, layout).map(|(_, piece)| piece)
 }
 
-/// The pieces as [`pieces`] gives them, each with the offset of the extent that it is part of.
+/// Iterates over the pieces of an access as [`pieces`] does, each with the offset of the file extent that the piece
+/// is a part of.
 pub fn pieces_of_extents<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = (u64, Piece)> + 'a {
     let mut memory: Box<dyn Iterator<Item = Extent> + 'a> = match layout {
         BufferLayout::Contiguous => Box::new(std::iter::once(Extent { offset: 0, len: file.bytes() })),

@@ -1,5 +1,5 @@
-//! Extents from arrays of offsets and lengths, 8 bytes each and not encoded: a program that has millions of them wants them
-//! copied and walked in a few nanoseconds each.
+//! Stores extents from arrays of offsets and lengths in 8 bytes each, not encoded: programs with millions of extents
+//! need them copied and walked in a few nanoseconds each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::extents::{Extents, check_end};
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
-/// One extent of any size, followed by extents that fit in a word each: the upper half is the signed gap to the end of the
-/// extent before, the lower half the length. A clone shares the words.
+/// One extent of any size, followed by extents that fit in a 64-bit word each: the upper half is the signed gap to
+/// the end of the extent before, the lower half the length. Clones share the words.
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct PlainExtents {
     first: Extent,
     words: Arc<Vec<u64>>,
     range: Range<usize>,
 }
 
-impl Plain {
-    /// The extents in sequence.
+impl PlainExtents {
+    /// Iterates over the extents in sequence.
     #[inline]
     pub fn iter(&self) -> PlainIter<'_> {
         PlainIter { first: Some(self.first), words: self.words().iter(), end: self.first.end() }
     }
 
-    /// Bytes of memory the words take.
+    /// Returns the number of bytes of memory that the words take.
     pub fn memory(&self) -> usize {
         size_of_val(self.words())
     }
@@ -38,15 +38,15 @@ impl Plain {
     }
 }
 
-impl PartialEq for Plain {
+impl PartialEq for PlainExtents {
     fn eq(&self, other: &Self) -> bool {
         self.first == other.first && self.words() == other.words()
     }
 }
 
-impl Eq for Plain {}
+impl Eq for PlainExtents {}
 
-/// The extents of a [`Plain`] in sequence.
+/// Iterator over the extents of a [`Plain`], in sequence.
 #[derive(Debug, Clone)]
 pub struct PlainIter<'a> {
     first: Option<Extent>,
@@ -55,7 +55,7 @@ pub struct PlainIter<'a> {
 }
 
 impl PlainIter<'_> {
-    /// Appends the next extents to `out`, at most `most`.
+    /// Appends the next extents to `out`, until `out` has `most` extents.
     pub fn take_into(&mut self, most: usize, out: &mut Vec<Extent>) {
         out.extend(self.first.take());
         let (next, rest) = self.words.as_slice().split_at(self.words.len().min(most.saturating_sub(out.len())));
@@ -64,7 +64,8 @@ impl PlainIter<'_> {
     }
 }
 
-/// The extent of a word behind an extent that ended at `end`.
+/// Decodes the extent that `word` holds. `end` is the end of the extent before, and is moved to the end of the new
+/// one.
 #[inline]
 fn follow(end: &mut u64, word: u64) -> Extent {
     let (gap, len) = (i64::from((word >> 32) as i32), u64::from(word as u32));
@@ -85,19 +86,20 @@ impl Iterator for PlainIter<'_> {
     }
 }
 
-/// The word of an extent; `None` if gap and length do not fit.
+/// Encodes an extent in a word; `None` if gap and length do not fit.
 #[inline]
 fn word(gap: i64, len: u64) -> Option<u64> {
     (i64::from(gap as i32) == gap && len <= u64::from(u32::MAX)).then_some((gap as u64) << 32 | len)
 }
 
 impl Extents {
-    /// Extent i has `lengths[i]` bytes at `offsets[i]`; offsets count from `origin` and may be in any order. Adjacent extents
-    /// become one; a list with one length and stride becomes a run. O(length) time, a few nanoseconds each; 8 bytes of memory
-    /// each, or O(1) for a run.
+    /// Creates a sequence in which extent i has `lengths[i]` bytes at `offsets[i]`. Offsets count from `origin` and
+    /// may be in any order. Adjacent extents become one; a list with one length and one stride becomes a repetition.
+    /// O(length) time, a few nanoseconds each; 8 bytes of memory each, or O(1) for a repetition.
     ///
     /// # Errors
-    /// Arrays of different lengths; an offset before `origin`; a length below 0; an end above 2^63 - 1.
+    /// The arrays have different lengths; an offset is below `origin`; a length is below 0; an extent ends above 2^63
+    /// - 1.
     pub fn from_arrays(offsets: &[i64], lengths: &[i64], origin: i64) -> Result<Self> {
         if offsets.len() != lengths.len() {
             return Err(Error::argument("lengths", lengths.len(), format!("{}, as the offsets", offsets.len())));
@@ -118,10 +120,10 @@ impl Extents {
 }
 
 impl Extents {
-    /// As [`Extents::from_arrays`], from an iterator: the same time and memory.
+    /// Creates the sequence of these extents, in the time and memory of [`Extents::from_arrays`].
     ///
     /// # Errors
-    /// An end above 2^63 - 1.
+    /// An extent ends above 2^63 - 1.
     pub fn from_extents(extents: impl IntoIterator<Item = Extent>) -> Result<Self> {
         let extents = extents.into_iter();
         let mut list = PlainBuilder::new(extents.size_hint().0);
@@ -133,7 +135,7 @@ impl Extents {
     }
 }
 
-/// The error that names the first extent out of range.
+/// Returns an error that names the first extent which is not allowed.
 fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     let fits = |offset: i64, len: i64| {
         let from = offset.checked_sub(origin).filter(|from| *from >= 0 && len >= 0);
@@ -145,19 +147,19 @@ fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     Error::argument(format!("extent {at}"), format!("offset {offset}, length {len}"), allowed)
 }
 
-/// Builds a list of [`Plain`] nodes, or a run.
+/// Builder of a list of [`Plain`] nodes, or of one repeated extent.
 struct PlainBuilder {
     words: Vec<u64>,
-    /// The extents that do not fit in a word, each with the number of words before it.
+    /// Extents that do not fit in a word, each with the number of words before it.
     heads: Vec<(Extent, usize)>,
-    /// The last extent, which adjacent ones still extend; of length 0 before the first.
+    /// Last extent, which adjacent extents still extend; of length 0 before the first extent.
     open: Extent,
     /// End of the extent before `open`.
     last_end: u64,
     all: Summary,
-    /// Gap and length of the second extent.
+    /// Gap (from the end of the extent before) and length of the second extent, in bytes.
     second: (i64, u64),
-    /// Whether all extents behind the second have its gap and length.
+    /// True if all extents behind the second have the second's gap and length.
     regular: bool,
 }
 
@@ -181,7 +183,7 @@ impl PlainBuilder {
         }
     }
 
-    /// Appends the open extent to the list.
+    /// Appends the last extent ([`PlainBuilder::open`]), which no adjacent extent extends any more, to the list.
     #[inline]
     fn close_open_extent(&mut self) {
         let Extent { offset, len } = self.open;
@@ -202,7 +204,7 @@ impl PlainBuilder {
         self.last_end = end;
     }
 
-    /// Appends one of the first two extents, or one that does not fit in a word.
+    /// Appends the first or second extent, or an extent that does not fit in a word.
     #[cold]
     fn push_irregular(&mut self, count: u64, gap: i64, word: Option<u64>) {
         match count {
@@ -231,9 +233,9 @@ impl PlainBuilder {
         let node = |(&(first, from), to)| {
             let base = match from == to {
                 true => Base::One(first),
-                false => Base::Plain(Plain { first, words: words.clone(), range: from..to }, 0),
+                false => Base::Plain(PlainExtents { first, words: words.clone(), range: from..to }, 0),
             };
-            Node { base, levels: SmallVec::new() }
+            ListNode { base, levels: SmallVec::new() }
         };
         Ok(Extents { nodes: heads.iter().zip(ends).map(node).collect(), summary: all, last_end })
     }
@@ -251,7 +253,7 @@ mod tests {
         Extents::from_arrays(&offsets, &lengths, origin)
     }
 
-    /// The reference: the extents coalesced one after the other.
+    /// Returns the reference: the extents coalesced one after the other.
     fn coalesced(pairs: &[(i64, i64)], origin: i64) -> Vec<(u64, u64)> {
         let mut all: Vec<(u64, u64)> = Vec::new();
         for &(offset, len) in pairs.iter().filter(|(_, len)| *len > 0) {

@@ -1,15 +1,15 @@
-//! Regular shapes of scientific codes as extents, in O(dimensions) memory.
+//! Makes extents of regular shapes that scientific codes use, in O(dimensions) memory.
 
 use super::extents::{Extents, check_end, out_of_range};
 use crate::error::{Error, Result};
 
 impl Extents {
-    /// An n-dimensional subarray of a row-major array that begins at byte `offset`. `sizes`, `subsizes` and `starts` count
-    /// elements of `element` bytes, slowest dimension first, as in `MPI_Type_create_subarray`. Adjacent rows become one
-    /// extent. O(dimensions) time and memory.
+    /// Returns an n-dimensional subarray of a row-major array that begins at byte `offset`. `sizes`, `subsizes` and
+    /// `starts` count elements of `element` bytes, slowest dimension first, as in `MPI_Type_create_subarray`.
+    /// Adjacent rows become one extent. O(dimensions) time and memory.
     ///
     /// # Errors
-    /// Lists of different lengths, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
+    /// The lists have different lengths, the subarray leaves its array, or the array has more than 2^63 - 1 bytes.
     pub fn subarray(offset: u64, element: u64, sizes: &[u64], subsizes: &[u64], starts: &[u64]) -> Result<Self> {
         let same = sizes.len() == subsizes.len() && sizes.len() == starts.len();
         let inside =
@@ -34,11 +34,11 @@ impl Extents {
         all.shift(shift)?.shift(offset)
     }
 
-    /// The share of `part` in a block-cyclic distribution: `total` bytes from `offset` on, in blocks of `block` bytes that go
-    /// to parts 0 to `parts` - 1 in turn. The last block may be shorter. O(1) time and memory.
+    /// Returns the share of `part` in a block-cyclic distribution: `total` bytes from `offset` on, in blocks of
+    /// `block` bytes that go to parts 0 to `parts` - 1 in turn. The last block may be shorter. O(1) time and memory.
     ///
     /// # Errors
-    /// A block of 0 bytes, `part` not below `parts`, an end beyond 2^63 - 1.
+    /// The block has 0 bytes, `part` is not below `parts`, or an extent ends beyond 2^63 - 1.
     pub fn block_cyclic(offset: u64, total: u64, block: u64, part: u64, parts: u64) -> Result<Self> {
         if block == 0 || part >= parts {
             let given = format!("block {block}, part {part} of {parts}");

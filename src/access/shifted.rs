@@ -1,11 +1,13 @@
-//! Whether one sequence of extents is another one shifted by some bytes, as one time step behind the one before.
+//! Finds out whether one sequence of extents equals another one shifted by some bytes. Often a time step is the step
+//! before, shifted towards the end of the file.
 
 use super::extents::Extents;
-use super::node::{Base, Node};
+use super::node::{Base, ListNode};
 
 impl Extents {
-    /// The bytes by which every extent of `before` is shifted here (below 0: towards the start of the file). `None` if the
-    /// sequences differ in more than such a shift. O(encoded size) where both were built alike, O(extents) otherwise.
+    /// Returns the number of bytes by which every extent of this sequence is shifted against `before` (negative:
+    /// towards the start of the file). `None` if the sequences differ in more than such a shift. O(encoded size) if
+    /// both were built in the same way, O(extents) otherwise.
     pub fn shift_from(&self, before: &Self) -> Option<i64> {
         let (now, then) = (&self.summary, &before.summary);
         let by = now.start.wrapping_sub(then.start) as i64;
@@ -28,8 +30,9 @@ impl Extents {
     }
 }
 
-/// Whether `own` is `other` shifted by `by` bytes. May be false for equal extents that are held differently.
-fn is_shifted(own: &Node, other: &Node, by: i64) -> bool {
+/// Returns true if node `own` is node `other` shifted by `by` bytes. May return false for equal extents that are
+/// stored in different ways.
+fn is_shifted(own: &ListNode, other: &ListNode, by: i64) -> bool {
     own.levels == other.levels
         && match (&own.base, &other.base) {
             (Base::One(own), Base::One(other)) => {

@@ -1,14 +1,15 @@
-//! A part of a sequence of extents.
+//! Cuts a part out of a sequence of extents.
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Level, Node};
+use super::node::{Base, Level, ListNode};
 use super::packed::Packer;
 use crate::error::Result;
 
 impl Extents {
-    /// The `len` bytes of the sequence's data that follow its first `skip` bytes, or fewer where the sequence ends. A
-    /// sequence of runs gives runs, in O(nodes and their levels). Any other is packed: O(extents before the end of the part).
+    /// Returns the extents of the `len` bytes of data behind the first `skip` bytes of the sequence, or of fewer
+    /// bytes if the sequence ends before. A sequence of runs gives runs, in O(nodes and their levels). Any other
+    /// sequence is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
         if skip == 0 && len >= self.bytes() {
             return self.clone();
@@ -17,9 +18,9 @@ impl Extents {
         self.slice_of_runs(skip, len).and_then(Result::ok).unwrap_or_else(|| self.slice_of_extents(skip, len))
     }
 
-    /// The slice by arithmetic; `None` if a node is a list or a group.
+    /// Returns the same as [`Extents::slice`], by arithmetic; `None` if a node is a list or a group.
     fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
-        let is_run = |node: &Node| matches!(node.base, Base::One(_));
+        let is_run = |node: &ListNode| matches!(node.base, Base::One(_));
         self.nodes.iter().all(is_run).then(|| {
             let (mut before, mut left) = (skip, len);
             let mut all = Self::empty();
@@ -59,12 +60,12 @@ impl Extents {
     }
 }
 
-/// Bytes of an extent repeated along levels.
+/// Returns the number of bytes of data of an extent that is repeated along levels.
 fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
     extent.len * levels.iter().map(|level| level.count).product::<u64>()
 }
 
-/// Appends a part of an extent repeated along levels: `len` bytes of its data behind the first `skip`.
+/// Appends a part of an extent that is repeated along levels: `len` bytes of its data behind the first `skip` bytes.
 fn push_part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
     let Some((outer, inner)) = levels.split_first() else {
         return all.push(&Extents::contiguous(extent.offset + skip, len)?);

@@ -1,40 +1,41 @@
-//! A sequence of extents as sublists. A run is one sublist, whatever its number of extents. An inner loop over a sublist
-//! has a fixed step, so the cost of decoding a node is paid once a sublist and not once an extent.
+//! Splits a sequence of extents into sublists. A strided run is one sublist, whatever its number of extents. An inner
+//! loop over a sublist has a fixed step, so the cost of decoding a node is paid once a sublist and not once an
+//! extent.
 
 use std::cell::RefCell;
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Group, Level, Node, Odometer};
+use super::node::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 
-/// How many extents of a packed list are decoded at a time.
+/// Number of extents of a packed list that are decoded at a time.
 const DECODED_EXTENTS: usize = 512;
 
-/// Consecutive extents of a sequence.
+/// Some consecutive extents of a sequence: a strided run, or a slice of a list.
 #[derive(Debug, Clone, Copy)]
 pub enum Sublist<'a> {
     /// `count` extents, `stride` bytes from start to start.
     Run {
-        /// The first extent.
+        /// First extent of the run.
         first: Extent,
-        /// Bytes from the start of an extent to the start of the next.
+        /// Number of bytes from the start of an extent to the start of the next.
         stride: i64,
         /// Number of extents.
         count: u64,
     },
     /// A list of extents, each shifted by `shift` bytes.
     List {
-        /// The extents before the shift.
+        /// Extents of the list, before the shift.
         extents: &'a [Extent],
-        /// Bytes to add to every offset.
+        /// Number of bytes to add to every offset.
         shift: i64,
     },
 }
 
 impl Sublist<'_> {
-    /// Number of extents.
+    /// Returns the number of extents.
     #[inline]
     pub fn len(&self) -> u64 {
         match self {
@@ -43,12 +44,12 @@ impl Sublist<'_> {
         }
     }
 
-    /// Whether the sublist has no extents.
+    /// Returns true if the sublist has no extents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The extent with number `index`, which must be below [`Sublist::len`].
+    /// Returns the extent with number `index`, which must be below [`Sublist::len`].
     #[inline]
     pub fn get(&self, index: u64) -> Extent {
         match self {
@@ -58,18 +59,18 @@ impl Sublist<'_> {
     }
 }
 
-/// Walks a sequence sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
+/// Walk over a sequence of extents, sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
 pub struct Sublists<'a> {
-    nodes: std::slice::Iter<'a, Node>,
-    /// How far all nodes are shifted, in bytes.
+    nodes: std::slice::Iter<'a, ListNode>,
+    /// Number of bytes by which all nodes are shifted.
     by: i64,
-    state: State<'a>,
-    /// The current sublist. Inside a group, the group's own walk has it.
+    state: CursorState<'a>,
+    /// Current sublist. Not used inside a group, where the walk over the group has the current sublist.
     current: Current,
     decoded: Decoded,
 }
 
-/// The extents that were decoded last.
+/// Buffer of the extents that were decoded last.
 #[derive(Default)]
 struct Decoded(Vec<Extent>);
 
@@ -101,15 +102,17 @@ impl Drop for Decoded {
     }
 }
 
-enum State<'a> {
-    /// Between two nodes.
+enum CursorState<'a> {
+    /// The walk is between two nodes.
     Between,
-    /// One extent repeated along the innermost level, and the repetitions of the outer levels.
+    /// The walk is in one extent that is repeated along the innermost level, with the repetitions of the outer
+    /// levels.
     One(Extent, Level, Odometer<'a>),
-    /// A list, its repetitions, and the repetition that is being decoded.
+    /// The walk is in a list: the list, its shift, its repetitions, and the repetition that is being decoded.
     List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
-    /// A group, its repetitions, and the repetition whose copies are being walked.
-    Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
+    /// The walk is in a group: the group, its shift, its repetitions, and the repetition whose copies are being
+    /// walked.
+    Group(&'a NodeGroup, i64, Odometer<'a>, Option<Copies<'a>>),
 }
 
 enum ListIter<'a> {
@@ -118,7 +121,7 @@ enum ListIter<'a> {
 }
 
 impl<'a> ListIter<'a> {
-    fn of(base: &'a Base) -> Option<Self> {
+    fn from_base(base: &'a Base) -> Option<Self> {
         match base {
             Base::List(packed, _) => Some(Self::Packed(packed.iter())),
             Base::Plain(plain, _) => Some(Self::Plain(plain.iter())),
@@ -135,21 +138,21 @@ struct Copies<'a> {
 #[derive(Clone, Copy)]
 enum Current {
     Run(Extent, Level),
-    /// The extents decoded last, shifted.
+    /// The extents that were decoded last, shifted by this number of bytes.
     Decoded(i64),
 }
 
 impl<'a> Sublists<'a> {
-    /// A walk over all of `extents`, before its first sublist. O(1).
+    /// Creates a walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
-        Self::of(&extents.nodes, 0)
+        Self::from_nodes(&extents.nodes, 0)
     }
 
-    fn of(nodes: &'a [Node], by: i64) -> Self {
+    fn from_nodes(nodes: &'a [ListNode], by: i64) -> Self {
         Self {
             nodes: nodes.iter(),
             by,
-            state: State::Between,
+            state: CursorState::Between,
             current: Current::Decoded(0),
             decoded: Decoded::default(),
         }
@@ -160,24 +163,24 @@ impl<'a> Sublists<'a> {
         loop {
             let (next, by) = (&mut self.state, self.by);
             match next {
-                State::Between => match self.nodes.next() {
+                CursorState::Between => match self.nodes.next() {
                     Some(node) => *next = enter(node),
                     None => return false,
                 },
-                State::One(extent, inner, outer) => {
+                CursorState::One(extent, inner, outer) => {
                     if let Some(at) = outer.next() {
                         self.current = Current::Run(shifted(*extent, at.wrapping_add(by)), *inner);
                         return true;
                     }
-                    *next = State::Between;
+                    *next = CursorState::Between;
                 }
-                State::List(base, shift, levels, open) => {
+                CursorState::List(base, shift, levels, open) => {
                     if open.is_none() {
                         let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
-                        *open = ListIter::of(base).zip(at);
+                        *open = ListIter::from_base(base).zip(at);
                     }
                     let Some((list, shift)) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     self.decoded.fill(list);
@@ -187,20 +190,20 @@ impl<'a> Sublists<'a> {
                     }
                     *open = None;
                 }
-                State::Group(group, shift, levels, open) => {
+                CursorState::Group(group, shift, levels, open) => {
                     if open.is_none() {
                         let copies = |at: i64| group.copies(at.wrapping_add(*shift).wrapping_add(by));
                         *open = levels.next().map(|at| Copies { places: Box::new(copies(at)), inside: None });
                     }
                     let Some(copies) = open else {
-                        *next = State::Between;
+                        *next = CursorState::Between;
                         continue;
                     };
                     if copies.inside.as_mut().is_some_and(|inside| inside.advance()) {
                         return true;
                     }
                     match copies.places.next() {
-                        Some(by) => copies.inside = Some(Box::new(Sublists::of(&group.nodes, by))),
+                        Some(by) => copies.inside = Some(Box::new(Sublists::from_nodes(&group.nodes, by))),
                         None => *open = None,
                     }
                 }
@@ -208,10 +211,10 @@ impl<'a> Sublists<'a> {
         }
     }
 
-    /// The sublist that the last [`Sublists::advance`] reached; it must have returned true.
+    /// Returns the sublist that the last [`Sublists::advance`] reached. That call must have returned true.
     #[inline]
     pub fn current(&self) -> Sublist<'_> {
-        if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
+        if let CursorState::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
             return inside.current();
         }
         match self.current {
@@ -221,16 +224,16 @@ impl<'a> Sublists<'a> {
     }
 }
 
-/// The extents of a sequence, one by one.
+/// Iterator over the extents of a sequence, one by one.
 pub struct Each<'a> {
     sublists: Sublists<'a>,
-    /// Number of extents in the current sublist, and of those of them that have been taken.
+    /// Number of extents in the current sublist; `index` of them have been taken.
     len: u64,
     index: u64,
 }
 
 impl<'a> Each<'a> {
-    /// Before the first extent. O(1).
+    /// Creates an iterator that stands before the first extent. O(1).
     pub fn new(extents: &'a Extents) -> Self {
         Self { sublists: Sublists::new(extents), len: 0, index: 0 }
     }
@@ -270,16 +273,16 @@ impl Iterator for Each<'_> {
     }
 }
 
-fn enter(node: &Node) -> State<'_> {
+fn enter(node: &ListNode) -> CursorState<'_> {
     match &node.base {
         Base::One(extent) => match node.levels.split_last() {
-            Some((inner, outer)) => State::One(*extent, *inner, Odometer::new(outer)),
-            None => State::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
+            Some((inner, outer)) => CursorState::One(*extent, *inner, Odometer::new(outer)),
+            None => CursorState::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
         },
         Base::List(_, shift) | Base::Plain(_, shift) => {
-            State::List(&node.base, *shift, Odometer::new(&node.levels), None)
+            CursorState::List(&node.base, *shift, Odometer::new(&node.levels), None)
         }
-        Base::Group(group, shift) => State::Group(group, *shift, Odometer::new(&node.levels), None),
+        Base::Group(group, shift) => CursorState::Group(group, *shift, Odometer::new(&node.levels), None),
     }
 }
 
@@ -303,9 +306,9 @@ mod tests {
         all
     }
 
-    /// What the nodes say, without sublists.
-    fn reference(nodes: &[Node], by: i64) -> Vec<Extent> {
-        let repeated = |node: &Node, by: i64| match &node.base {
+    /// Returns the extents of the nodes without using sublists, for comparison.
+    fn reference(nodes: &[ListNode], by: i64) -> Vec<Extent> {
+        let repeated = |node: &ListNode, by: i64| match &node.base {
             Base::One(extent) => vec![shifted(*extent, by)],
             Base::List(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),
             Base::Plain(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),

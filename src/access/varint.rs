@@ -1,6 +1,6 @@
-//! Variable-length integers: 7 bits a byte, lowest bits first; signed integers in zigzag form.
+//! Encodes integers in a variable number of bytes: 7 bits a byte, lowest bits first; signed integers in zigzag form.
 
-/// Appends `value`.
+/// Appends the encoded `value` to `out`.
 pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -9,7 +9,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The number of bytes that [`put`] appends.
+/// Returns the number of bytes that [`put`] appends.
 pub fn len(value: u64) -> usize {
     (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
@@ -38,12 +38,12 @@ pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// Maps small negative and small positive numbers to small numbers.
+/// Maps a signed number to an unsigned one such that small negative and small positive numbers become small.
 pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The inverse of [`zigzag`].
+/// Returns the signed number that [`zigzag`] has mapped to `value`.
 pub fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

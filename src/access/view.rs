@@ -3,8 +3,8 @@
 use super::extents::Extents;
 use crate::error::{Error, Result};
 
-/// A tile of extents (MPI's filetype), repeated without end from a displacement on. Byte n of the view is byte n of the
-/// tiles' data.
+/// A file view: a tile of extents (MPI's filetype), repeated without end from a displacement on. Byte n of the view
+/// is byte n of the tiles' data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileView {
     displacement: u64,
@@ -13,15 +13,16 @@ pub struct FileView {
 }
 
 impl FileView {
-    /// The whole file from byte 0.
+    /// Returns the view of the whole file, from byte 0 on.
     pub fn all() -> Self {
         Self { displacement: 0, tile: Extents::contiguous(0, 1).unwrap_or_default(), extent: 1 }
     }
 
-    /// `tile` repeated every `extent` bytes from byte `displacement` of the file on. Local, O(1).
+    /// Creates the view that repeats `tile` every `extent` bytes, from byte `displacement` of the file on. Local,
+    /// O(1).
     ///
     /// # Errors
-    /// An extent of 0, or an empty tile.
+    /// `extent` is 0, or `tile` is empty.
     pub fn new(displacement: u64, tile: Extents, extent: u64) -> Result<Self> {
         if extent == 0 || tile.count() == 0 {
             let given = format!("{} bytes in an extent of {extent}", tile.bytes());
@@ -30,16 +31,17 @@ impl FileView {
         Ok(Self { displacement, tile, extent })
     }
 
-    /// Whether the view is contiguous: each tile is one extent, and tiles are adjacent.
+    /// Returns true if the view is contiguous: each tile is one extent, and tiles are adjacent.
     fn is_one_run(&self) -> bool {
         self.tile.count() == 1 && self.tile.bytes() == self.extent
     }
 
-    /// The extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run, so a view of a
-    /// subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what [`Extents::slice`] does.
+    /// Returns the extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run,
+    /// so a view of a subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what
+    /// [`Extents::slice`] does.
     ///
     /// # Errors
-    /// Extents beyond 2^63 - 1.
+    /// The extents reach beyond 2^63 - 1.
     pub fn select(&self, skip: u64, len: u64) -> Result<Extents> {
         let per_tile = self.tile.bytes();
         let (mut at, end) = (skip, skip.checked_add(len).ok_or_else(|| Error::argument("view", len, "< 2^63"))?);
@@ -66,7 +68,8 @@ impl FileView {
         Ok(all)
     }
 
-    /// The number of bytes of the view before its first byte at or behind byte `end` of the file. O(extents of a tile).
+    /// Returns the number of bytes of the view that lie before its first byte at or behind byte `end` of the file.
+    /// O(extents of a tile).
     pub fn bytes_before(&self, end: u64) -> u64 {
         let Some((_, span)) = self.tile.span() else { return 0 };
         // Tiles that are wholly before that byte.

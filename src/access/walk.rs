@@ -1,4 +1,4 @@
-//! A walk over the pieces of an access that stops at given offsets of the file.
+//! Walks over the pieces of an access, and stops at given offsets of the file.
 
 use super::extent::Extent;
 use super::extents::Extents;
@@ -10,9 +10,9 @@ struct Side<'a> {
     sublists: Sublists<'a>,
     /// Number of extents in the current sublist.
     len: u64,
-    /// Index of the current extent in it.
+    /// Index of the current extent in the current sublist.
     index: u64,
-    /// Bytes of the current extent that the walk has passed.
+    /// Number of bytes of the current extent that the walk has passed.
     done: u64,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Side<'a> {
         true
     }
 
-    /// The rest of the current extent.
+    /// Returns the part of the current extent that the walk has not passed.
     #[inline]
     fn rest(&self) -> Extent {
         let Extent { offset, len } = self.sublists.current().get(self.index);
@@ -51,17 +51,17 @@ impl<'a> Side<'a> {
     }
 }
 
-/// A walk over the pieces of an access whose file side ascends.
+/// A walk over the pieces of an access whose file extents ascend.
 pub struct Walk<'a> {
     file: Side<'a>,
-    /// The memory side; `None` for a contiguous buffer.
+    /// Position in the memory's extents; `None` for a contiguous buffer.
     memory: Option<Side<'a>>,
-    /// The position in a contiguous buffer.
+    /// Position in a contiguous buffer, in bytes.
     at: u64,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that begins at the first piece of the access. O(1).
+    /// Creates a walk that begins at the first piece of the access. O(1).
     pub fn new(file: &'a Extents, layout: &'a BufferLayout) -> Self {
         let memory = match layout {
             BufferLayout::Contiguous => None,
@@ -70,12 +70,12 @@ impl<'a> Walk<'a> {
         Self { file: Side::new(file), memory, at: 0 }
     }
 
-    /// The file offset of the next piece; `None` at the end.
+    /// Returns the file offset of the next piece, in bytes; `None` at the end.
     pub fn position(&mut self) -> Option<u64> {
         self.file.reach_extent().then(|| self.file.rest().offset)
     }
 
-    /// Calls `visit` for every further piece before offset `limit` of the file; the last is cut there. O(pieces).
+    /// Calls `visit` for every further piece before offset `limit` of the file; cuts the last piece there. O(pieces).
     #[inline]
     pub fn visit_before(&mut self, limit: u64, mut visit: impl FnMut(Piece)) {
         if self.memory.is_some() {
@@ -126,8 +126,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Visits the extents of a sublist from `index` on that end at or before `limit`. Returns the index of the first that does
-/// not, and the position in the contiguous buffer.
+/// Visits the extents of a sublist from number `index` on that end at or before offset `limit`. Returns the index of
+/// the first extent that ends later, and the position in the contiguous buffer.
 #[inline]
 fn whole_extents_before(
     sublist: Sublist<'_>,

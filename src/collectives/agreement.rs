@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::combine::{Allreduce, Combine, combine_over_hosts};
-use super::gather::{Slots, linear};
+use super::gather::{GatherSlots, linear};
 use super::on_host;
 use super::part::{Part, WordOps};
 use super::{BROADCAST, GATHER, REDUCE, binomial};
@@ -139,7 +139,7 @@ pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result
     let mut longest = [bytes.len() as u64];
     allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    let mut slots = Slots::new(bytes, rank, if rank == root { ranks } else { 0 });
+    let mut slots = GatherSlots::new(bytes, rank, if rank == root { ranks } else { 0 });
     let schedule = linear(rank, ranks, root, bytes.len() as u64, longest[0]);
     endpoint.run(schedule, &mut slots, GATHER).await?;
     Ok(slots.into_blocks())

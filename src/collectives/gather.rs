@@ -23,12 +23,12 @@ pub fn linear(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> S
 }
 
 /// Memory of a gather: keeps the messages as they arrive.
-pub struct Slots {
+pub struct GatherSlots {
     own: Message,
     bodies: Vec<Message>,
 }
 
-impl Slots {
+impl GatherSlots {
     /// Returns memory for `slots` blocks (0 on all ranks but the root); this rank's block is `own`.
     pub fn new(own: &[u8], rank: Rank, slots: usize) -> Self {
         let own = Message::copy_from_slice(own);
@@ -45,7 +45,7 @@ impl Slots {
     }
 }
 
-impl Memory for Slots {
+impl Memory for GatherSlots {
     fn read(&mut self, _span: Span) -> Result<Message> {
         Ok(self.own.clone())
     }

@@ -36,7 +36,7 @@ impl Group {
     }
 
     /// Returns the group of `members` in their order, in which this rank has number `me`.
-    pub fn of(members: Arc<[Rank]>, me: usize) -> Self {
+    pub fn from_members(members: Arc<[Rank]>, me: usize) -> Self {
         let (size, rank_of) = (members.len(), move |index: usize| members[index]);
         Self { size, me, rank_of: Some(Rc::new(rank_of)) }
     }

@@ -31,7 +31,7 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u
     };
     let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         for (index, (op, place)) in ops.iter().zip(decision.chunks_exact_mut(8)).enumerate() {
-            let of = |rank| word(slots.of(rank), index * 8);
+            let of = |rank| word(slots.slot(rank), index * 8);
             let all = (1..slots.ranks()).fold(of(0), |all, rank| op.apply(all, of(rank)));
             place.copy_from_slice(&all.to_le_bytes());
         }
@@ -62,7 +62,7 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
         };
         endpoint.combine(leave, |_, _| {}).await?;
         let Some(combined) = endpoint.combined() else { return Ok(all) };
-        let slot = combined.slots.of(root);
+        let slot = combined.slots.slot(root);
         let left = word(slot, 0) as usize;
         let here = left.min(SLOT - LENGTH);
         all.extend_from_slice(&slot[LENGTH..][..here]);
@@ -83,7 +83,7 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
         endpoint.combine(|slot| slot[..part.len()].copy_from_slice(part), |_, _| {}).await?;
         if let Some(combined) = endpoint.combined() {
             for (rank, place) in all.chunks_exact_mut(own.len()).enumerate() {
-                place[number * SLOT..][..part.len()].copy_from_slice(&combined.slots.of(rank)[..part.len()]);
+                place[number * SLOT..][..part.len()].copy_from_slice(&combined.slots.slot(rank)[..part.len()]);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! CUDA, through the functions of its driver `libcuda.so.1`, which every CUDA program loads (CUDA Driver API reference,
-//! "Unified Addressing", "Memory Management", "Context Management").
+//! Finds and copies memory of CUDA, through the functions of the driver `libcuda.so.1`, which every CUDA program
+//! loads (CUDA Driver API reference, "Unified Addressing", "Memory Management", "Context Management").
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -7,11 +7,11 @@ use std::ptr::null_mut;
 use super::Runtime;
 use super::libraries::Symbols;
 
-/// CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED.
+/// Values of CUDA's CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE and _IS_MANAGED.
 const CONTEXT: c_int = 1;
 const MEMORY_TYPE: c_int = 2;
 const IS_MANAGED: c_int = 8;
-/// CU_MEMORYTYPE_DEVICE.
+/// Value of CUDA's CU_MEMORYTYPE_DEVICE.
 const DEVICE: c_uint = 2;
 
 struct Cuda {
@@ -39,10 +39,10 @@ pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
 }
 
 impl Cuda {
-    /// An attribute of an address; `None` if the address is not CUDA's or CUDA is not initialised.
+    /// Returns an attribute of an address; `None` if the address is not CUDA's or CUDA is not initialised.
     ///
     /// # Safety
-    /// The attribute is a T.
+    /// The attribute has the C type that corresponds to `T`.
     unsafe fn attribute<T: Copy>(&self, which: c_int, address: usize, mut value: T) -> Option<T> {
         // SAFETY: the function accepts any address; `value` has the attribute's type (the caller's promise).
         let code = unsafe { (self.get_attribute)((&raw mut value).cast(), which, address as u64) };
@@ -71,7 +71,8 @@ impl Runtime for Cuda {
         "CUDA"
     }
 
-    /// The driver counts managed memory as the device's, but the processor may access it.
+    /// Returns true for memory of a device, but not for managed memory: the driver counts managed memory as the
+    /// device's, but the processor may access it.
     fn has(&self, address: usize) -> bool {
         // SAFETY: both are unsigned ints (the second is written as one or, by older drivers, as its first byte).
         unsafe {
@@ -91,8 +92,7 @@ impl Runtime for Cuda {
         self.within(to, || {
             // SAFETY: the caller's promise, and a slice.
             check_code("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
-            // A copy from memory that is not pinned may not have reached the device yet.
-            // SAFETY: null is the stream of the copy.
+            // A copy from memory that is not pinned may not have reached the device when the copy function returns.
             check_code("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
         })
     }

@@ -1,22 +1,23 @@
-//! HIP, through its library `libamdhip64.so` (HIP runtime API reference, "Unified Addressing", "Memory Management").
+//! Finds and copies memory of HIP, through the library `libamdhip64.so` (HIP runtime API reference, "Unified
+//! Addressing", "Memory Management").
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::Runtime;
 use super::libraries::Symbols;
 
-/// HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
+/// Value of HIP's HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
 const MEMORY_TYPE: c_int = 2;
-/// The first version in which the memory types have CUDA's numbers.
+/// First version of HIP in which the memory types have CUDA's numbers.
 const RENUMBERED: c_int = 60_000_000;
-/// hipMemcpyHostToDevice, hipMemcpyDeviceToHost.
+/// Values of HIP's hipMemcpyHostToDevice and hipMemcpyDeviceToHost.
 const TO_DEVICE: c_int = 1;
 const TO_HOST: c_int = 2;
 
 struct Hip {
     get_attributes: unsafe extern "C" fn(c_uint, *mut c_int, *mut *mut c_void, *mut c_void) -> c_int,
     copy: unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int,
-    /// hipMemoryTypeDevice: 1 before HIP 6, 2 since (1 is then host memory).
+    /// Value of hipMemoryTypeDevice in the loaded version: 1 before HIP 6, 2 since (where 1 is host memory).
     device: c_uint,
 }
 
@@ -40,8 +41,8 @@ impl Runtime for Hip {
         "HIP"
     }
 
-    /// For an address that is not HIP's, this function returns type 0 and no error. (An error would become the program's last
-    /// error.)
+    /// Returns true for memory of a device. The HIP function that is called returns type 0, and no error, for any
+    /// other address. (An error would become the program's last error.)
     fn has(&self, address: usize) -> bool {
         let (mut kind, mut which) = (0 as c_uint, MEMORY_TYPE);
         let mut values = [(&raw mut kind).cast::<c_void>()];

@@ -1,16 +1,16 @@
-//! The libraries that the process has loaded, and their functions by name.
+//! Finds the libraries that the process has loaded, and their functions by name.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 
-/// The functions of one library. They are found among the global symbols, or in the library itself if it was loaded with
-/// RTLD_LOCAL, as Python does.
+/// The functions of one library. They are looked up among the global symbols, or in the library itself if the program
+/// has loaded it with RTLD_LOCAL, as Python does.
 pub struct Symbols {
     library: Option<*mut c_void>,
 }
 
 impl Symbols {
-    /// The functions of the loaded library whose file name begins with `name`. The library stays loaded.
-    pub fn of(name: &str) -> Self {
+    /// Returns the functions of the loaded library whose file name begins with `name`. The library stays loaded.
+    pub fn from_name(name: &str) -> Self {
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
         // SAFETY: a terminated path; RTLD_NOLOAD loads nothing.
         let open = |path: &CString| unsafe { libc::dlopen(path.as_ptr(), flags) };
@@ -19,7 +19,7 @@ impl Symbols {
         Self { library: handles.find(|handle| !handle.is_null()) }
     }
 
-    /// The function `name`; `None` if there is none.
+    /// Returns the function `name`; `None` if the library has no such function.
     ///
     /// # Safety
     /// `F` is the type of a pointer to the function of this name.
@@ -40,7 +40,7 @@ fn file_name(path: &CStr) -> &[u8] {
     path.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// The files of all libraries of the process.
+/// Returns the files of all libraries of the process.
 #[cfg(target_os = "linux")]
 fn loaded() -> Vec<CString> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
@@ -58,7 +58,7 @@ fn loaded() -> Vec<CString> {
     paths
 }
 
-/// The number of libraries that the dynamic linker has ever loaded.
+/// Returns the number of libraries that the dynamic linker has ever loaded.
 #[cfg(target_os = "linux")]
 pub fn ever_loaded() -> u64 {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _size: usize, adds: *mut c_void) -> c_int {
@@ -72,13 +72,13 @@ pub fn ever_loaded() -> u64 {
     adds
 }
 
-/// Only Linux's linker counts libraries; elsewhere no runtime is searched for.
+/// Returns nothing: only Linux's linker counts libraries, so elsewhere no GPU runtime is searched for.
 #[cfg(not(target_os = "linux"))]
 fn loaded() -> Vec<CString> {
     Vec::new()
 }
 
-/// Always 0.
+/// Returns 0: only Linux's linker counts libraries.
 #[cfg(not(target_os = "linux"))]
 pub fn ever_loaded() -> u64 {
     0
@@ -91,14 +91,16 @@ mod tests {
     #[test]
     fn functions_are_found_by_name() {
         assert!(ever_loaded() > 0);
-        let c = Symbols::of("libc.so");
+        let c = Symbols::from_name("libc.so");
         assert!(c.library.is_some(), "{:?}", loaded());
         // SAFETY: the types of these functions.
         unsafe {
             let id = c.get::<unsafe extern "C" fn() -> c_int>(c"getpid").unwrap();
             assert_eq!(id(), std::process::id() as c_int);
             assert!(c.get::<unsafe extern "C" fn()>(c"no_such_function_at_all").is_none());
-            assert!(Symbols::of("libnowhere.so").get::<unsafe extern "C" fn()>(c"cuPointerGetAttribute").is_none());
+            assert!(
+                Symbols::from_name("libnowhere.so").get::<unsafe extern "C" fn()>(c"cuPointerGetAttribute").is_none()
+            );
         }
     }
 }

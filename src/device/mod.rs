@@ -1,4 +1,5 @@
-//! Memory of GPUs: which addresses the processor may not access, and how bytes are copied to the host and back.
+//! Handles memory of GPUs: finds out which addresses the processor may not access, and copies bytes to the host and
+//! back.
 //!
 //! No GPU library is linked. A runtime is searched for by name among the libraries of the process; without one, no address is
 //! a device's. Programs may load a runtime late, by `dlopen`, so the search is repeated whenever the dynamic linker has loaded
@@ -20,9 +21,9 @@ use libraries::Symbols;
 
 /// A GPU runtime that the process has loaded. An error of a copy names the function that failed and its code.
 pub(crate) trait Runtime: Send + Sync {
-    /// The name for messages.
+    /// Returns the name of the runtime, for messages.
     fn name(&self) -> &'static str;
-    /// Whether the byte at `address` is memory of this runtime that the processor may not access.
+    /// Returns true if the byte at `address` is memory of this runtime that the processor may not access.
     fn has(&self, address: usize) -> bool;
     /// Copies from device to host; returns when the copy is complete.
     ///
@@ -38,18 +39,18 @@ pub(crate) trait Runtime: Send + Sync {
 
 type Find = fn(&Symbols) -> Option<Box<dyn Runtime>>;
 
-/// The known runtimes: the beginning of the library's file name, and the constructor.
+/// The known GPU runtimes: the beginning of the library's file name, and the function that finds it.
 const KNOWN: [(&str, Find); 2] = [("libcuda.so", cuda::find), ("libamdhip64.so", hip::find)];
 
-/// The runtimes found; their libraries stay loaded.
+/// GPU runtimes that were found; their libraries stay loaded.
 static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];
-/// Whether a runtime was found.
+/// True if a GPU runtime was found.
 static ANY: AtomicBool = AtomicBool::new(false);
 /// The number of libraries that the dynamic linker had ever loaded at the last search.
 static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no library was loaded since
-/// the last call.
+/// Returns true if a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no
+/// library was loaded since the last call.
 #[inline]
 pub fn may_be() -> bool {
     let loaded = libraries::ever_loaded();
@@ -65,7 +66,7 @@ pub fn may_be() -> bool {
 fn search() {
     for ((library, find), found) in KNOWN.iter().zip(&FOUND) {
         if found.get().is_none()
-            && let Some(runtime) = find(&Symbols::of(library))
+            && let Some(runtime) = find(&Symbols::from_name(library))
         {
             found.get_or_init(|| runtime);
             ANY.store(true, Ordering::Release);
@@ -73,19 +74,20 @@ fn search() {
     }
 }
 
-/// Finds the runtime of an address. The answer for an address is reused for its surroundings, so that many small pieces of one
-/// array cost one query.
+/// Finds the GPU runtime of an address. The answer for an address is reused for its surroundings, so that many small
+/// pieces of one array cost one query.
 #[derive(Default)]
 pub(crate) struct Survey {
     last: Option<(usize, Option<&'static dyn Runtime>)>,
 }
 
 impl Survey {
-    /// Memory between two multiples of this is of one kind, because runtimes and the system map memory in larger units.
+    /// Number of bytes: memory between two multiples of it is of one kind, because runtimes and the system map memory
+    /// in larger units.
     const SURROUNDINGS: usize = 1 << 16;
 
-    /// The runtime whose memory is at `address`; `None` for host memory.
-    pub(crate) fn of(&mut self, address: usize) -> Option<&'static dyn Runtime> {
+    /// Returns the runtime whose memory is at `address`; `None` for host memory.
+    pub(crate) fn runtime_at(&mut self, address: usize) -> Option<&'static dyn Runtime> {
         let around = address / Self::SURROUNDINGS;
         match self.last {
             Some((last, runtime)) if last == around => runtime,

@@ -21,13 +21,13 @@ use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
-use crate::engine::staging::Target;
+use crate::engine::staging::ReadTarget;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
 /// The arguments of one rank in a collective call: bytes of the file, and their memory.
-pub struct Call<'a> {
+pub struct CallAccess<'a> {
     /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
     /// The extents of `asked`, sorted in ascending order if windows in shared memory are filled.
@@ -38,15 +38,26 @@ pub struct Call<'a> {
     pub moved: u64,
 }
 
+/// What a rank writes.
+#[derive(Clone, Copy)]
+pub struct WriteAccess<'a> {
+    /// The extents of the file.
+    pub file: &'a Extents,
+    /// Where their bytes are in the memory.
+    pub layout: &'a BufferLayout,
+    /// The memory.
+    pub source: Source<'a>,
+}
+
 /// The memory of a call. The variant is the direction of the call.
 pub enum CallMemory<'a> {
     /// A write: the layout of the bytes, and the memory that holds them.
     Source(&'a BufferLayout, Source<'a>),
     /// A read: the memory that receives the bytes.
-    Target(Target<'a>),
+    Target(ReadTarget<'a>),
 }
 
-impl Call<'_> {
+impl CallAccess<'_> {
     fn direction(&self) -> Direction {
         match self.memory {
             CallMemory::Source(..) => Direction::Write,
@@ -62,7 +73,11 @@ impl File {
     /// # Errors
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
     /// the message transport.
-    pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
+    pub(in crate::engine) async fn call(
+        &mut self,
+        call: &mut CallAccess<'_>,
+        checked: Result<()>,
+    ) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start());
 
         let name = self.name(direction.into());
@@ -86,15 +101,17 @@ impl File {
         self.watchdog.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
-                self.agree_on_host_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_on_host_to_write(access, call.asked, checked, early.as_ref(), None).await
             }
             CallMemory::Source(layout, source) => {
-                self.agree_over_hosts_to_write((extents, layout, *source), checked, early.as_ref()).await
+                let access = WriteAccess { file: extents, layout, source: *source };
+                self.agree_over_hosts_to_write(access, checked, early.as_ref()).await
             }
             CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
                 let checked = checked.and_then(|()| self.file_end());
-                self.agree_over_hosts_to_read(extents, target.memory().0, checked, early.as_ref()).await
+                self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
             }
         };
         self.watchdog.end();
@@ -124,13 +141,15 @@ impl File {
         let mut done = CallTotals::new(direction, decision);
         match (decision.way, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
-                return self.write_windows((left, layout, *source), &agreed, &clock).await;
+                let access = WriteAccess { file: left, layout, source: *source };
+                return self.write_windows(access, &agreed, chosen, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
             }
             (Way::Hosts, CallMemory::Source(layout, source)) => {
-                done.outcome = self.write_on_host((left, layout, *source), agreed.is_sole, &clock).await?;
+                let access = WriteAccess { file: left, layout, source: *source };
+                done.outcome = self.write_on_host(access, agreed.is_sole, &clock).await?;
             }
             (Way::Hosts, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
@@ -138,7 +157,8 @@ impl File {
             (Way::Exchange, memory) => {
                 let exchanged = match memory {
                     CallMemory::Source(layout, source) => {
-                        self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await
+                        let access = WriteAccess { file: left, layout, source: *source };
+                        self.exchange_write(access, &agreed, &mut clock, &mut done).await
                     }
                     CallMemory::Target(target) => {
                         self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
@@ -169,7 +189,7 @@ impl File {
 
     /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again
     /// after the agreement.
-    fn goes_early(&self, call: &Call<'_>) -> bool {
+    fn goes_early(&self, call: &CallAccess<'_>) -> bool {
         let rules = self.setup.rules(call.direction());
         match call.memory {
             CallMemory::Source(..) => {
@@ -208,13 +228,15 @@ impl File {
     /// Writes or reads extents directly, without other ranks. Local.
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
-            CallMemory::Source(layout, source) => self.write_directly(extents, layout, *source),
+            CallMemory::Source(layout, source) => {
+                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+            }
             CallMemory::Target(target) => self.read_directly(extents, target.memory()),
         }
     }
 
     /// Copies the bytes that were read to device memory, if the program's buffer is there. Local.
-    fn deliver(&self, call: &mut Call<'_>, outcome: &mut Outcome) {
+    fn deliver(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
             self.copy_to_device(target, call.asked, outcome);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::drivers::{DirectWrites, Layout};
 use crate::engine::capture::recording::Recording;
-use crate::engine::capture::target::Target;
+use crate::engine::capture::target::CaptureTarget;
 use crate::engine::plan::cached::Plans;
 use crate::engine::record::report::Seconds;
 use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
@@ -14,7 +14,7 @@ use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Worker;
-use crate::engine::storage::{Failure, OpenStorage, Storage, guarded};
+use crate::engine::storage::{OpenStorage, Storage, StorageFailure, guarded};
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -30,7 +30,7 @@ pub struct File {
     /// This rank's handle. The file opens it when it is first needed.
     storage: Option<Arc<dyn Storage>>,
     /// Visibility of bytes between this host and other hosts, if hosts cache independently.
-    pub(in crate::engine) handle: Handle,
+    pub(in crate::engine) handle: HandleState,
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) plans: Plans,
     /// Number of rounds of this aggregator with each fan-in.
@@ -73,7 +73,7 @@ pub enum FileState {
 /// State of this rank's handle on file systems whose clients cache independently (NFS): which bytes hosts do not see
 /// yet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Handle {
+pub struct HandleState {
     /// True if this rank has written bytes that other hosts do not see yet.
     pub is_ahead: bool,
     /// True if other hosts may have written since this rank opened the file.
@@ -84,11 +84,11 @@ pub struct Handle {
 
 impl File {
     /// Returns the open file of a setup. With a `target`, the file records its calls for a capture.
-    pub(in crate::engine) fn of(
+    pub(in crate::engine) fn from_setup(
         endpoint: Endpoint,
         setup: Setup,
         files: Arc<dyn OpenStorage>,
-        target: Option<&'static Target>,
+        target: Option<&'static CaptureTarget>,
     ) -> Self {
         let (storage, handle, queue, plans) = Default::default();
         let shared = match setup.shares_memory {
@@ -221,7 +221,7 @@ impl File {
             return Ok(storage.clone());
         }
         let Setup { path, mode, .. } = &self.setup;
-        let failure = |cause| Failure { operation: "open", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
         let open = || {
             let file = self.files.open(path, *mode).map_err(failure)?;
             if self.setup.hosts_cache_apart {
@@ -229,7 +229,7 @@ impl File {
             }
             self.setup.is_the_same(file)
         };
-        let opened = guarded("open", None, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let opened = guarded("open", None, open).map_err(|failure| failure.into_error(self.endpoint.rank(), path));
         let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
@@ -327,6 +327,6 @@ mod tests {
     fn the_shared_parts_of_a_file_are_send() {
         goes_to_another_thread::<(Setup, Option<WindowQueue>, Plans)>();
         goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
-        goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
+        goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::GroupMemory>)>();
     }
 }

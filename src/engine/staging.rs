@@ -12,24 +12,32 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 
 /// Memory that a read fills: the caller's, or host memory instead of device memory.
-pub struct Target<'a> {
+pub struct ReadTarget<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
     /// Host memory instead of the caller's device memory; `None` if the caller's memory is host memory.
     staged: Option<Vec<u8>>,
 }
 
-impl<'a> Target<'a> {
+/// Host memory that a read fills.
+pub struct ReadMemory<'a> {
+    /// Where the bytes of the access are in the memory.
+    pub layout: &'a BufferLayout,
+    /// The memory.
+    pub sink: Sink<'a>,
+}
+
+impl<'a> ReadTarget<'a> {
     /// Returns the caller's memory as the target.
     pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self { layout, sink, staged: None }
     }
 
-    /// Returns the memory to read into, and its layout.
-    pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
+    /// Returns the memory to read into.
+    pub fn memory(&mut self) -> ReadMemory<'_> {
         match &mut self.staged {
-            Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
-            None => (self.layout, self.sink.reborrow()),
+            Some(bytes) => ReadMemory { layout: &BufferLayout::Contiguous, sink: Sink::from(&mut bytes[..]) },
+            None => ReadMemory { layout: self.layout, sink: self.sink.reborrow() },
         }
     }
 }
@@ -55,7 +63,7 @@ impl File {
         let mut survey = Survey::default();
         in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
             let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
-            match survey.of(from) {
+            match survey.runtime_at(from) {
                 None => to.copy_from_slice(source.piece(memory, len)),
                 Some(runtime) => {
                     // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be
@@ -73,8 +81,8 @@ impl File {
     /// # Errors
     /// The same errors as [`File::stage_write`].
     #[cold]
-    pub(in crate::engine) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
-        let Target { layout, sink, staged } = target;
+    pub(in crate::engine) fn stage_read(&self, target: &mut ReadTarget<'_>, len: u64) -> Result<()> {
+        let ReadTarget { layout, sink, staged } = target;
         if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
             *staged = Some(self.room(len)?);
         }
@@ -83,7 +91,7 @@ impl File {
 
     /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
     /// file is unchanged. An error goes into `outcome`. Local.
-    pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
+    pub(in crate::engine) fn copy_to_device(&self, target: &mut ReadTarget<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
             outcome.error = match outcome.bytes < file.bytes() {
@@ -98,7 +106,7 @@ impl File {
         let mut survey = Survey::default();
         in_one(parts, |StagedPiece { memory, at, len }| {
             let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
-            match survey.of(to) {
+            match survey.runtime_at(to) {
                 None => sink.piece(memory, len).copy_from_slice(from),
                 Some(runtime) => {
                     // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be
@@ -136,7 +144,7 @@ impl File {
 /// together.
 fn has_device_memory(layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> bool {
     let mut survey = Survey::default();
-    in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.of(place(memory, len)).is_some())
+    in_memory(layout, len).any(|StagedPiece { memory, len, .. }| survey.runtime_at(place(memory, len)).is_some())
 }
 
 /// Bytes that are contiguous both in memory and in the order of the call.

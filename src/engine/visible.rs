@@ -23,7 +23,7 @@ use crate::engine::facts::Amount;
 use crate::engine::file::File;
 use crate::engine::setup::Setup;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, guarded};
+use crate::engine::storage::{StorageFailure, guarded};
 use crate::error::Result;
 use crate::hints::Switch;
 
@@ -32,11 +32,11 @@ impl Setup {
     ///
     /// # Errors
     /// An error of the file system that appears only now, such as a full disk or quota.
-    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), Failure> {
+    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
         if !self.hosts_cache_apart {
             return Ok(());
         }
-        let failure = |cause| Failure { operation: "close", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: "close", offset: None, cause };
         guarded("close", None, || storage.settle().map_err(failure))
     }
 }
@@ -118,6 +118,6 @@ impl File {
 
     fn pass_on(&self) -> Result<()> {
         let Some(storage) = self.open_storage() else { return Ok(()) };
-        self.setup.pass_on(&**storage).map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        self.setup.pass_on(&**storage).map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
     }
 }

@@ -1,4 +1,4 @@
-//! Ascending order, all messages at once: ROMIO's exchange.
+//! The exchange of ROMIO: messages in ascending order of ranks, all at once.
 //!
 //! Every receiver posts its receives from rank 0 upwards, and every sender its sends from the lowest receiver upwards; then
 //! all wait for all messages. With Isend this is ROMIO's default. A sender that is ahead piles up buffered messages ("request
@@ -42,7 +42,8 @@ pub static ASCENDING_ISSEND: Kernel = Kernel {
     step,
 };
 
-/// A sender's receivers ascend, and so do a receiver's senders.
+/// Returns the step of a message. Both the receivers of a sender and the senders of a receiver are in ascending
+/// order.
 fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     sender as u64 * exchange.receivers.len() as u64 + receiver.0 as u64
 }

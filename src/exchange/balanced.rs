@@ -12,7 +12,7 @@ use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// Algorithm 2 of the main paper with the throttle of section IV.B.
+/// The balanced kernel: Algorithm 2 of the main paper with the throttle of section IV.B.
 pub static BALANCED: Kernel = Kernel {
     name: "balanced",
     about: "receiver j starts at the j-th group of the rank list",
@@ -31,8 +31,8 @@ fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     ((position + exchange.ranks - first) % exchange.ranks) as u64
 }
 
-/// The position in the rank list at which the group of receiver `j` begins. The first p mod |R| groups have ceil(p / |R|)
-/// ranks, the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
+/// Returns the position in the rank list at which the group of receiver `j` begins. The first p mod |R| groups have
+/// ceil(p / |R|) ranks, the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
 fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
     let (floor, large) = (ranks / receivers, ranks % receivers);
     j * floor + j.min(large)

@@ -1,4 +1,5 @@
-//! The time of an exchange, in closed form: by it a kernel is chosen where the hints say `auto`.
+//! Estimates the time of an exchange by a formula. If the hints say `auto`, the estimate decides which kernel is
+//! used.
 //!
 //! Every aggregator has `f` senders with a message of `m` bytes each. An aggregator takes one message after the other, and the
 //! aggregators of a node share its port; the senders work side by side and are not what takes the time. With t(m), the time to
@@ -22,35 +23,36 @@
 
 use tributary_base::wire;
 
-/// What messages cost on a machine, in seconds.
+/// Costs of messages and of memory on a machine, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// t_s: posting and processing an eager message on its receiver.
+    /// Time to post and process an eager message on its receiver, in seconds (t_s in the paper).
     pub eager: f64,
-    /// A byte of an eager message on its receiver.
+    /// Additional time for each byte of an eager message on its receiver, in seconds.
     pub eager_byte: f64,
-    /// The largest eager message, in bytes.
+    /// Maximum size of an eager message, in bytes.
     pub eager_limit: f64,
-    /// t_s of a larger message (rendezvous).
+    /// Time to post and process a message larger than `eager_limit` (rendezvous), in seconds.
     pub rendezvous: f64,
-    /// From a message to its acknowledgement: what a batch waits.
+    /// Time from sending a message to getting its acknowledgement, in seconds. Each batch of messages waits so long.
     pub round_trip: f64,
-    /// t_w: a byte between nodes through the port of one rank.
+    /// Time for a byte between nodes through the port of one rank, in seconds (t_w in the paper).
     pub rank_byte: f64,
-    /// A byte through the port of a node, which its ranks share.
+    /// Time for a byte through the port of a node, which the node's ranks share, in seconds.
     pub node_byte: f64,
-    /// Copying a byte in memory.
+    /// Time to copy a byte in memory, in seconds.
     pub copy_byte: f64,
-    /// Finding the place of an extent in a window.
+    /// Time to find the position of an extent in a window (the part of the file that an aggregator holds in a round),
+    /// in seconds.
     pub visit: f64,
-    /// Inspecting an entry of a list of messages or receives.
+    /// Time to inspect one entry of a list of messages or receives, in seconds.
     pub walk: f64,
-    /// Passing an extent through a level of a heap that merges lists.
+    /// Time to pass an extent through one level of the heap that merges lists, in seconds.
     pub merge: f64,
-    /// The part of a core that a rank has: 1, or less where ranks are more than cores.
+    /// Share of a core that a rank has: 1, or less if there are more ranks than cores.
     pub core: f64,
-    /// Whether the members of a local aggregator hand over their bytes in memory that they share. Only looked at where ranks
-    /// are more than cores.
+    /// True if the members of a local aggregator hand over their bytes through shared memory. Used only if there are
+    /// more ranks than cores.
     pub in_memory: bool,
 }
 
@@ -59,8 +61,8 @@ wire::fields!(struct Costs {
 });
 
 impl Costs {
-    /// A cluster of the present: some microseconds a message, 10 GB/s and more a node. Of the order of what the simulator's
-    /// machine files give for Perlmutter, Frontier, Summit and Cori.
+    /// Costs of a typical cluster of today: some microseconds a message, 10 GB/s or more a node. Similar to the
+    /// simulator's machine files for Perlmutter, Frontier, Summit and Cori.
     pub const CLUSTER: Self = Self {
         eager: 1.5e-6,
         eager_byte: 0.1e-9,
@@ -77,7 +79,7 @@ impl Costs {
         in_memory: false,
     };
 
-    /// Where `ranks` ranks share `cores` cores.
+    /// Returns these costs for `ranks` ranks that share `cores` cores.
     pub fn crowded(self, ranks: usize, cores: f64, in_memory: bool) -> Self {
         Self { core: (cores / ranks as f64).min(1.0), in_memory, ..self }
     }
@@ -86,53 +88,57 @@ impl Costs {
         self.core < 1.0
     }
 
-    /// What a message of `bytes` bytes takes of all cores together, on its sender and its receiver.
+    /// Returns the seconds of core time that a message of `bytes` bytes takes, on its sender and its receiver
+    /// together.
     fn both_sides(&self, bytes: f64) -> f64 {
         2.0 * (self.message(bytes) + bytes * self.copy_byte)
     }
 
-    /// t(m).
+    /// Returns the seconds to post and process a message of `bytes` bytes on its receiver: t(m) in the module's
+    /// formulas.
     fn message(&self, bytes: f64) -> f64 {
         if bytes <= self.eager_limit { self.eager + bytes * self.eager_byte } else { self.rendezvous }
     }
 }
 
-/// The ranks of an exchange.
+/// Numbers of ranks, nodes and aggregators of an exchange, and the throttle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranks {
-    /// p.
+    /// Number of ranks (p in the formulas).
     pub ranks: f64,
-    /// N.
+    /// Number of nodes (N in the formulas).
     pub nodes: f64,
     /// Number of aggregators.
     pub aggregators: f64,
-    /// Most sends, and most receives, that a rank has outstanding; infinite without a throttle.
+    /// Maximum number of sends, and of receives, that a rank has outstanding; infinite without a throttle.
     pub batch: f64,
-    /// Whether they are posted in batches, each of which waits for a round trip; otherwise the next follows as any one ends.
+    /// True if messages are posted in batches, each of which waits for a round trip; false if the next message starts
+    /// as soon as any one ends.
     pub pauses: bool,
 }
 
-/// What one round moves.
+/// The messages of one round of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
-    /// f: senders of an aggregator, on average.
+    /// Mean number of senders of an aggregator (f in the formulas).
     pub fan_in: f64,
-    /// m: bytes of a message, on average.
+    /// Mean size of a message, in bytes (m in the formulas).
     pub bytes: f64,
 }
 
 impl Ranks {
-    /// Seconds of `work` seconds of one core that all ranks have together, or of `each` that one has alone.
+    /// Returns the seconds that some work takes: `each` on every rank alone, or `work` core seconds in all, divided
+    /// by the cores, if ranks share cores and that is more.
     fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
         if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
     }
 
-    /// Aggregators that share a port.
+    /// Returns the mean number of aggregators that share a node's port, at least 1.
     fn sharing(&self) -> f64 {
         (self.aggregators / self.nodes).max(1.0)
     }
 
-    /// Seconds of a round by a flat kernel. O(1).
+    /// Returns the seconds that a round takes with a flat kernel. O(1).
     pub fn flat(&self, costs: &Costs, load: Load) -> f64 {
         let Load { fan_in, bytes } = load;
         // Senders have at most a batch outstanding. What arrives before its receive is posted waits in a list that is searched
@@ -142,7 +148,7 @@ impl Ranks {
         let search = costs.walk * (self.batch.min(fan_in) / 2.0 + early / 4.0);
         let pauses = if self.pauses { fan_in / self.batch } else { 0.0 };
         let host = fan_in * (costs.message(bytes) + search) + pauses * costs.round_trip;
-        // What comes from the aggregator's own node does not pass the port.
+        // Messages from the aggregator's own node do not use the port.
         let outside = 1.0 - 1.0 / self.nodes;
         let port =
             fan_in * bytes * outside * (self.sharing() * costs.node_byte).max(costs.rank_byte.min(costs.node_byte));
@@ -150,8 +156,8 @@ impl Ranks {
         self.shared(costs, host.max(port), work)
     }
 
-    /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
-    /// an aggregator. O(1).
+    /// Returns the seconds that a round takes through `local` local aggregators on each node, with a flat kernel
+    /// between them and the aggregators: first the seconds of a local aggregator, then those of an aggregator. O(1).
     pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
         if load.fan_in == 0.0 {
             return [0.0; 2];
@@ -176,29 +182,33 @@ impl Ranks {
         [inner, outer]
     }
 
-    /// Seconds of merging `extents` extents of all ranks at the local aggregators, once for a plan. O(1).
+    /// Returns the seconds that local aggregators take to merge the lists of all ranks, `extents` extents in all.
+    /// This happens once for a plan. O(1).
     pub fn merging(&self, costs: &Costs, extents: f64, local: f64) -> f64 {
         let members = (self.ranks / (self.nodes * local)).max(1.0);
         let work = extents * members.log2().ceil() * costs.merge;
         self.shared(costs, work / (self.nodes * local), work)
     }
 
-    /// The load where a round moves `bytes` bytes in all: of aggregators whose domains are smaller than a window, each would
-    /// count with a whole one, and where ranks share cores their work is added up. O(1).
+    /// Returns `load` reduced to a round that moves only `bytes` bytes in all. This matters only if ranks share
+    /// cores, where the work of all aggregators is added up: an aggregator whose domain is smaller than a window
+    /// would count with a whole window. O(1).
     pub fn within(&self, costs: &Costs, load: Load, bytes: f64) -> Load {
         let most = bytes / (self.aggregators * load.fan_in);
         Load { bytes: if costs.is_crowded() { load.bytes.min(most) } else { load.bytes }, ..load }
     }
 
-    /// Seconds of placing a window of `bytes` bytes in `extents` extents on every aggregator. O(1).
+    /// Returns the seconds that every aggregator takes to copy the `extents` extents of a window of `bytes` bytes.
+    /// O(1).
     pub fn placing(&self, costs: &Costs, bytes: f64, extents: f64) -> f64 {
         let each = bytes * costs.copy_byte + extents * costs.visit;
         self.shared(costs, each, self.aggregators * each)
     }
 
-    /// Seconds of `rounds` rounds in which local aggregators take `inner` to gather, and aggregators `outer` for the rest: one
-    /// gathers for the next round meanwhile, if there are cores for both. Some of the shorter is not hidden, for an aggregator
-    /// may be a local aggregator too: two fifths, in the simulator. O(1).
+    /// Returns the seconds of `rounds` rounds in which local aggregators take `inner` seconds to gather, and
+    /// aggregators `outer` seconds for the rest. Local aggregators gather for the next round meanwhile, if there are
+    /// cores for both. Two fifths of the shorter time are not hidden (by the simulator), because an aggregator may be
+    /// a local aggregator too. O(1).
     pub fn pipelined(&self, costs: &Costs, rounds: f64, inner: f64, outer: f64) -> f64 {
         match costs.is_crowded() {
             true => rounds * (inner + outer),
@@ -211,7 +221,8 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// BTIO on 16 hosts of 4 ranks: 16 aggregators get 10 KB from each rank.
+    /// Returns the time with two layers divided by the time of a flat kernel, for BTIO on 16 hosts of 4 ranks: 16
+    /// aggregators get 10 KB from each rank.
     fn ratio(costs: &Costs, bytes: f64) -> f64 {
         let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0, pauses: true };
         let load = Load { fan_in: 64.0, bytes };

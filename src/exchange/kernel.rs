@@ -1,4 +1,4 @@
-//! A kernel: a row of the registry. Help texts, hints and documentation are made from it.
+//! Defines a kernel, which is a row of the registry. Help texts, hints and documentation are made from the row.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::schedule::{SendMode, Throttle, ThrottleMode};
 use crate::topology::Rank;
 
-/// The sliding limit of kernels that have a throttle, when no hint gives one: Cray's, the best of 32, 50, 64 and 128 in the
-/// simulator.
+/// Maximum number of outstanding messages under a sliding limit, if no hint gives one. The value is Cray's; of 32,
+/// 50, 64 and 128 it was the best in the simulator.
 pub const SLIDING_LIMIT: u32 = 50;
 
 /// A kernel: the order, the send mode and the throttle of the messages from all senders to the receivers.
@@ -21,34 +21,37 @@ pub const SLIDING_LIMIT: u32 = 50;
 pub struct Kernel {
     /// The name in hints and reports: letters, digits and `_`, in lower case.
     pub name: &'static str,
-    /// What the kernel does, in one line that begins in lower case and ends without a full stop.
+    /// Description of the kernel in one line, which begins in lower case and ends without a full stop.
     pub about: &'static str,
-    /// The source: paper, then section, Algorithm, equation or figure, separated by `, `; further sources follow `; `. `None`
-    /// if it is from no paper.
+    /// Source of the kernel: paper, then section, Algorithm, equation or figure, separated by `, `; further sources
+    /// follow `; `. `None` if the kernel is from no paper.
     pub source: Option<&'static str>,
-    /// The time in the one-port model, in t_s and t_w.
+    /// Time in the one-port model, in t_s (start of a message) and t_w (a byte).
     pub cost: &'static str,
-    /// When to use the kernel, in whole sentences.
+    /// Advice when to use the kernel, in whole sentences.
     pub when: &'static str,
-    /// When a send counts as finished.
+    /// Send mode: decides when a send counts as finished.
     pub mode: SendMode,
-    /// The limit of batches when no hint gives one, as in the main paper; `None` posts everything at once.
+    /// Maximum number of messages in a batch if no hint gives one, as in the main paper; `None` posts all messages at
+    /// once.
     pub default_limit: Option<u32>,
-    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
+    /// True if a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
     /// batch of one.
     pub coupled: bool,
-    /// The step of the message from `sender` to `receiver`. The messages of one sender have different steps, and so do those
-    /// of one receiver. The step must be the same on all ranks.
+    /// Function that returns the step (the position in the common order) of the message from `sender` to `receiver`.
+    /// The messages of one sender have different steps, and so do the messages of one receiver. The step must be the
+    /// same on all ranks.
     pub step: fn(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64,
 }
 
 impl Kernel {
-    /// The names of all kernels in the order of the registry, separated by `|`.
+    /// Returns the names of all kernels in the order of the registry, separated by `|`.
     pub fn names() -> String {
         KERNELS.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join("|")
     }
 
-    /// The throttle when no hint gives a limit: batches of [`Kernel::default_limit`], or a sliding limit of [`SLIDING_LIMIT`].
+    /// Returns the throttle to use if no hint gives a limit: batches of [`Kernel::default_limit`], or a sliding limit
+    /// of [`SLIDING_LIMIT`].
     pub fn default_throttle(&self, mode: ThrottleMode) -> Throttle {
         self.throttle(match (self.default_limit, mode) {
             (None, _) => Throttle::NONE,
@@ -57,7 +60,7 @@ impl Kernel {
         })
     }
 
-    /// The throttle to use when the hints say `requested`: a coupled kernel always has a batch of one.
+    /// Returns the throttle to use if the hints say `requested`: a coupled kernel always has a batch of one.
     pub fn throttle(&self, requested: Throttle) -> Throttle {
         if self.coupled { Throttle::batch(1) } else { requested }
     }
@@ -93,7 +96,7 @@ impl FromStr for &'static Kernel {
     type Err = Error;
 
     /// # Errors
-    /// A name that is not in the registry.
+    /// The name is not in the registry.
     fn from_str(text: &str) -> Result<Self> {
         let name = text.to_ascii_lowercase();
         let kernel = KERNELS.iter().copied().find(|kernel| kernel.name == name);
@@ -117,7 +120,7 @@ impl<'de> Deserialize<'de> for &'static Kernel {
 mod tests {
     use super::*;
 
-    /// Documentation, pictures and hints are made from the rows.
+    /// Documentation, pictures and hints are made from the rows, so every field must be filled.
     #[test]
     fn every_row_is_complete() {
         for (index, kernel) in KERNELS.iter().enumerate() {

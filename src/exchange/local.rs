@@ -1,31 +1,33 @@
-//! Local aggregators: the ranks that gather for their node (TAM; main paper, section II.B and figure 3 (d)).
+//! Chooses local aggregators: the ranks that gather data for their node (TAM; main paper, section II.B and figure 3
+//! (d)).
 
 use crate::topology::{Rank, Topology};
 
-/// The local aggregator of every rank. The members of a local aggregator are neighbours in the ascending list of its node's
-/// ranks; the lowest member is the local aggregator.
+/// The local aggregator of every rank. The members of a local aggregator are neighbours in the ascending list of
+/// their node's ranks; the lowest member is the local aggregator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalAggregators {
     aggregator_of: Vec<u32>,
 }
 
 impl LocalAggregators {
-    /// Local aggregators of a file by default: the paper's number.
+    /// Default number of local aggregators of a file: the paper's number.
     pub const IN_TOTAL: usize = 512;
 
-    /// `per_node` local aggregators on every node; all ranks of a node that has fewer. O(ranks).
+    /// Chooses `per_node` local aggregators on every node; all ranks of a node that has fewer. O(ranks).
     pub fn per_node(topology: &Topology, per_node: usize) -> Self {
         Self::distribute(topology, |_| per_node)
     }
 
-    /// As many on every node as the hint `nc_num_aggrs_per_node` says; 0 is the paper's default, 512 in all. O(ranks).
+    /// Chooses local aggregators by the value of the hint `nc_num_aggrs_per_node`: that number on every node; 0 is
+    /// the paper's default, 512 in all. O(ranks).
     pub fn from_hint(topology: &Topology, per_node: usize) -> Self {
         if per_node == 0 { Self::in_total(topology, Self::IN_TOTAL) } else { Self::per_node(topology, per_node) }
     }
 
-    /// `total` local aggregators distributed evenly over the nodes, at least one on each. O(ranks). With `total` or fewer
-    /// ranks on equal nodes, every rank is its own local aggregator: below 512 ranks, the paper's default is the two-phase
-    /// exchange.
+    /// Distributes `total` local aggregators evenly over the nodes, at least one on each. O(ranks). With `total` or
+    /// fewer ranks on equal nodes, every rank is its own local aggregator: below 512 ranks, the paper's default is
+    /// the two-phase exchange.
     pub fn in_total(topology: &Topology, total: usize) -> Self {
         let (each, more) = (total / topology.nodes(), total % topology.nodes());
         Self::distribute(topology, |node| each + usize::from(node < more))
@@ -45,9 +47,9 @@ impl LocalAggregators {
         Self { aggregator_of }
     }
 
-    /// Splits groups so that the members of each local aggregator are consecutive ranks. Bytes then reach an aggregator in
-    /// rank order. Where ranks are placed on nodes in turn (0, 2, 4, ... and 1, 3, 5, ...), every rank is its own local
-    /// aggregator. O(ranks).
+    /// Splits groups so that the members of each local aggregator are consecutive ranks. Bytes then reach an
+    /// aggregator in rank order. If ranks are placed on nodes in turn (0, 2, 4, ... and 1, 3, 5, ...), every rank
+    /// becomes its own local aggregator. O(ranks).
     pub fn with_consecutive_members(mut self) -> Self {
         let mut before = None;
         for (rank, aggregator) in self.aggregator_of.iter_mut().enumerate() {
@@ -61,27 +63,28 @@ impl LocalAggregators {
         self
     }
 
-    /// The local aggregator of `rank`; itself if it is one.
+    /// Returns the local aggregator of `rank`; `rank` itself if it is one.
     pub fn aggregator_of(&self, rank: Rank) -> Rank {
         self.aggregator_of[rank] as Rank
     }
 
-    /// The local aggregator of every rank.
+    /// Returns the local aggregator of every rank, indexed by rank.
     pub fn by_rank(&self) -> &[u32] {
         &self.aggregator_of
     }
 
-    /// Whether any local aggregator has a member besides itself. O(ranks).
+    /// Returns true if any local aggregator gathers for another rank. O(ranks).
     pub fn has_members(&self) -> bool {
         (0..self.aggregator_of.len()).any(|rank| self.aggregator_of(rank) != rank)
     }
 
-    /// The members of local aggregator `rank`, itself first; empty if `rank` is no local aggregator. O(ranks).
+    /// Returns the members of local aggregator `rank`, the local aggregator itself first; empty if `rank` is no local
+    /// aggregator. O(ranks).
     pub fn members_of(&self, rank: Rank) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == rank).collect()
     }
 
-    /// All local aggregators, ascending. O(ranks).
+    /// Returns the ranks of all local aggregators, ascending. O(ranks).
     pub fn all(&self) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == r).collect()
     }

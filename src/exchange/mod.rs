@@ -1,8 +1,10 @@
-//! Exchange kernels: the order, the send mode and the throttle of the messages of an all-to-many exchange.
+//! Exchange kernels: they decide the order, the send mode and the throttle of the messages of an all-to-many
+//! exchange.
 //!
-//! A kernel turns one rank's messages into one rank's [`Schedule`], as a pure function. Its core is the **step**: the
-//! position of the message (sender, receiver) in an order that all ranks follow. Sends and receives are chained in that
-//! order, each under the throttle. Because all ranks share the order, no throttle can deadlock ([`Builder::chain`]).
+//! A kernel turns one rank's messages into one rank's [`Schedule`], as a pure function. The kernel gives each message
+//! (sender, receiver) a **step**: its position in an order that all ranks follow. Sends and receives are chained in
+//! that order, each under the throttle. Because all ranks share the order, no throttle can deadlock
+//! ([`Builder::chain`]).
 //!
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, command line,
 //! validators and the suites on all fabrics read the row; `./generate` writes what is generated.
@@ -41,12 +43,13 @@ pub static KERNELS: &[&Kernel] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReceiverIndex(pub usize);
 
-/// One message of an exchange as one rank sees it: a send to the receiver of an index, or a receive from a rank.
+/// One message of an exchange from the view of one rank: a send to the receiver with an index, or a receive from a
+/// rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<Peer> {
-    /// The receiver or the sender.
+    /// Rank at the other end: the receiver's index, or the sender's rank.
     pub peer: Peer,
-    /// Where this rank has the bytes, or wants them.
+    /// Range of this rank's buffer that holds the bytes or receives them.
     pub span: Span,
 }
 
@@ -55,40 +58,41 @@ pub struct Transfer<Peer> {
 /// Only the messages in the lists are sent. On a rank with few messages, nothing here is O(ranks).
 #[derive(Debug, Clone)]
 pub struct Exchange<'a> {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,
-    /// The receivers R, ascending.
+    /// Ranks of the receivers (R in the paper), ascending.
     pub receivers: &'a [Rank],
-    /// The rank list of the balanced kernel.
+    /// Order of ranks that the balanced kernel uses.
     pub rank_list: &'a RankList,
-    /// This rank's sends, at most one message per receiver.
+    /// Messages that this rank sends, at most one to each receiver.
     pub sends: &'a [Transfer<ReceiverIndex>],
-    /// This rank's receives, at most one message per sender; empty if it is no receiver.
+    /// Messages that this rank receives, at most one from each sender; empty if this rank is no receiver.
     pub receives: &'a [Transfer<Rank>],
 }
 
 impl Exchange<'_> {
-    /// This rank's index among the receivers; `None` if it is no receiver.
+    /// Returns this rank's index among the receivers; `None` if this rank is no receiver.
     pub fn receiver_index(&self) -> Option<ReceiverIndex> {
         self.receivers.binary_search(&self.rank).ok().map(ReceiverIndex)
     }
 
-    /// The rank of a receiver.
+    /// Returns the rank of a receiver.
     #[inline]
     pub fn rank_of(&self, receiver: ReceiverIndex) -> Rank {
         self.receivers[receiver.0]
     }
 
-    /// The schedule of this exchange. O(m log m) for m messages of this rank.
+    /// Returns the schedule of this exchange on this rank. O(m log m) for m messages of this rank.
     pub fn schedule(&self, kernel: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
         self.append(&mut builder, kernel, throttle, &[]);
         builder.finish()
     }
 
-    /// Appends this exchange to a schedule. The sends wait for `after`, the receives do not (in a coupled kernel, both do).
+    /// Appends this exchange to a schedule. The sends wait for the operations `after`, the receives do not (in a
+    /// coupled kernel, both do).
     ///
     /// A message from this rank to itself becomes a copy. O(m log m) for m messages of this rank.
     pub fn append(&self, builder: &mut Builder, kernel: &Kernel, throttle: Throttle, after: &[OpId]) {
@@ -110,7 +114,8 @@ impl Exchange<'_> {
         builder.chain(&sends, throttle, after);
     }
 
-    /// Appends step by step: a step's send and receive finish before the next step starts.
+    /// Appends the messages of a coupled kernel step by step: a step's send and receive finish before the next step
+    /// starts.
     fn append_coupled(
         &self,
         builder: &mut Builder,

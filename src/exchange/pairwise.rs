@@ -1,4 +1,4 @@
-//! Pairwise exchange: one partner at a time (main paper, figure 3 (c)).
+//! The pairwise exchange: each rank has one partner at a time (main paper, figure 3 (c)).
 //!
 //! In step i a rank receives from rank + i and sends to rank - i (mod p). It begins the next step when both are finished. The
 //! paper's form calls MPI_Sendrecv in all p - 1 steps, even for empty messages, so an aggregator may wait for a rank that has
@@ -11,7 +11,7 @@
 use super::{Kernel, spread_out};
 use crate::schedule::SendMode;
 
-/// The pairwise kernel; its throttle is one by construction.
+/// The pairwise kernel. Its throttle is always one message.
 pub static PAIRWISE: Kernel = Kernel {
     name: "pairwise",
     about: "in step i from rank + i and to rank - i, as MPI_Sendrecv",

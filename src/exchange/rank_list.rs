@@ -1,4 +1,4 @@
-//! The rank list of the balanced kernel: any ordering of all ranks (main paper, Algorithm 2, line 4).
+//! The rank list of the balanced kernel: an ordering of all ranks (main paper, Algorithm 2, line 4).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,29 +6,31 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::topology::{Node, Rank, Topology};
 
-/// An ordering of all ranks. The identity takes no memory, any other takes O(ranks), which clones share.
+/// An ordering of all ranks. The identity takes no memory; any other ordering takes O(ranks), and clones share the
+/// memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankList {
-    /// 0, 1, 2, ...: the paper's default.
+    /// The order 0, 1, 2, ...: the paper's default.
     Identity,
-    /// Any other ordering.
+    /// Any other ordering, stored as a list.
     Listed(Arc<Listed>),
 }
 
-/// A listed ordering.
+/// An ordering that is stored as a list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listed {
     position: Vec<u32>,
 }
 
 impl RankList {
-    /// The first rank of every node, then the second of every node, and so on: consecutive entries are on different nodes,
-    /// unless one node has more ranks than all others and one. O(ranks log nodes).
+    /// Returns the ordering with the first rank of every node, then the second of every node, and so on: consecutive
+    /// entries are on different nodes, unless one node has at least two more ranks than all other nodes together.
+    /// O(ranks log nodes).
     pub fn node_round_robin(topology: &Topology) -> Self {
         Self::from_permutation(&in_turn(topology))
     }
 
-    /// The ordering `list`. O(ranks).
+    /// Returns the ordering that `list` gives, as ranks by position. O(ranks).
     ///
     /// # Errors
     /// `list` is not a permutation of 0 to its length - 1.
@@ -49,7 +51,7 @@ impl RankList {
         Self::Listed(Arc::new(Listed { position }))
     }
 
-    /// The position of `rank` in the list. O(1).
+    /// Returns the position of `rank` in the list. O(1).
     #[inline]
     pub fn position(&self, rank: Rank) -> usize {
         match self {
@@ -59,10 +61,11 @@ impl RankList {
     }
 }
 
-/// All ranks, from the nodes in turn. A node that has more than half of the ranks that are left goes first, whenever another has just
-/// been: otherwise it would be alone at the end. **Why no node then follows itself where that can be avoided**: only one node can have
-/// more than half. If none has, the next in turn may go and leaves none with more than half and one. If one has, at least one rank of
-/// another node separates each two of its ranks while there are others.
+/// Returns all ranks such that nodes take turns. A node that has more than half of the remaining ranks goes first,
+/// whenever another node has just had a turn: otherwise its ranks would be alone at the end. **Why no node then
+/// follows itself if that can be avoided**: only one node can have more than half. If none has, the next node in turn
+/// may go, and afterwards no node has more than half and one. If one has, at least one rank of another node separates
+/// each two of its ranks while there are others.
 fn in_turn(topology: &Topology) -> Vec<Rank> {
     let mut left: Vec<usize> = (0..topology.nodes()).map(|node| topology.ranks_on(node)).collect();
     let mut by_left: BTreeSet<(usize, Node)> = left.iter().copied().zip(0..).collect();
@@ -94,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// The ranks by position.
+    /// Returns the ranks in the order of the list.
     fn listed(list: &RankList, ranks: usize) -> Vec<Rank> {
         let mut by_position = vec![usize::MAX; ranks];
         (0..ranks).for_each(|rank| by_position[list.position(rank)] = rank);
@@ -102,7 +105,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any placement: a permutation, in which a node follows itself only as often as it must.
+        /// For any placement of ranks, the list is a permutation in which a node follows itself only as often as it
+        /// must.
         #[test]
         fn nodes_are_interleaved(labels in prop::collection::vec(0usize..6, 1..60), per_node in 1usize..20) {
             for topology in [Topology::listed(&labels).unwrap(), Topology::blocks(labels.len(), per_node).unwrap()] {
@@ -116,7 +120,8 @@ mod tests {
             }
         }
 
-        /// Equal nodes: the round-robin list, from which any window as long as there are nodes has a rank of each.
+        /// On nodes of equal size, the list is the round-robin list: any part of it that is as long as the number of
+        /// nodes has a rank of each node.
         #[test]
         fn equal_nodes_take_turns(nodes in 1usize..20, per_node in 1usize..20) {
             let topology = Topology::blocks(nodes * per_node, per_node).unwrap();

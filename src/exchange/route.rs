@@ -1,4 +1,5 @@
-//! A route: the kernel of a phase with its throttle and its receivers. It makes the schedule of each exchange of the phase.
+//! A route: the kernel of a phase (metadata or data) with throttle and receivers. The route makes the schedule of
+//! each exchange of the phase.
 
 use std::sync::Arc;
 
@@ -6,25 +7,25 @@ use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::schedule::{Schedule, Throttle};
 use crate::topology::Rank;
 
-/// How the messages of a phase are exchanged. All fields but `rank` are equal on all ranks.
+/// The way in which the messages of a phase are exchanged. All fields but `rank` are equal on all ranks.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,
-    /// The receivers, ascending.
+    /// Ranks of the receivers, ascending.
     pub receivers: Arc<[Rank]>,
-    /// The rank list of the balanced kernel.
+    /// Order of ranks that the balanced kernel uses.
     pub rank_list: RankList,
-    /// The kernel.
+    /// Kernel of the phase.
     pub kernel: &'static Kernel,
-    /// Its throttle.
+    /// Throttle of the kernel.
     pub throttle: Throttle,
 }
 
 impl Route {
-    /// The schedule of one exchange; `sends` and `receives` as in [`Exchange`].
+    /// Returns this rank's schedule of one exchange; `sends` and `receives` are as in [`Exchange`].
     pub fn schedule(&self, sends: &[Transfer<ReceiverIndex>], receives: &[Transfer<Rank>]) -> Schedule {
         let Self { rank, ranks, ref receivers, ref rank_list, kernel, throttle } = *self;
         Exchange { rank, ranks, receivers, rank_list, sends, receives }.schedule(kernel, throttle)

@@ -11,7 +11,7 @@ use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// Algorithm 1 of the main paper with the throttle of section IV.B.
+/// The spread-out kernel: Algorithm 1 of the main paper with the throttle of section IV.B.
 pub static SPREAD_OUT: Kernel = Kernel {
     name: "spread_out",
     about: "receiver r starts at rank r",
@@ -24,7 +24,7 @@ pub static SPREAD_OUT: Kernel = Kernel {
     step,
 };
 
-/// The distance from the receiver to `sender` around the ring of ranks.
+/// Returns the step of a message: the distance from the receiver to `sender` around the ring of ranks.
 pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     ((sender + exchange.ranks - exchange.rank_of(receiver)) % exchange.ranks) as u64
 }

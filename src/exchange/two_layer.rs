@@ -14,67 +14,69 @@ use crate::topology::Rank;
 
 /// The name of the two-layer exchange where a hint or an option takes a kernel.
 pub const NAME: &str = "two_layer";
-/// What the two-layer exchange does, in one line, as [`Kernel::about`].
+/// Description of the two-layer exchange in one line, as [`Kernel::about`].
 pub const ABOUT: &str = "members send all data to a local aggregator on their node, which sends merged messages";
-/// The source, as [`Kernel::source`].
+/// Source of the two-layer exchange, as [`Kernel::source`].
 pub const SOURCE: &str = "Main paper, sections II.B and V, figure 3 (d)";
-/// The time, as [`Kernel::cost`].
+/// Time of the two-layer exchange, as [`Kernel::cost`].
 pub const COST: &str = "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
                         aggregators in place of p";
 /// When to use the two-layer exchange, as [`Kernel::when`].
 pub const WHEN: &str = "Many ranks per node with little data each: the aggregators receive one message per local aggregator, not per rank. Every byte is copied once more, so not for large requests.";
 
-/// The bytes that a local aggregator received from its members.
+/// Buffer of the bytes that a local aggregator has received from its members.
 pub const GATHERED: Buffer = Buffer::Stage(0);
-/// The messages of a local aggregator to the I/O aggregators.
+/// Buffer of the messages that a local aggregator sends to the I/O aggregators.
 pub const MERGED: Buffer = Buffer::Stage(1);
-/// The messages of a local aggregator in memory that its members share. The message to each aggregator has its own range of
-/// offsets, here and in [`MERGED`]: see [`aggregator_at`].
+/// Buffer of the messages that a local aggregator sends, in memory that its members share. The message to each
+/// aggregator has its own range of offsets, here and in [`MERGED`]: see [`aggregator_at`].
 pub const MERGED_SHARED: Buffer = Buffer::Stage(2);
 /// Distance between the offsets of two aggregators' messages, in bytes.
 const MESSAGE_STRIDE: u64 = 1 << 40;
-/// Stage of the messages inside the node (the outer kernel's are stage 0).
+/// Stage number of the messages inside a node (the messages of the outer kernel have stage 0).
 const NODE_STAGE: u8 = 1;
 
 /// The bytes of one rank that go to one aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// The aggregator.
+    /// Index of the aggregator.
     pub aggregator: ReceiverIndex,
     /// Number of bytes, above 0.
     pub len: u64,
 }
 
-/// The index of the aggregator whose message is at `offset` of [`MERGED_SHARED`], or of [`MERGED`] where members share memory.
+/// Returns the index of the aggregator that gets the message at `offset` of [`MERGED_SHARED`], or of [`MERGED`] if
+/// members share memory.
 pub fn aggregator_at(offset: u64) -> usize {
     (offset / MESSAGE_STRIDE) as usize
 }
 
-/// One rank's part of a two-layer exchange.
+/// One rank's part of a two-layer exchange: the rank's own data, and what it gathers and receives for others.
 #[derive(Debug)]
 pub struct TwoLayer<'a> {
-    /// This rank.
+    /// Number of this rank.
     pub rank: Rank,
     /// Number of ranks.
     pub ranks: usize,
-    /// The I/O aggregators, ascending.
+    /// Ranks of the I/O aggregators, ascending.
     pub receivers: &'a [Rank],
-    /// The rank list of the outer kernel.
+    /// Order of ranks that the outer kernel uses.
     pub rank_list: &'a RankList,
     /// This rank's local aggregator.
     pub local_aggregator: Rank,
-    /// This rank's own shares by ascending aggregator. They lie one after the other in [`Buffer::Send`].
+    /// This rank's own data for each aggregator, ascending. The shares lie one after the other in [`Buffer::Send`].
     pub own: &'a [Share],
-    /// On a local aggregator: its other members that send bytes, ascending, each with its shares. The shares lie one after
-    /// the other in [`GATHERED`].
+    /// Other members of this local aggregator that send bytes, ascending, each with its shares; empty on other ranks.
+    /// The shares lie one after the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
-    /// On an aggregator: the messages from local aggregators, ascending.
+    /// Messages that this rank, as an I/O aggregator, receives from local aggregators, ascending; empty on other
+    /// ranks.
     pub receives: &'a [Transfer<Rank>],
 }
 
 impl TwoLayer<'_> {
-    /// The exchange of this rank: gather inside the node, merge, outer kernel. `inner` throttles the messages inside the node.
-    /// O(m log m) for m shares.
+    /// Returns this rank's schedule: gather inside the node, merge, outer kernel. `inner` throttles the messages
+    /// inside the node. O(m log m) for m shares.
     pub fn schedule(&self, outer: &Kernel, throttle: Throttle, inner: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let sends = if self.local_aggregator == self.rank {
@@ -96,10 +98,10 @@ impl TwoLayer<'_> {
         builder.finish()
     }
 
-    /// The exchange of this rank where the members share memory. Each member copies its shares into the messages of the local
-    /// aggregator, which sends them. `merged` are those messages, by ascending aggregator; empty on the other members. The
-    /// executor's memory makes a copy wait until its message has a place, and a send wait until all its bytes are copied.
-    /// Messages get their places in the order of their sends.
+    /// Returns this rank's schedule if the members of a local aggregator share memory. Each member copies its shares
+    /// into the messages of the local aggregator, which sends them. `merged` lists these messages by ascending
+    /// aggregator; it is empty on the other members. The executor's memory lets a copy wait until its message has a
+    /// place, and a send wait until all its bytes are copied. Messages get their places in the order of their sends.
     pub fn schedule_in_memory(&self, merged: &[Share], outer: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let span = |buffer, share: &Share| Span::new(buffer, share.aggregator.0 as u64 * MESSAGE_STRIDE, share.len);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::failure::Failure;
+use super::failure::FailureHandling;
 use super::shared::{Grouped, Hosts, HostsAre, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Pending, Waiting, pause};
@@ -113,7 +113,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// Returns the endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
-        let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
+        let waiting = Waiting::new(transport.idle(), FailureHandling::new(transport.rank(), transport.stop()));
         Self { transport, waiting, grouped: None, hosts: None, labels: None, topology: None }
     }
 

@@ -16,7 +16,7 @@ use crate::topology::Rank;
 pub type Stop = Box<dyn Fn(&Error) + Send + Sync>;
 
 /// Handles the failures of one endpoint.
-pub struct Failure {
+pub struct FailureHandling {
     rank: Rank,
     stop: Stop,
     returns: AtomicBool,
@@ -26,7 +26,7 @@ pub struct Failure {
     is_agreed: AtomicBool,
 }
 
-impl Failure {
+impl FailureHandling {
     pub(super) fn new(rank: Rank, stop: Stop) -> Self {
         let (returns, agreed, is_agreed) = Default::default();
         Self { rank, stop, returns, agreed, is_agreed }
@@ -38,7 +38,7 @@ impl Failure {
         self.returns.store(returns, Ordering::Relaxed);
     }
 
-    /// Returns the value of [`Failure::set_returning`].
+    /// Returns the value of [`FailureHandling::set_returning`].
     pub fn returns(&self) -> bool {
         self.returns.load(Ordering::Relaxed)
     }
@@ -62,7 +62,7 @@ impl Failure {
     }
 
     /// Returns true if other ranks may not know this error. Errors of arguments and of the file are agreed before they
-    /// are returned. Errors of messages are not agreed, except the error recorded by [`Failure::agreed`].
+    /// are returned. Errors of messages are not agreed, except the error recorded by [`FailureHandling::agreed`].
     pub fn is_unagreed(&self, error: &Error) -> bool {
         let is_agreed = self.last().as_ref() == Some(error);
         !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
@@ -89,8 +89,8 @@ impl Failure {
     }
 }
 
-/// The guard of [`Failure::on_panic`].
-pub struct OnPanic<'a>(&'a Failure);
+/// The guard of [`FailureHandling::on_panic`].
+pub struct OnPanic<'a>(&'a FailureHandling);
 
 impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
@@ -110,13 +110,13 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicU32;
 
-    fn counting() -> (Arc<AtomicU32>, Failure) {
+    fn counting() -> (Arc<AtomicU32>, FailureHandling) {
         let stopped = Arc::new(AtomicU32::new(0));
         let count = stopped.clone();
         let stop = move |_: &Error| {
             count.fetch_add(1, Ordering::Relaxed);
         };
-        (stopped, Failure::new(0, Box::new(stop)))
+        (stopped, FailureHandling::new(0, Box::new(stop)))
     }
 
     #[test]

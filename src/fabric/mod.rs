@@ -16,6 +16,6 @@ pub(crate) mod waiting;
 
 pub use buffers::Buffers;
 pub use execute::{Endpoint, Memory, Traffic, on_a_sending_thread, send_nothing_here};
-pub use failure::{Failure, Stop};
+pub use failure::{FailureHandling, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
 pub use waiting::{Pending, Quiet, Waiting};

@@ -27,18 +27,18 @@ static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 /// A block of memory. Its bytes are initialised, but have no defined value. Dropping a block returns it to the pool.
 #[derive(Debug, Default)]
 pub struct Block {
-    memory: Memory,
+    memory: BlockMemory,
     /// Number of used bytes.
     len: usize,
 }
 
 #[derive(Debug)]
-enum Memory {
+enum BlockMemory {
     Small(Vec<u8>),
     Mapped(MmapMut),
 }
 
-impl Default for Memory {
+impl Default for BlockMemory {
     fn default() -> Self {
         Self::Small(Vec::new())
     }
@@ -55,7 +55,7 @@ impl Block {
             let mut small = Vec::new();
             small.try_reserve_exact(capacity).map_err(io::Error::other)?;
             small.resize(capacity, 0);
-            return Ok(Self { memory: Memory::Small(small), len: 0 });
+            return Ok(Self { memory: BlockMemory::Small(small), len: 0 });
         }
         let size = capacity.checked_next_power_of_two().ok_or_else(|| io::Error::other("no such memory"))?;
         let kept = {
@@ -65,7 +65,7 @@ impl Block {
                 unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.len());
             smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at))
         };
-        let memory = Memory::Mapped(kept.map_or_else(|| map(size), Ok)?);
+        let memory = BlockMemory::Mapped(kept.map_or_else(|| map(size), Ok)?);
         Ok(Self { memory, len: 0 })
     }
 
@@ -77,16 +77,16 @@ impl Block {
     /// Returns all of the memory, used or not.
     fn whole(&self) -> &[u8] {
         match &self.memory {
-            Memory::Small(small) => small,
-            Memory::Mapped(map) => map,
+            BlockMemory::Small(small) => small,
+            BlockMemory::Mapped(map) => map,
         }
     }
 
     /// Returns all of the memory, used or not.
     pub fn whole_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
-            Memory::Small(small) => small,
-            Memory::Mapped(map) => map,
+            BlockMemory::Small(small) => small,
+            BlockMemory::Mapped(map) => map,
         }
     }
 
@@ -123,11 +123,11 @@ impl Block {
     /// message is dropped.
     pub fn into_message(mut self) -> Message {
         match &mut self.memory {
-            Memory::Small(small) => {
+            BlockMemory::Small(small) => {
                 small.truncate(self.len);
                 std::mem::take(small).into()
             }
-            Memory::Mapped(_) => Message::from_owner(self),
+            BlockMemory::Mapped(_) => Message::from_owner(self),
         }
     }
 }
@@ -168,7 +168,7 @@ impl AsRef<[u8]> for Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let Memory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
+        let BlockMemory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
         let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
         let kept: usize = unused.iter().map(|block| block.len()).sum();
         if kept + map.len() <= MAX_UNUSED {

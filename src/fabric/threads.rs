@@ -33,7 +33,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
     if ranks == 0 {
         return Err(Error::argument("ranks", 0, "1 or more"));
     }
-    let world = Arc::new(World::new(ranks));
+    let world = Arc::new(ThreadWorld::new(ranks));
     let run_rank = |rank: Rank| {
         let _ = world.sleepers[rank].set(std::thread::current());
         let outcome = catch_unwind(AssertUnwindSafe(|| program(Box::new(Threads::join(&world, rank, 0)))));
@@ -72,7 +72,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
 }
 
 /// State that all ranks of a run share.
-struct World {
+struct ThreadWorld {
     ranks: usize,
     sleepers: Vec<OnceLock<Thread>>,
     contexts: Mutex<Vec<Context>>,
@@ -93,7 +93,7 @@ enum Envelope {
     Matched { ticket: Ticket },
 }
 
-impl World {
+impl ThreadWorld {
     fn new(ranks: usize) -> Self {
         let sleepers = (0..ranks).map(|_| OnceLock::new()).collect();
         let (contexts, died, why) = (Mutex::new(Vec::new()), AtomicUsize::new(NOBODY), OnceLock::new());
@@ -129,16 +129,16 @@ type Queues<T> = HashMap<(Rank, u16), VecDeque<T>>;
 /// A posted receive: ticket, and capacity in bytes.
 type Posted = (Ticket, u64);
 /// A message that no receive has matched yet, and the ticket to acknowledge when one does.
-type Arrived = (Message, Option<Ticket>);
+type UnmatchedMessage = (Message, Option<Ticket>);
 
 /// One rank's access to a context, whose messages match only among themselves.
 pub struct Threads {
-    world: Arc<World>,
+    world: Arc<ThreadWorld>,
     rank: Rank,
     senders: Arc<[Sender<Envelope>]>,
     mailbox: Option<Receiver<Envelope>>,
     posted: Queues<Posted>,
-    unexpected: Queues<Arrived>,
+    unexpected: Queues<UnmatchedMessage>,
     done: Vec<Completion>,
     next_ticket: Ticket,
     /// Number of contexts that this rank has entered; all ranks enter them in the same order.
@@ -148,11 +148,11 @@ pub struct Threads {
 }
 
 impl Threads {
-    fn join(world: &Arc<World>, rank: Rank, number: usize) -> Self {
+    fn join(world: &Arc<ThreadWorld>, rank: Rank, number: usize) -> Self {
         Self::enter(world, rank, number, Arc::new(AtomicUsize::new(1)))
     }
 
-    fn enter(world: &Arc<World>, rank: Rank, number: usize, duplicates: Arc<AtomicUsize>) -> Self {
+    fn enter(world: &Arc<ThreadWorld>, rank: Rank, number: usize, duplicates: Arc<AtomicUsize>) -> Self {
         let (senders, mailbox) = world.enter(rank, number);
         Self {
             world: world.clone(),
@@ -278,7 +278,7 @@ impl Transport for Threads {
 
 /// Parks the rank's thread; any thread may unpark it. A wake before the park is not lost.
 struct Parking {
-    world: Arc<World>,
+    world: Arc<ThreadWorld>,
     rank: Rank,
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::execute::on_a_sending_thread;
-use super::failure::Failure;
+use super::failure::FailureHandling;
 use super::shared::Watch;
 use super::transport::Idle;
 use crate::error::Result;
@@ -30,7 +30,7 @@ struct State {
     blocking: AtomicBool,
     /// Number of polls of futures whose caller decides how to wait ([`Waiting::call`]).
     polls: AtomicU64,
-    failure: Failure,
+    failure: FailureHandling,
 }
 
 impl State {
@@ -79,7 +79,7 @@ pub struct Quiet {
 }
 
 impl Waiting {
-    pub(super) fn new(idle: Arc<dyn Idle>, failure: Failure) -> Self {
+    pub(super) fn new(idle: Arc<dyn Idle>, failure: FailureHandling) -> Self {
         let (events, pending, watched, is_watched, blocking, polls) = Default::default();
         Self(Arc::new(State { idle, events, pending, watched, is_watched, blocking, polls, failure }))
     }
@@ -128,7 +128,7 @@ impl Waiting {
         }
     }
 
-    /// Waits for a collective call. Stops the fabric if the call fails on this rank alone or panics ([`Failure`]).
+    /// Waits for a collective call. Stops the fabric if the call fails on this rank alone or panics ([`FailureHandling`]).
     ///
     /// # Errors
     /// The errors of the call.
@@ -166,7 +166,7 @@ impl Waiting {
     }
 
     /// Returns the handling of failures on this rank.
-    pub fn failure(&self) -> &Failure {
+    pub fn failure(&self) -> &FailureHandling {
         &self.0.failure
     }
 

@@ -1,4 +1,4 @@
-//! The hints from the environment. A process reads them once.
+//! Reads the hints from the environment, once in a process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tributary_base::variables as all_variables;
 
-use super::file_hints::{FileHints, Given, Source};
+use super::file_hints::{FileHints, Given, HintSource};
 use super::foreign::cray::{self, Specification};
 use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
 use super::foreign::{romio, why_not_this};
@@ -19,25 +19,27 @@ const TEXT: &str = "TRIB_HINTS";
 const FILE: &str = "TRIB_HINTS_FILE";
 const ROMIO: &str = "ROMIO_HINTS";
 
-/// ROMIO's file of system-wide hints, unless ROMIO_HINTS names another.
+/// Path of ROMIO's file of system-wide hints, unless ROMIO_HINTS names another file.
 const SYSTEM_FILE: &str = "/etc/romio-hints";
 
-/// The hints from the environment: for every file, and for files by name.
+/// The hints from the environment: hints for every file, and hints for files by name.
 ///
-/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own (`FileHints::program`); TRIB_HINTS;
-/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the site's file. A program with more rights than its user reads no variable, only the files of the system and of the site.
+/// In descending precedence: MPICH_MPIIO_HINTS, which the program cannot change; hints of the program
+/// (`FileHints::program`); TRIB_HINTS; the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's
+/// file of hints; the site's file. A program with more rights than its user (set-user-ID) reads no variable, only the
+/// files of the system and of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Hints for every file, which the program overrides.
+    /// Hints for every file. Hints of the program override them.
     below: FileHints,
-    /// Hints for files by name, which override the hints of the program.
+    /// Hints for files by name. They override the hints of the program.
     above: Vec<Specification>,
-    /// Hints of the site, which all of the above override.
+    /// Hints of the site's file. All other hints override them.
     site: Site,
 }
 
-/// Variables by name.
-type Variables = BTreeMap<String, OsString>;
+/// Values of environment variables, by name.
+type VariableMap = BTreeMap<String, OsString>;
 
 impl Environment {
     /// Returns the environment of this process. The first call reads variables and files. Local.
@@ -55,7 +57,7 @@ impl Environment {
     /// Returns the environment for a library at `library`, with the variables of this process. Reads all files again. Local.
     ///
     /// # Errors
-    /// As [`Environment::of_process`].
+    /// The errors of [`Environment::of_process`].
     pub fn of_library(library: &Path) -> Result<Self> {
         Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::beside(library))
     }
@@ -78,7 +80,7 @@ impl Environment {
         file_hints
     }
 
-    fn read(mut variables: Variables, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
+    fn read(mut variables: VariableMap, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
         let mut below = FileHints::default();
         romio_file(&mut below, variables.remove(ROMIO), system_file)?;
         others(&mut below, &variables)?;
@@ -100,8 +102,8 @@ impl Environment {
     }
 }
 
-/// Returns the variables that this module reads and that are not empty.
-fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+/// Returns the environment variables that this module reads and that are not empty.
+fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> VariableMap {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE, site::VARIABLE].contains(&name)
             || NAMES.contains(&name)
@@ -112,7 +114,8 @@ fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     named.filter(|(name, _)| known(name)).collect()
 }
 
-/// Sets the hints of ROMIO's file. If a key occurs twice, the first line counts.
+/// Sets the hints of ROMIO's file, which is `named` or else `system_file`. If a key occurs twice, the first line
+/// counts.
 fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: &Path) -> Result<()> {
     let (path, file) = match &named {
         Some(path) => (Path::new(path), format!("{ROMIO}={}", Path::new(path).display())),
@@ -140,7 +143,7 @@ fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: 
 }
 
 /// Sets the hints from variables of other libraries.
-fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
+fn others(file_hints: &mut FileHints, variables: &VariableMap) -> Result<()> {
     if variables.is_empty() {
         return Ok(());
     }
@@ -158,8 +161,8 @@ fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
     Ok(())
 }
 
-/// Sets the hints of a text in this library's form.
-fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
+/// Sets the hints of a text in the form of this library (`key=value`). `source` names the source of a line.
+fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> HintSource) -> Result<()> {
     for (line, pair) in pairs(text) {
         let source = source(line);
         let (key, value) = pair.map_err(|part| damaged(&source, part))?;
@@ -168,7 +171,7 @@ fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -
     Ok(())
 }
 
-fn damaged(source: &Source, part: &str) -> Error {
+fn damaged(source: &HintSource, part: &str) -> Error {
     Error::argument(source, format!("`{part}`"), "key=value, separated by ; or newlines")
 }
 
@@ -183,7 +186,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 }
 
 /// Adds the source to the error of a hint.
-pub(super) fn located(error: Error, source: &Source) -> Error {
+pub(super) fn located(error: Error, source: &HintSource) -> Error {
     match error {
         Error::Hint { key, value, allowed, .. } => Error::hint(format!("{key} of {source}"), value, allowed),
         Error::UnknownHint { key, advice, .. } => Error::unknown_hint(format!("{key} of {source}"), advice),
@@ -207,7 +210,7 @@ mod tests {
         Environment::read(relevant(all), Path::new("/nowhere"), None)
     }
 
-    /// Key, source and reason of the hints that are not used.
+    /// Returns key, source and reason of the hints that are not used.
     fn unused(file_hints: &FileHints) -> Vec<(String, String, String)> {
         file_hints.unused().iter().map(|all| (all.key.clone(), all.source.to_string(), all.why.clone())).collect()
     }
@@ -345,7 +348,7 @@ mod tests {
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
             assert!(error.contains(&says.replace("FILE", file)), "{error}");
             // Users cannot repair the system's file.
-            let system = Environment::read(Variables::new(), &path, None).unwrap().file_hints("f");
+            let system = Environment::read(VariableMap::new(), &path, None).unwrap().file_hints("f");
             assert_eq!(system.unused().len(), 1, "{system:?}");
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();

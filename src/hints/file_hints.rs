@@ -1,4 +1,5 @@
-//! The hints for one file: the hints in force with their sources, and the hints that are not used.
+//! Holds the hints for one file: the hints in force with their sources, and the hints that are not used with the
+//! reasons.
 
 use std::borrow::Cow;
 
@@ -9,45 +10,45 @@ use super::{Hints, find, foreign, meant};
 use crate::error::{Error, Result};
 
 /// The source of a hint, for messages: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
-pub type Source = Cow<'static, str>;
+pub type HintSource = Cow<'static, str>;
 
-/// A hint from some source.
+/// A hint as text, with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) key: String,
     pub(super) value: String,
-    pub(super) source: Source,
+    pub(super) source: HintSource,
 }
 
-/// A hint that is not used.
+/// A hint that was set but is not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
-    /// The key.
+    /// Key of the hint.
     pub key: String,
-    /// The value, as in the source.
+    /// Value of the hint, as in the source.
     pub value: String,
-    /// The source.
-    pub source: Source,
-    /// Why the hint is not used.
+    /// Source in which the hint was set.
+    pub source: HintSource,
+    /// Reason why the hint is not used.
     pub why: String,
 }
 
-/// The hints of one file. [`super::Environment::file_hints`] makes it; [`Default`] is empty. [`FileHints::program`] adds hints of the
-/// program. All methods are local.
+/// The hints of one file. [`super::Environment::file_hints`] creates it from the environment; [`Default`] has no
+/// hints. [`FileHints::program`] adds hints of the program. All methods are local.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileHints {
     hints: Hints,
-    /// The hints in force; each key once.
+    /// Hints in force, as text; each key occurs once.
     used: Vec<Given>,
     unused: Vec<Unused>,
-    /// The keys that the program cannot change, with their sources.
-    above: Vec<(String, Source)>,
+    /// Keys that the program cannot change, with their sources.
+    above: Vec<(String, HintSource)>,
     /// The latest hint of the program for each key.
     program: Vec<Given>,
 }
 
 impl Given {
-    pub(super) fn new(key: &str, value: &str, source: impl Into<Source>) -> Self {
+    pub(super) fn new(key: &str, value: &str, source: impl Into<HintSource>) -> Self {
         Self { key: key.to_string(), value: value.trim().to_string(), source: source.into() }
     }
 
@@ -60,7 +61,7 @@ impl Given {
 impl std::fmt::Display for Unused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { key, value, source, why } = self;
-        // A line of a file that is none has the file's name in place of a key, and no value.
+        // A line that is no hint has the file's name as its key, and no value.
         if key == super::site::NAME {
             return write!(f, "{source}: {why}");
         }
@@ -75,12 +76,13 @@ impl FileHints {
         &self.hints
     }
 
-    /// Sets a hint of the program for this file; it overrides an earlier one. A key that the program cannot change
-    /// ([`super::Environment`]) keeps its value. A key of the library above, such as PnetCDF, is only stored.
+    /// Sets a hint of the program for this file, and overrides an earlier one of the same key. A key that the program
+    /// cannot change ([`super::Environment`]) keeps its value. A key of a library above, such as PnetCDF, is only
+    /// stored.
     ///
     /// # Errors
-    /// As [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
-    pub fn program(&mut self, key: &str, value: &str, source: impl Into<Source>) -> Result<()> {
+    /// The errors of [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
+    pub fn program(&mut self, key: &str, value: &str, source: impl Into<HintSource>) -> Result<()> {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
         self.program.push(given.clone());
@@ -100,7 +102,7 @@ impl FileHints {
     /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does.
     ///
     /// # Errors
-    /// As [`Hints::apply`].
+    /// The errors of [`Hints::apply`].
     pub fn text(&mut self, text: &str) -> Result<()> {
         // Check the whole text first: a text with an error changes nothing.
         Hints::default().apply(text)?;
@@ -116,7 +118,7 @@ impl FileHints {
     }
 
     /// Returns the keys of the hints in force that a source has set, with the sources.
-    pub fn used(&self) -> impl Iterator<Item = (&str, &Source)> {
+    pub fn used(&self) -> impl Iterator<Item = (&str, &HintSource)> {
         self.used.iter().map(|given| (given.key.as_str(), &given.source))
     }
 
@@ -125,7 +127,7 @@ impl FileHints {
         &self.unused
     }
 
-    /// Returns the hints in force that have no effect, with the reason that `why(key)` returns.
+    /// Returns the hints in force that have no effect: those for whose key `why` returns a reason.
     pub fn without_effect<'a>(
         &'a self,
         why: impl Fn(&str) -> Option<String> + 'a,
@@ -140,10 +142,10 @@ impl FileHints {
         self.take(given)
     }
 
-    /// Sets a hint; it overrides an earlier one.
+    /// Sets a hint, and overrides an earlier one of the same key.
     ///
     /// # Errors
-    /// As [`Hints::set`].
+    /// The errors of [`Hints::set`].
     pub(super) fn take(&mut self, given: Given) -> Result<()> {
         if find(&given.key).is_none() && !given.key.starts_with(super::OURS) {
             let why = match (foreign::why_not(&given.key), meant(&given.key)) {
@@ -171,7 +173,7 @@ impl FileHints {
     }
 
     /// Sets the hints of the first line whose pattern matches the whole `name`, except keys that are already set.
-    pub(super) fn take_first_below(&mut self, lines: &[(Specification, Source)], name: &str) {
+    pub(super) fn take_first_below(&mut self, lines: &[(Specification, HintSource)], name: &str) {
         let first = lines.iter().find(|(specification, _)| specification.is_for(name));
         for (key, value, source) in first.iter().flat_map(|(specification, source)| {
             specification.hints.iter().map(move |(key, value)| (key, value, source))
@@ -191,16 +193,16 @@ impl FileHints {
             self.leave_out(given.because(error.to_string()));
             return;
         }
-        // It has just been seen to be allowed.
+        // The value was checked just before.
         let _ = self.take(given);
     }
 
-    /// Returns the source of a key in force.
-    fn source_of(&self, key: &str) -> Option<&Source> {
+    /// Returns the source of the hint in force with this key.
+    fn source_of(&self, key: &str) -> Option<&HintSource> {
         self.used.iter().find(|given| given.key == key).map(|given| &given.source)
     }
 
-    /// Records that a hint is not used, once for repeated hints of a program.
+    /// Records that a hint is not used. A hint that the program repeats is recorded once.
     pub(super) fn leave_out(&mut self, unused: Unused) {
         self.unused
             .retain(|told| (&told.key, &told.source, &told.value) != (&unused.key, &unused.source, &unused.value));

@@ -1,4 +1,4 @@
-//! Hints: all options of the library, with one name in code, environment and files.
+//! Hints: all options of the library, with the same names in code, environment and files.
 //!
 //! The table in `rows.rs` is the only list of hints. It generates the struct, its defaults, the text form and
 //! `docs/reference/hints.md`. A text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
@@ -39,7 +39,7 @@ mod site;
 mod values;
 
 pub use environment::Environment;
-pub use file_hints::{FileHints, Source, Unused};
+pub use file_hints::{FileHints, HintSource, Unused};
 pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub use site::{Log, Site};
@@ -47,28 +47,28 @@ pub(crate) use values::{SIZES, size};
 
 use rows::{KEYS, Key};
 
-/// The prefix of this library's own keys.
+/// Prefix of the keys that only this library has.
 const OURS: &str = "trib_";
 
-/// Most bytes of a file of hints: enough for a list of a million ranks.
+/// Maximum size of a file of hints, in bytes: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
 
-/// A hint as text, with its values and meaning.
+/// A row of the table of hints, as text: key, value and documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintRow {
-    /// The key.
+    /// Key of the hint.
     pub key: &'static str,
     /// The value in force, as text that [`Hints::set`] takes.
     pub value: String,
-    /// The default, in the same form.
+    /// Default value, as text in the same form.
     pub default: String,
-    /// The unit of a number; empty for words.
+    /// Unit of a value that is a number; empty for words.
     pub unit: &'static str,
     /// The allowed values.
     pub allowed: &'static str,
-    /// What the hint does.
+    /// Description of the hint's effect.
     pub meaning: &'static str,
-    /// Why a user sets it, in one sentence.
+    /// Reason why a user sets the hint, in one sentence.
     pub when: &'static str,
 }
 
@@ -90,7 +90,7 @@ impl Hints {
     /// Sets all hints of a text. If a key occurs twice, the last value counts.
     ///
     /// # Errors
-    /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
+    /// The errors of [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
     pub fn apply(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (_, pair) in pairs(text) {
@@ -102,29 +102,30 @@ impl Hints {
         Ok(())
     }
 
-    /// Returns the hints of a text, and defaults for the others.
+    /// Parses the hints of a text. Hints that the text does not set have their defaults.
     ///
     /// # Errors
-    /// As [`Hints::apply`].
+    /// The errors of [`Hints::apply`].
     pub fn parse(text: &str) -> Result<Self> {
         let mut hints = Self::default();
         hints.apply(text)?;
         Ok(hints)
     }
 
-    /// Returns the hints of a file, and defaults for the others.
+    /// Reads the hints of a file. Hints that the file does not set have their defaults.
     ///
     /// # Errors
-    /// As [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
+    /// The errors of [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
     pub fn from_file(path: &Path) -> Result<Self> {
         Self::parse(&read_text("file of hints", path)?)
     }
 
-    /// Returns the hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
-    /// arguments of a call in the result. A program with more rights than its user gets the defaults.
+    /// Reads the hints from the environment: `TRIB_HINTS`, the file that `TRIB_HINTS_FILE` names, and defaults, in
+    /// descending precedence. The caller sets the arguments of a call in the result. A program with more rights than
+    /// its user (set-user-ID) gets the defaults.
     ///
     /// # Errors
-    /// As [`Hints::from_file`].
+    /// The errors of [`Hints::from_file`].
     pub fn from_env() -> Result<Self> {
         Self::from_variables(|name| crate::variable(name).filter(|value| !value.is_empty()))
     }
@@ -142,7 +143,7 @@ impl Hints {
         Ok(hints)
     }
 
-    /// Returns the hints that are not defaults as text that [`Hints::parse`] takes.
+    /// Returns the hints that differ from their defaults, as text that [`Hints::parse`] takes.
     pub fn to_text(&self) -> String {
         let default = Self::default();
         let values = KEYS.iter().map(|row| (row.key, (row.get)(self), (row.get)(&default)));
@@ -152,12 +153,12 @@ impl Hints {
             .collect()
     }
 
-    /// Returns the value in force as text for [`Hints::set`]; `None` for keys that are not in the table.
+    /// Returns the value of the hint `key` as text for [`Hints::set`]; `None` if there is no such hint.
     pub fn get(&self, key: &str) -> Option<String> {
         find(key).map(|row| (row.get)(self))
     }
 
-    /// Returns whether a hint has an effect only if ranks exchange data by messages.
+    /// Returns true if a hint has an effect only if ranks exchange data by messages.
     pub fn is_only_of_exchanges(key: &str) -> bool {
         find(key).is_some_and(|row| row.only_exchanged)
     }
@@ -177,7 +178,7 @@ impl Hints {
         KEYS.iter().map(row).collect()
     }
 
-    /// Returns the hints for a file-system driver, with windows of [`USUAL_WINDOW`] by default.
+    /// Returns the hints that concern a file-system driver, with windows of [`USUAL_WINDOW`] by default.
     pub fn for_driver(&self) -> DriverHints {
         DriverHints {
             striping_unit: self.striping_unit,
@@ -196,22 +197,22 @@ impl Hints {
         }
     }
 
-    /// Returns the kernel of the metadata phase.
+    /// Returns the kernel that exchanges metadata (the ranks' access lists).
     pub fn metadata_kernel(&self) -> KernelHint {
         self.kernel_meta.unwrap_or(self.kernel)
     }
 
-    /// Returns the kernel of the data phase.
+    /// Returns the kernel that exchanges the bytes of the file.
     pub fn data_kernel(&self) -> KernelHint {
         self.kernel_data.unwrap_or(self.kernel)
     }
 
-    /// Returns the limit of the metadata phase.
+    /// Returns the limit on outstanding messages in the metadata phase.
     pub fn metadata_limit(&self) -> Limit {
         self.limit_meta.unwrap_or(self.limit)
     }
 
-    /// Returns the limit of the data phase.
+    /// Returns the limit on outstanding messages in the data phase.
     pub fn data_limit(&self) -> Limit {
         self.limit_data.unwrap_or(self.limit)
     }
@@ -226,7 +227,7 @@ impl Hints {
         self.throttle(self.data_kernel(), self.data_limit())
     }
 
-    /// Returns the throttle of `kernel` with the hint `limit`.
+    /// Returns the throttle of `kernel` if the hint about the limit says `limit`.
     pub fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
         let kernel = self.outermost(kernel);
         kernel.throttle(match (limit, self.throttle_mode) {
@@ -302,26 +303,26 @@ impl Wire for Hints {
     }
 }
 
-/// A key and its value, or the text if it is no such pair.
-type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
+/// A key and its value, or the text that is no such pair.
+type KeyValue<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
 
-/// Returns the pairs of a text, with line numbers from 1.
-fn pairs(text: &str) -> impl Iterator<Item = (usize, Pair<'_>)> {
+/// Splits a text into pairs of key and value, with line numbers from 1.
+fn pairs(text: &str) -> impl Iterator<Item = (usize, KeyValue<'_>)> {
     let parts = lines(text).flat_map(|(number, line)| line.split(';').map(move |part| (number, part.trim())));
     parts.filter(|(_, part)| !part.is_empty()).map(|(line, part)| (line, pair(part)))
 }
 
-/// Returns the non-empty lines of a text without comments, with line numbers from 1.
+/// Returns the non-empty lines of a text, without comments, with line numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     lines.zip(1..).filter(|(line, _)| !line.is_empty()).map(|(line, number)| (number, line))
 }
 
-fn pair(part: &str) -> Pair<'_> {
+fn pair(part: &str) -> KeyValue<'_> {
     part.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or(part)
 }
 
-/// Reads a file of hints, which `what` names.
+/// Reads a file of hints. `what` names the file in errors.
 fn read_text(what: &str, path: &Path) -> Result<String> {
     let mut text = String::new();
     let shown = path.display();
@@ -344,12 +345,12 @@ pub fn unknown(key: &str) -> Error {
     Error::argument("hint", key, format!("a key of this library; {}", advice(key)))
 }
 
-/// Returns the error for an unknown or removed key.
+/// Returns the error for an unknown or removed key, with advice.
 fn unknown_with(key: &str) -> Error {
     Error::unknown_hint(key, advice(key))
 }
 
-/// Returns similar known keys, or all keys.
+/// Returns text that names similar known keys, or all keys.
 fn advice(key: &str) -> String {
     let all = || KEYS.iter().map(|row| row.key);
     let ours = || all().filter(|known| known.starts_with(OURS));
@@ -362,13 +363,15 @@ fn advice(key: &str) -> String {
     }
 }
 
-/// Returns the most similar known word, if at most 3 letters, and less than a third, differ.
+/// Returns the known word that is most similar to `word`, if at most 3 letters, and less than a third of them,
+/// differ.
 pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let closest = known.into_iter().map(|known| (edits(word, known), known)).min();
     closest.filter(|&(edits, known)| edits <= 3 && 3 * edits < known.len()).map(|(_, known)| known)
 }
 
-/// Checks that some library reads each key of a text. For command lines only: elsewhere MPI requires that unknown keys are ignored.
+/// Checks that each key of a text is a hint of some library. For command lines only: elsewhere MPI requires that
+/// unknown keys are ignored.
 ///
 /// # Errors
 /// [`Error::UnknownHint`], with a similar key.
@@ -378,12 +381,12 @@ pub fn check_keys(text: &str) -> Result<()> {
     wrong.map_or(Ok(()), |(key, _)| Err(unknown_with(key)))
 }
 
-/// Returns the hint that is similar to a key that no known library has.
+/// Returns the hint of this library whose key is similar to `key`.
 pub(crate) fn meant(key: &str) -> Option<&'static str> {
     similar(key, KEYS.iter().map(|row| row.key))
 }
 
-/// The Levenshtein distance of `a` and `b`; O(|a| |b|).
+/// Returns the Levenshtein distance of `a` and `b`, in letters. O(|a| |b|).
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! The words that hints take as values, as enums with their spelling.
+//! Defines the words that hints take as values, as enums with their spelling.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use crate::exchange::{KERNELS, Kernel, RankList, two_layer};
 use crate::schedule::ThrottleMode;
 use crate::topology::{Rank, Topology};
 
-/// An enum whose variants are words: `Display`, `FromStr`, serde and the hint's codec all come from the one list.
+/// Defines an enum whose variants are words: `Display`, `FromStr`, serde and the hint's codec all come from one list.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident, $what:literal, $allowed:literal:
      $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+) => {
@@ -51,35 +51,35 @@ macro_rules! words {
 }
 
 words! {
-    /// Whether something is done.
+    /// The value of a hint that turns something on or off.
     Switch, "switch", "enable|disable|automatic":
-    /// Always.
+    /// The feature that the hint controls is always used.
     Enable = "enable",
-    /// Never.
+    /// The feature that the hint controls is never used.
     Disable = "disable",
-    /// Where it is expected to pay.
+    /// The library uses the feature if that is expected to save time.
     Automatic = "automatic",
 }
 
 words! {
-    /// What a rank does with a failure that the other ranks cannot be told of.
+    /// The action of a rank after a failure of which the other ranks cannot be informed.
     OnFailure, "failure policy", "abort|return":
-    /// It ends the job.
+    /// The rank ends the job.
     Abort = "abort",
-    /// It returns the error; the others may wait for ever.
+    /// The rank returns the error; the other ranks may wait for ever.
     Return = "return",
 }
 
 words! {
-    /// Which rank's bytes stay where several ranks write.
+    /// The rank whose bytes are in the file if several ranks write the same bytes.
     Overlap, "overlap", "any|rank_order":
-    /// Those of any one of them, the same throughout two extents that overlap.
+    /// The bytes of any one of the ranks; the same rank wherever two extents overlap.
     Any = "any",
-    /// Those of the highest rank.
+    /// The bytes of the highest rank.
     RankOrder = "rank_order",
 }
 
-/// The kernel of a layer.
+/// Codec of a hint whose value is the name of a kernel.
 pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     parse: |text| text.parse().ok(),
     print: |kernel| kernel.to_string(),
@@ -89,28 +89,29 @@ pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     },
 };
 
-/// The value of a hint that leaves the choice to the library.
+/// Value of a hint that leaves the choice to the library.
 const AUTO: &str = "auto";
 
-/// How the messages of a phase travel.
+/// The choice of the kernel of a phase (metadata or data).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KernelHint {
-    /// As is expected to take less time: `balanced` or `two_layer`, for each call anew.
+    /// The library chooses `balanced` or `two_layer` for each call, by the expected time.
     Auto,
-    /// From every rank to the aggregators, by this kernel.
+    /// Every rank sends to the aggregators, by this kernel.
     Flat(&'static Kernel),
-    /// Through local aggregators, which use the kernel of the hint `trib_two_layer_outer` (TAM).
+    /// Ranks send to local aggregators, which use the kernel of the hint `trib_two_layer_outer` to send to the
+    /// aggregators (TAM).
     TwoLayer,
 }
 
 impl KernelHint {
-    /// All that can be chosen, in the order of the documentation.
+    /// Returns all choices other than `auto`, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
         KERNELS.iter().map(|kernel| Self::Flat(kernel)).chain([Self::TwoLayer])
     }
 
-    /// What the hint `trib_kernel` takes, separated by `|`.
+    /// Returns the allowed values of the hint `trib_kernel`, separated by `|`.
     pub fn allowed() -> &'static str {
         static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{AUTO}|{}|{}", Kernel::names(), two_layer::NAME));
         &ALLOWED
@@ -120,10 +121,10 @@ impl KernelHint {
         Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: Self::allowed };
 }
 
-/// The value of a phase's hint that leaves the phase to the hint for both.
+/// Value of a phase's hint that stands for the hint of both phases.
 const COMMON: &str = "common";
 
-/// The kernel of a phase, or the common one.
+/// Codec of the kernel of a phase, or `common`.
 pub(super) const KERNEL_OR_COMMON: Codec<Option<KernelHint>> = Codec {
     parse: |text| common_or(text, &KernelHint::CODEC),
     print: |value| print_common(value, &KernelHint::CODEC),
@@ -133,7 +134,7 @@ pub(super) const KERNEL_OR_COMMON: Codec<Option<KernelHint>> = Codec {
     },
 };
 
-/// The limit of a phase, or the common one.
+/// Codec of the limit of a phase, or `common`.
 pub(super) const LIMIT_OR_COMMON: Codec<Option<Limit>> = Codec {
     parse: |text| common_or(text, &Limit::CODEC),
     print: |value| print_common(value, &Limit::CODEC),
@@ -190,11 +191,11 @@ impl From<KernelHint> for String {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankListHint {
-    /// `0, 1, 2, ...`
+    /// Ranks in ascending order: `0, 1, 2, ...`
     Identity,
-    /// One rank of every node, then the next of every node, ...
+    /// The first rank of every node, then the second of every node, and so on.
     NodeRoundRobin,
-    /// This list; [`super::Hints::check`] checks that it is a permutation of all ranks.
+    /// The order of this list; [`super::Hints::check`] checks that the list is a permutation of all ranks.
     Explicit(Vec<Rank>),
 }
 
@@ -213,10 +214,10 @@ impl RankListHint {
         allowed: || "identity|node_round_robin|every rank once, separated by commas",
     };
 
-    /// The list for ranks of `topology`. O(ranks log nodes).
+    /// Returns the rank list for the ranks of `topology`. O(ranks log nodes).
     ///
     /// # Errors
-    /// A list that is no permutation.
+    /// The list is no permutation of all ranks.
     pub fn list(&self, topology: &Topology) -> Result<RankList> {
         match self {
             Self::Identity => Ok(RankList::Identity),
@@ -226,11 +227,11 @@ impl RankListHint {
     }
 }
 
-/// Which driver.
+/// Codec of the name of a file-system driver.
 pub(super) const DRIVER: Codec<DriverName> =
     Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: || DriverName::ALLOWED };
 
-/// Which ranks are aggregators.
+/// Codec of the choice which ranks are aggregators.
 pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
     parse: |text| match text.to_ascii_lowercase().as_str() {
         "default" => Some(PlacementHint::Default),
@@ -252,15 +253,15 @@ pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
     allowed: || "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
 };
 
-/// A hint's limit on outstanding messages.
+/// The value of a hint that limits a rank's outstanding messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The kernel's own (`Kernel::default_throttle`).
+    /// The kernel's own limit (`Kernel::default_throttle`).
     Default,
-    /// No limit.
+    /// There is no limit on outstanding messages.
     None,
-    /// At most so many messages; never 0.
+    /// Maximum number of messages; never 0.
     At(u32),
 }
 

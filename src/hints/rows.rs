@@ -14,21 +14,21 @@ use super::values::{
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
 
-/// A row of the table.
+/// A row of the table of hints: how the value of one hint is set, printed and explained.
 pub(super) struct Key {
     pub(super) key: &'static str,
     pub(super) unit: &'static str,
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
-    /// Whether it has an effect only where bytes are exchanged by messages.
+    /// True if the hint has an effect only if bytes are exchanged by messages.
     pub(super) only_exchanged: bool,
-    /// Sets the value; returns false and changes nothing if it is not allowed.
+    /// Function that sets the value. Returns false and changes nothing if the value is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,
     pub(super) get: fn(&Hints) -> String,
 }
 
-/// At the end of a row: the hint has an effect only where bytes are exchanged by messages.
+/// Stands at the end of a row whose hint has an effect only if bytes are exchanged by messages.
 const ONLY_EXCHANGED: bool = true;
 
 macro_rules! hints {
@@ -36,8 +36,9 @@ macro_rules! hints {
        $when:literal $(, $only_exchanged:ident)?;)+) => {
         /// The hints of a file: the user's values, and defaults for the others.
         ///
-        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of ranks is
-        /// known. The caller passes equal hints on all ranks of a collective call.
+        /// [`Hints::parse`], [`Hints::from_env`] or [`Default`] creates the hints; the caller must call
+        /// [`Hints::check`] when the number of ranks is known. The caller passes equal hints on all ranks of a
+        /// collective call.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Hints {
@@ -157,9 +158,9 @@ hints! {
     /// The limit in the data phase. `common`: the value of `trib_throttle`.
     "trib_throttle_data" limit_data: Option<Limit> = None, LIMIT_OR_COMMON, "requests",
         "The data phase needs another limit than the metadata phase.", ONLY_EXCHANGED;
-    /// How a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of them, as in the paper.
-    /// `window`: it posts the next as soon as any of them completes. `auto`: `window` if the limit is `default`, `batch` if you
-    /// set the limit.
+    /// The way in which a rank keeps the limit N of outstanding messages. `batch`: it posts N and waits for all of
+    /// them, as in the paper. `window`: it posts the next as soon as any of them completes. `auto`: `window` if the
+    /// limit is `default`, `batch` if you set the limit.
     "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",
         "You compare with the paper (`batch`), or a limit that you set must not wait for the slowest rank (`window`).", ONLY_EXCHANGED;
     /// The order of ranks that the kernel `balanced` divides into groups. `identity`: by rank. `node_round_robin`: the first
@@ -172,8 +173,9 @@ hints! {
     /// The file-system driver. `auto`: the driver for the file system of the file.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The library takes the file system for another one, or you want to try the layout of another driver.";
-    /// Which ranks are aggregators. `default`: the driver chooses. `stride:K`: ranks 0, K, 2 K, ... `spread`: as far apart as
-    /// there are nodes. `lowest_per_node`: the lowest rank of every node. `list:R,R,...`: exactly these ranks.
+    /// The choice which ranks are aggregators. `default`: the driver chooses. `stride:K`: ranks 0, K, 2 K, ...
+    /// `spread`: as far apart as there are nodes. `lowest_per_node`: the lowest rank of every node. `list:R,R,...`:
+    /// exactly these ranks.
     "trib_placement" placement: PlacementHint = PlacementHint::Default, PLACEMENT, "",
         "Some ranks have a better connection to the file system than others.", ONLY_EXCHANGED;
     /// Whose bytes are in the file if several ranks write the same bytes. `any`: those of one of the ranks, never a mixture
@@ -222,7 +224,7 @@ hints! {
     /// line.
     "trib_stall_timeout" stall_timeout: usize = 30, COUNT_OR_ZERO, "seconds",
         "Ranks usually arrive late (higher, or 0), or a program hangs and you want to know it sooner (lower).";
-    /// What a rank does if a collective call fails and it cannot inform the other ranks: a panic, an error of MPI, a damaged
+    /// Action of a rank if a collective call fails and the rank cannot inform the other ranks: a panic, an error of MPI, a damaged
     /// message. `abort`: prints the reason on standard error and ends the job. `return`: returns the error; the other ranks may
     /// wait for ever. (All ranks return an error of an argument or of the file alike.)
     "trib_on_failure" on_failure: OnFailure = OnFailure::Abort, OnFailure::CODEC, "",

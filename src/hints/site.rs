@@ -1,8 +1,9 @@
-//! The site's file: settings of an administrator for all programs of a machine.
+//! Reads the site's file: settings of an administrator for all programs of a machine.
 //!
-//! `etc/tributary.conf` beside the library, or in its place the file that TRIB_CONF names. A line is one of [`ALLOWED`]; `#` begins
-//! a comment. `docs/reference/site.md` has what each line does. Users cannot correct the file beside the library: what is wrong
-//! there is left out, and is among the hints that are not used. What is wrong in a file of TRIB_CONF is an error.
+//! The file is `etc/tributary.conf` beside the library, or instead the file that TRIB_CONF names. A line is one of
+//! [`ALLOWED`]; `#` begins a comment. `docs/reference/site.md` says what each line does. Users cannot correct the
+//! file beside the library: wrong lines there are left out, and are listed among the hints that are not used. A wrong
+//! line in a file of TRIB_CONF is an error.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -12,16 +13,16 @@ use tributary_abi::path_of;
 use tributary_base::has_more_rights;
 
 use super::environment::located;
-use super::file_hints::{FileHints, Given, Source, Unused};
+use super::file_hints::{FileHints, Given, HintSource, Unused};
 use super::foreign::cray::Specification;
 use super::foreign::{self, glob, why_not_this};
 use super::{Hints, edits, find, lines, meant, read_text};
 use crate::error::{Error, Result};
 
-/// The variable.
+/// Name of the environment variable that names another file.
 pub const VARIABLE: &str = "TRIB_CONF";
 
-/// The file's name, in the folder `etc`. It is the key of a line that is none, among the hints that are not used.
+/// Name of the file, in the folder `etc`. Also the key of a wrong line in the list of hints that are not used.
 pub const NAME: &str = "tributary.conf";
 
 const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog";
@@ -30,22 +31,22 @@ const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PRO
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Site {
     file: Option<PathBuf>,
-    hints: Vec<(Specification, Source)>,
+    hints: Vec<(Specification, HintSource)>,
     /// Patterns of files whose calls MPI runs.
-    leave: Vec<(String, Source)>,
+    leave: Vec<(String, HintSource)>,
     /// Patterns of programs whose calls MPI runs.
-    off: Vec<(String, Source)>,
+    off: Vec<(String, HintSource)>,
     log: Vec<Log>,
-    /// Lines that cannot be used.
+    /// Lines of the file that cannot be used, with the reasons.
     damaged: Vec<Unused>,
 }
 
-/// The place of the line about a job.
+/// A log to which the line about a job is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Log {
-    /// The system's log.
+    /// The line is sent to the system's log.
     Syslog,
-    /// The end of an existing file, or a new file in a folder.
+    /// The line is appended to an existing file, or to a new file in a folder.
     Path(PathBuf),
 }
 
@@ -53,7 +54,8 @@ impl Site {
     /// Reads the file that TRIB_CONF names, or else the site's file of this library, if there is one. Local.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Hint`] for a named file that cannot be read, or for a line of it that is not allowed.
+    /// [`Error::Argument`] and [`Error::Hint`] if the file of TRIB_CONF cannot be read, or if a line of that file is
+    /// not allowed.
     pub(super) fn read(named: Option<OsString>, beside: Option<PathBuf>) -> Result<Self> {
         match (named, beside) {
             (Some(path), _) => Self::strict(PathBuf::from(path)),
@@ -66,7 +68,7 @@ impl Site {
         let mut site = Self::default();
         let file = format!("{VARIABLE}={}", path.display());
         for (number, line) in lines(&read_text(VARIABLE, &path)?) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 return Err(Error::argument(source, format!("`{line}`"), ALLOWED));
             }
@@ -93,7 +95,7 @@ impl Site {
             }
         };
         for (number, line) in lines(&text) {
-            let source = Source::from(format!("{file}, line {number}"));
+            let source = HintSource::from(format!("{file}, line {number}"));
             if !site.take_line(line, &source) {
                 site.damaged.push(Given::new(NAME, line, source).because(faults(line).join("; ")));
             }
@@ -101,12 +103,14 @@ impl Site {
         Self { file: Some(path), ..site }
     }
 
-    /// Every fault of the site's file that a process of this environment, and of the library at `library`, would read: of all lines,
-    /// whatever file they are for. Each begins with the file and the number of the line. Local; reads the file.
+    /// Returns every fault of the site's file that a process of this environment, and of the library at `library`,
+    /// would read. Checks all lines, whatever files they are for. Each text begins with the file and the number of
+    /// the line. Local; reads the file.
     pub fn faults(library: Option<&Path>) -> Vec<String> {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
-        // A file that is not there is one that TRIB_CONF names, which is an error elsewhere, or none.
+        // If the file cannot be read, either TRIB_CONF names it, which is an error elsewhere, or the site has no
+        // file.
         let Ok(text) = read_text(VARIABLE, &path) else { return Vec::new() };
         let shown = path.display();
         let of_line = |(number, line)| {
@@ -115,8 +119,8 @@ impl Site {
         lines(&text).flat_map(of_line).map(|(number, fault)| format!("{shown}, line {number}: {fault}")).collect()
     }
 
-    /// Takes a line; false for one that is not allowed.
-    fn take_line(&mut self, line: &str, source: &Source) -> bool {
+    /// Parses a line and adds its setting; returns false if the line is not allowed.
+    fn take_line(&mut self, line: &str, source: &HintSource) -> bool {
         let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (kind, rest.trim()) {
             (_, "") => return false,
@@ -133,20 +137,21 @@ impl Site {
         true
     }
 
-    /// The file that was read; none if there is none.
+    /// Returns the path of the file that was read; None if there is no file.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Where the line about a job goes: nowhere, or to all of these.
+    /// Returns the logs to which the line about a job is written; empty if the site wants no line.
     pub fn log(&self) -> &[Log] {
         &self.log
     }
 
-    /// Why the file `name` of the program at `program` is left to MPI: the line that says so, and where it is. None if it is not.
-    /// Local; it looks up symbolic links of the name if there are lines of paths.
+    /// Returns the reason why the file `name` of the program at `program` is left to MPI: the line that says so, and
+    /// the line's position. None if it is not left to MPI. Local; resolves symbolic links of the name if there are
+    /// lines with paths.
     pub fn leaves(&self, name: &str, program: &Path) -> Option<String> {
-        let said = |word: &str, (pattern, source): &(String, Source)| format!("{source}: {word} {pattern}");
+        let said = |word: &str, (pattern, source): &(String, HintSource)| format!("{source}: {word} {pattern}");
         if let Some(line) = self.off.iter().find(|(pattern, _)| is_of(pattern, program)) {
             return Some(said("off", line));
         }
@@ -154,7 +159,7 @@ impl Site {
         self.leave.iter().find(|(pattern, _)| glob::matches(pattern, &path)).map(|line| said("leave", line))
     }
 
-    /// Takes the site's hints for the file `name`, below all that is given already.
+    /// Adds the site's hints for the file `name`, except keys that are set already.
     pub(super) fn take(&self, file_hints: &mut FileHints, name: &str) {
         self.damaged.iter().for_each(|damaged| file_hints.leave_out(damaged.clone()));
         if !self.hints.is_empty() {
@@ -163,7 +168,7 @@ impl Site {
     }
 }
 
-/// The words that a line begins with, and what stands behind each.
+/// Keywords with which a line begins, and the text that must follow each.
 const KEYWORDS: [(&str, &str); 4] = [
     ("hints", "PATTERN:key=value:key=value"),
     ("leave", "PATTERN"),
@@ -171,7 +176,7 @@ const KEYWORDS: [(&str, &str); 4] = [
     ("log", "syslog, or an absolute path"),
 ];
 
-/// What is wrong with a line, for people.
+/// Returns messages that say what is wrong with a line.
 fn faults(line: &str) -> Vec<String> {
     let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -205,7 +210,7 @@ fn faults(line: &str) -> Vec<String> {
     }
 }
 
-/// Why a hint of a site has no effect in any file, if so. A key of another library is none.
+/// Returns a message if a hint of the site can have no effect in any file. A key of another library is no fault.
 fn wrong_hint((key, value): &(String, String)) -> Option<String> {
     if find(key).is_none() && !key.starts_with(super::OURS) {
         let is_unknown = foreign::why_not(key) == foreign::UNKNOWN;
@@ -222,13 +227,14 @@ fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether a pattern is that of a program: of its whole path if the pattern has a `/`, otherwise of its file name.
+/// Returns true if `pattern` matches a program: the whole path if the pattern has a `/`, otherwise the file name.
 fn is_of(pattern: &str, program: &Path) -> bool {
     let name = if pattern.contains('/') { Some(program.as_os_str()) } else { program.file_name() };
     name.is_some_and(|name| glob::matches(pattern, &name.to_string_lossy()))
 }
 
-/// The absolute name of a file without symbolic links; of one that is not there, its folder's name without them.
+/// Returns the absolute path of a file without symbolic links. If the file does not exist, resolves only the links of
+/// its folder.
 fn real(name: &str) -> String {
     let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
     let in_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
@@ -236,8 +242,8 @@ fn real(name: &str) -> String {
     real.unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// The site's file for this library, as it was loaded: none where a user could have chosen its place in a program that has more
-/// rights than they have.
+/// Returns the path of the site's file for this library, as the process has loaded the library. None if a user could
+/// have chosen the library's path in a program that has more rights than the user.
 pub(super) fn of_process() -> Option<PathBuf> {
     let loaded = path_of(of_process as *const () as usize);
     let is_program = std::env::args_os().next().is_some_and(|word| word == loaded.as_os_str());
@@ -249,8 +255,9 @@ pub(super) fn of_process() -> Option<PathBuf> {
     }
 }
 
-/// The site's file for a library, or a program that holds it, at this path: `PREFIX/etc` for one in `PREFIX/lib`, `PREFIX/lib64`,
-/// a folder of a kind of machine in these, or `PREFIX/bin`; `/etc` for the prefix `/usr`. None elsewhere.
+/// Returns the path of the site's file for a library at `object`, or for a program that contains the library:
+/// `PREFIX/etc` for an object in `PREFIX/lib`, `PREFIX/lib64`, a subfolder of these for a kind of machine, or
+/// `PREFIX/bin`; `/etc` for the prefix `/usr`. None for other paths.
 pub(super) fn beside(object: &Path) -> Option<PathBuf> {
     let object = object.canonicalize().ok()?;
     let is = |folder: &Path, names: &[&str]| names.iter().any(|name| folder.ends_with(name));
@@ -270,7 +277,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of the site in a folder of its own, whose name has no symbolic links.
+    /// Writes a site's file in a new folder, whose path has no symbolic links.
     fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join(NAME);
@@ -309,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A pattern means where the file is, whatever the program calls it.
+    /// A pattern matches the real path of the file, whatever path the program uses.
     #[test]
     fn symbolic_links_are_followed() {
         let (folder, path) = written("");
@@ -344,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Of all lines, also of those that are for other files than the one that somebody looks at.
+    /// The faults of all lines are returned, also of lines for other files than the file in question.
     #[test]
     fn every_fault_of_a_file() {
         for (line, due) in [
@@ -421,7 +428,7 @@ mod tests {
         fn no_text_makes_it_panic(text in r"((hints|leave|off|log) |[*:=,#a-c\[\]\n/]|\PC){0,40}", name in r"[^\x00]{0,10}") {
             let mut site = Site::default();
             for (number, line) in lines(&text) {
-                site.take_line(line, &Source::from(number.to_string()));
+                site.take_line(line, &HintSource::from(number.to_string()));
             }
             site.take(&mut FileHints::default(), &name);
             site.leaves(&name, Path::new("/p"));

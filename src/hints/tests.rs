@@ -4,7 +4,7 @@ use super::*;
 use crate::exchange::KERNELS;
 use crate::schedule::ThrottleMode;
 
-/// For every key: values other than its default that are allowed, and values that are not.
+/// For every key: allowed values other than the default, and values that are not allowed.
 const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("cb_nodes", &["1", "64"], &["0", "-1", "", "many"]),
     ("cb_buffer_size", &["1", "4194304"], &["0", "4Mbit", "-4", "1e6"]),
@@ -213,7 +213,7 @@ fn kernels_spell_themselves() {
     assert_eq!(serde_json::to_value(ThrottleMode::Sliding).unwrap(), "window");
 }
 
-/// Each coupled kernel, in the metadata phase, the data phase and between two layers.
+/// Checks each coupled kernel in the metadata phase, in the data phase and between two layers.
 #[test]
 fn a_coupled_kernel_takes_no_throttle_but_its_own() {
     for kernel in KERNELS.iter().filter(|kernel| kernel.coupled) {
@@ -244,7 +244,7 @@ fn a_coupled_kernel_takes_no_throttle_but_its_own() {
     }
 }
 
-/// Every hint has a user: a sentence that says when one sets it.
+/// Every hint has a sentence that says when a user sets it.
 #[test]
 fn every_hint_says_when_it_is_set() {
     for row in Hints::default().table() {

@@ -1,53 +1,53 @@
-//! Parsing and printing of hints' values: one [`Codec`] per kind of value.
+//! Parses and prints values of hints, with one [`Codec`] for each kind of value.
 
 use crate::topology::Rank;
 
 /// Parses and prints one kind of value. `parse(print(v)) == Some(v)` for every `v`.
 pub(super) struct Codec<T> {
-    /// `None` if the text is not allowed.
+    /// Function that parses a value; `None` if the text is not allowed.
     pub(super) parse: fn(&str) -> Option<T>,
     pub(super) print: fn(&T) -> String,
-    /// What `parse` accepts, for messages.
+    /// Description of the values that `parse` accepts, for messages.
     pub(super) allowed: fn() -> &'static str,
 }
 
-/// The word for a value that no hint gives.
+/// Word for a value that the library chooses.
 const AUTO: &str = "auto";
 
-/// The largest size: sums of a few sizes still fit in 64 bits.
+/// Maximum size, in bytes: sums of a few such sizes still fit in 64 bits.
 const LARGEST: u64 = 1 << 62;
 
 pub(crate) const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
 
-/// A number of bytes.
+/// Codec of a number of bytes above 0.
 pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: || SIZES };
 
-/// A number of bytes; 0 has a meaning of its own.
+/// Codec of a number of bytes; 0 has a meaning of its own.
 pub(super) const SIZE_OR_ZERO: Codec<u64> = Codec {
     parse: |text| if text == "0" { Some(0) } else { size(text) },
     print: u64::to_string,
     allowed: || "0 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
-/// A number of bytes, or `auto`.
+/// Codec of a number of bytes, or `auto`.
 pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
     parse: |text| auto_or(text, size),
     print: print_auto,
     allowed: || "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
-/// A number above 0, or `auto`.
+/// Codec of a number above 0, or `auto`.
 pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
     Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: || "auto|1 or more" };
 
-/// A number of stripes, or `auto`. Lustre's numbers have 16 bits.
+/// Codec of a number of stripes, or `auto`. Lustre's numbers have 16 bits.
 pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
     parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_532).contains(count))),
     print: print_auto,
     allowed: || "auto|1 to 65532",
 };
 
-/// The number of a server of Lustre, or `auto`. ROMIO's word for any is -1.
+/// Codec of the number of a Lustre server (OST), or `auto`. ROMIO writes -1 for any server.
 pub(super) const SERVER_OR_AUTO: Codec<Option<u16>> = Codec {
     parse: |text| match text {
         "-1" => Some(None),
@@ -57,25 +57,26 @@ pub(super) const SERVER_OR_AUTO: Codec<Option<u16>> = Codec {
     allowed: || "auto|0 to 65534|-1 (as auto)",
 };
 
-/// A number above 0.
+/// Codec of a number above 0.
 pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: || "1 or more" };
 
-/// A number; 0 has a meaning of its own.
+/// Codec of a number; 0 has a meaning of its own.
 pub(super) const COUNT_OR_ZERO: Codec<usize> =
     Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: || "0 or more" };
 
-/// `true` or `false`.
+/// Codec of `true` or `false`.
 pub(super) const TRUTH: Codec<bool> =
     Codec { parse: |text| text.to_ascii_lowercase().parse().ok(), print: bool::to_string, allowed: || "true|false" };
 
-/// The path of a file, or nothing.
+/// Codec of the path of a file, which may be empty.
 pub(super) const PATH: Codec<String> = Codec {
     parse: |text| (!text.contains([';', '#', '\n', '\r'])).then(|| text.to_string()),
     print: String::clone,
     allowed: || "a path without ; # and line breaks, or nothing",
 };
 
-/// ROMIO's list of hosts, of which only the wildcard is supported: most aggregators of a node.
+/// Codec of ROMIO's list of hosts, of which only the wildcard is supported: `*:N` is the maximum number of
+/// aggregators on a node.
 pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
     parse: |text| match text {
         "*" => Some(Some(1)),
@@ -89,7 +90,7 @@ pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
     },
 };
 
-/// One or more ranks, separated by commas.
+/// Parses one or more ranks, separated by commas.
 pub(super) fn list(text: &str) -> Option<Vec<Rank>> {
     text.split(',').map(|rank| rank.trim().parse().ok()).collect()
 }
@@ -98,7 +99,7 @@ fn positive(text: &str) -> Option<usize> {
     text.parse().ok().filter(|&count| count > 0)
 }
 
-/// A number of bytes from its text; none where it is not one of [`SIZES`].
+/// Parses a number of bytes; None if the text is not one of [`SIZES`].
 pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);

@@ -1,17 +1,18 @@
-//! The builder of schedules: operations in order, chained under a throttle.
+//! Builds a schedule: adds operations in order, and chains messages under a throttle.
 
 use serde::{Deserialize, Serialize};
 
 use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
-/// How a limit on outstanding messages is kept.
+/// The way in which a limit on outstanding messages is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThrottleMode {
-    /// Post w messages, wait for all w, post the next w, as the paper and MPICH do (main paper, section IV.B).
+    /// A rank posts w messages, waits for all of them, then posts the next w, as the paper and MPICH do (main paper,
+    /// section IV.B).
     Batch,
-    /// Keep w messages in flight: the next starts when any one finishes. Text (hints, JSON) is `window`.
+    /// A rank keeps w messages in flight: the next starts when any one finishes. Text (hints, JSON) is `window`.
     #[serde(rename = "window")]
     Sliding,
 }
@@ -19,9 +20,9 @@ pub enum ThrottleMode {
 /// A limit on the outstanding sends, and on the outstanding receives, of one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Throttle {
-    /// At most so many messages; `None` posts all at once. Never `Some(0)`.
+    /// Maximum number of messages; `None` posts all at once. Never `Some(0)`.
     pub limit: Option<u32>,
-    /// How the limit is kept.
+    /// Way in which the limit is kept.
     pub mode: ThrottleMode,
 }
 
@@ -29,12 +30,12 @@ impl Throttle {
     /// No limit: all messages are posted at once.
     pub const NONE: Self = Self { limit: None, mode: ThrottleMode::Batch };
 
-    /// Batches of `limit` messages; 0 means no limit.
+    /// Returns a throttle with batches of `limit` messages; 0 means no limit.
     pub fn batch(limit: u32) -> Self {
         Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Batch }
     }
 
-    /// A sliding limit of `limit` messages; 0 means no limit.
+    /// Returns a throttle with a sliding limit of `limit` messages; 0 means no limit.
     pub fn sliding(limit: u32) -> Self {
         Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Sliding }
     }
@@ -63,12 +64,13 @@ impl Builder {
         self.stage = stage;
     }
 
-    /// The id that the next operation will get. Two such ids bound a part of the schedule.
+    /// Returns the id that the next operation will get. Two such ids mark the begin and the end of a part of the
+    /// schedule.
     pub fn next_id(&self) -> OpId {
         self.schedule.ops.len() as OpId
     }
 
-    /// Adds an operation that starts when all of `after` are finished.
+    /// Adds an operation that starts when all operations `after` are finished.
     pub fn op(&mut self, action: Action, span: Span, after: &[OpId]) -> OpId {
         let from = self.schedule.after.len() as u32;
         self.schedule.after.extend_from_slice(after);
@@ -77,28 +79,28 @@ impl Builder {
         self.schedule.ops.len() as OpId - 1
     }
 
-    /// Adds a send of `span` to rank `to`.
+    /// Adds a send of the bytes `span` to rank `to`.
     pub fn send(&mut self, to: Rank, mode: SendMode, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Send { to, mode }, span, after)
     }
 
-    /// Adds a receive from rank `from` into `span`.
+    /// Adds a receive from rank `from` into the range `span`.
     pub fn receive(&mut self, from: Rank, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Receive { from }, span, after)
     }
 
-    /// Adds a copy of `from` to `span`.
+    /// Adds a copy of the bytes of `from` to the range `span`.
     pub fn copy(&mut self, from: Span, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Copy { from }, span, after)
     }
 
-    /// Adds an operation that does nothing and is finished when all of `after` are.
+    /// Adds an operation that does nothing and is finished when all operations `after` are.
     pub fn join(&mut self, after: &[OpId]) -> OpId {
         self.op(Action::Join, Span::new(Buffer::Send, 0, 0), after)
     }
 
-    /// Adds the operations of `chain` in order under `throttle`; none starts before all of `after` are finished. Returns the
-    /// ids.
+    /// Adds the operations of `chain` in order under `throttle`. No operation starts before all operations `after`
+    /// are finished. Returns the ids of the chain's operations.
     ///
     /// A chain is one rank's sends, or one rank's receives. **Why any mixture of throttles is free of deadlock**: all ranks
     /// order their chains by one key of the pair (sender, receiver). Take the incomplete message with the smallest key:
@@ -130,7 +132,7 @@ impl Builder {
         all
     }
 
-    /// The finished schedule.
+    /// Returns the finished schedule.
     pub fn finish(self) -> Schedule {
         self.schedule
     }

@@ -1,4 +1,4 @@
-//! The intermediate representation: one rank's operations and their dependencies.
+//! Defines schedules as data: one rank's operations and their dependencies.
 
 use crate::topology::Rank;
 
@@ -8,38 +8,41 @@ pub type OpId = u32;
 /// A named buffer of the rank that runs the schedule. The executor decides which memory a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
-    /// The bytes that this rank contributes.
+    /// The bytes that this rank contributes to the exchange.
     Send,
-    /// The bytes that are for this rank.
+    /// The bytes that this rank receives from the exchange.
     Receive,
-    /// A staging buffer by its number: what a local aggregator received (0) or sends on (1), a reduction's operand, ...
+    /// A staging buffer with this number, for example the bytes that a local aggregator has received (0) or sends on
+    /// (1), or an operand of a reduction.
     Stage(u8),
 }
 
-/// `len` bytes at `offset` of a named buffer. For a receive, `len` is the most that may arrive.
+/// A range of a named buffer. For a receive, `len` is the maximum number of bytes that may arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// The buffer.
+    /// Name of the buffer.
     pub buffer: Buffer,
-    /// First byte.
+    /// Offset of the first byte in the buffer, in bytes.
     pub offset: u64,
     /// Number of bytes.
     pub len: u64,
 }
 
 impl Span {
-    /// `len` bytes at `offset` of `buffer`.
+    /// Returns the range of `len` bytes at `offset` of `buffer`.
     pub fn new(buffer: Buffer, offset: u64, len: u64) -> Self {
         Self { buffer, offset, len }
     }
 }
 
-/// When a send counts as finished.
+/// The send mode: decides when a send counts as finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendMode {
-    /// When the buffer may be reused (MPI_Isend). MPI may buffer the message, so a fast sender can run ahead.
+    /// The send is finished when the buffer may be reused (MPI_Isend). MPI may buffer the message, so a fast sender
+    /// can run ahead.
     Standard,
-    /// When the receiver has matched the message (MPI_Issend). A sender never runs a round ahead of its receiver.
+    /// The send is finished when the receiver has matched the message (MPI_Issend). A sender never runs a round ahead
+    /// of its receiver.
     Synchronous,
 }
 
@@ -48,14 +51,14 @@ pub enum SendMode {
 pub enum ReduceOp {
     /// Wrapping sum.
     Sum,
-    /// The smaller.
+    /// The smaller of both values.
     Min,
-    /// The larger.
+    /// The larger of both values.
     Max,
 }
 
 impl ReduceOp {
-    /// Combines two values.
+    /// Returns the result of the operation on two values.
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
             Self::Sum => a.wrapping_add(b),
@@ -65,48 +68,50 @@ impl ReduceOp {
     }
 }
 
-/// What an operation does.
+/// The action of an operation: send, receive, copy, reduce or join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Sends the operation's span.
+    /// Sends the bytes of the operation's range ([`Op::span`]).
     Send {
-        /// The receiver.
+        /// Rank that receives the message.
         to: Rank,
-        /// When the send counts as finished.
+        /// Send mode of the message.
         mode: SendMode,
     },
-    /// Receives into the operation's span.
+    /// Receives bytes into the operation's range.
     Receive {
-        /// The sender.
+        /// Rank that sends the message.
         from: Rank,
     },
-    /// Copies `from` to the operation's span. The executor may transform the bytes (a local aggregator merges them).
+    /// Copies the bytes of `from` to the operation's range. The executor may transform the bytes (a local aggregator
+    /// merges them).
     Copy {
-        /// The source.
+        /// Range from which the bytes are copied.
         from: Span,
     },
-    /// Combines `from` into the operation's span.
+    /// Combines the numbers in `from` with those in the operation's range, which gets the result.
     Reduce {
-        /// The other operand.
+        /// Range of the other operand.
         from: Span,
-        /// The operation of the reduction.
+        /// Operation with which the values are combined.
         with: ReduceOp,
     },
-    /// Does nothing; stands for "all of these are finished" in dependencies.
+    /// Does nothing: other operations depend on it instead of depending on many operations.
     Join,
 }
 
 /// One operation of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// What it does.
+    /// Action of the operation.
     pub action: Action,
-    /// The bytes that the action sends, receives or writes.
+    /// Range of bytes that the action sends, receives or writes.
     pub span: Span,
-    /// Messages match by (sender, receiver, stage), in the order in which they are started. Two phases of one schedule
-    /// between the same ranks (member to local aggregator, local aggregator to aggregator) have different stages.
+    /// Stage number of a message. Messages match by (sender, receiver, stage), in the order in which they are
+    /// started. Two phases of one schedule between the same ranks (member to local aggregator, local aggregator to
+    /// aggregator) have different stages.
     pub stage: u8,
-    /// The sliding limit that the operation counts towards: an index into [`Schedule::sliding_limits`].
+    /// Sliding limit that the operation counts towards: an index into [`Schedule::sliding_limits`].
     pub sliding_limit: Option<u16>,
     /// Begin and end of this operation's dependencies in `Schedule::after`.
     pub(super) after: (u32, u32),
@@ -121,29 +126,29 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// All operations; an [`OpId`] is an index into them.
+    /// Returns all operations; an [`OpId`] is an index into them.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// The operations that must have finished before operation `op` starts.
+    /// Returns the operations that must have finished before operation `op` starts.
     pub fn dependencies(&self, op: OpId) -> &[OpId] {
         let (from, to) = self.ops[op as usize].after;
         &self.after[from as usize..to as usize]
     }
 
-    /// The sliding limits: at most so many of the operations that name one are in flight. The next of them, in order, starts
-    /// when any one finishes.
+    /// Returns the sliding limits. Each is the maximum number of operations in flight among those that name this
+    /// limit; when any of them finishes, the next in order starts.
     pub fn sliding_limits(&self) -> &[u32] {
         &self.sliding_limits
     }
 
-    /// Number of messages this rank sends.
+    /// Returns the number of messages that this rank sends.
     pub fn sends(&self) -> usize {
         self.ops.iter().filter(|op| matches!(op.action, Action::Send { .. })).count()
     }
 
-    /// The schedule as text, one line per operation: for golden tests and for people.
+    /// Returns the schedule as text, one line per operation: for golden tests and for people.
     pub fn dump(&self) -> String {
         let mut text = String::new();
         for (id, op) in self.ops.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A communication pattern as data: what one rank does, in which order, with which bytes.
+//! Describes a communication pattern as data: the messages and copies of one rank, their order and their bytes.
 //!
 //! A [`Schedule`] is a DAG of one rank's operations. An executor runs it on a fabric, the validators check it, and the
 //! laboratory's simulator times it. Nothing here waits, communicates or allocates messages; all calls are local.

@@ -1,16 +1,16 @@
-//! Which operations of a schedule may start now. Every executor, the validators and the simulator use it.
+//! Finds out which operations of a schedule may start now. Every executor, the validators and the simulator use this.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ir::{Action, OpId, Schedule};
 
-/// A schedule in execution. O(operations + dependencies) to set up, O(1) amortised per operation.
+/// The state of a schedule in execution. O(operations + dependencies) to set up, O(1) amortised per operation.
 #[derive(Debug)]
 pub struct Progress {
     schedule: Schedule,
-    /// Number of unfinished dependencies of every operation.
+    /// Number of unfinished dependencies of every operation, indexed by operation.
     missing: Vec<u32>,
-    /// The operations that depend on operation i: `waiting[heads[i]..heads[i + 1]]`.
+    /// Index ranges into `waiting`: the operations that depend on operation i are `waiting[heads[i]..heads[i + 1]]`.
     heads: Vec<u32>,
     waiting: Vec<OpId>,
     sliding: Vec<SlidingState>,
@@ -27,7 +27,7 @@ struct SlidingState {
 }
 
 impl Progress {
-    /// A schedule of which nothing has started.
+    /// Creates the state of a schedule of which nothing has started.
     pub fn new(schedule: Schedule) -> Self {
         let count = schedule.ops.len();
         let missing: Vec<u32> = schedule.ops.iter().map(|op| op.after.1 - op.after.0).collect();
@@ -55,13 +55,13 @@ impl Progress {
         all
     }
 
-    /// The schedule.
+    /// Returns the schedule that is executed.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// The next operation to start; `None` if none may start now. Joins are finished here and never returned. The caller
-    /// calls [`Progress::finish`] when the operation has finished.
+    /// Returns the next operation to start; `None` if none may start now. Joins are finished here and never returned.
+    /// The caller calls [`Progress::finish`] when the operation has finished.
     pub fn next_ready(&mut self) -> Option<OpId> {
         while let Some(id) = self.ready.pop_front() {
             if self.schedule.ops[id as usize].action != Action::Join {
@@ -88,23 +88,24 @@ impl Progress {
         }
     }
 
-    /// Whether all operations are finished.
+    /// Returns true if all operations are finished.
     pub fn is_done(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Number of operations that are not finished.
+    /// Returns the number of operations that are not finished.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }
 
-    /// The operation on which a rank may block (MPI_Wait): no message can start before this operation has finished, whatever
-    /// others finish. The earliest, if there are several. `None` if the end of any of several operations may start a message:
-    /// the rank must then poll all of them. `in_flight` are the operations that are started and not finished, ascending;
-    /// nothing may be ready. O(1) where everything is started, else O(`in_flight` + operations that depend on them).
+    /// Returns the operation on which a rank may block (MPI_Wait): no message can start before this operation has
+    /// finished, whatever other operations finish. Returns the earliest, if there are several. Returns `None` if the
+    /// end of any of several operations may start a message: the rank must then poll all of them. `in_flight` are the
+    /// operations that are started and not finished, ascending; no operation may be ready. O(1) if everything is
+    /// started, else O(`in_flight` + operations that depend on them).
     ///
-    /// **Why a rank that blocks on it cannot deadlock**: every message that the rank could start starts as early as if the
-    /// rank had polled.
+    /// **Why a rank that blocks on this operation cannot deadlock**: every message that the rank could start starts
+    /// as early as if the rank had polled.
     pub fn awaited(
         &self,
         mut in_flight: impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + Clone,
@@ -144,10 +145,10 @@ impl Progress {
     }
 }
 
-/// The operations that would start if others finished.
+/// Computes which operations would start if others finished.
 struct LookAhead<'a> {
     progress: &'a Progress,
-    /// Number of unfinished dependencies, for operations that would have fewer than now.
+    /// Number of unfinished dependencies, for operations that would have fewer than they have now.
     missing: BTreeMap<OpId, u32>,
 }
 
@@ -156,7 +157,8 @@ impl<'a> LookAhead<'a> {
         Self { progress, missing: BTreeMap::new() }
     }
 
-    /// Whether a message might start if `id` finished too. Under a sliding limit, any operation's end may start the next.
+    /// Returns true if a message might start if operation `id` finished too. Under a sliding limit, any operation's
+    /// end may start the next.
     fn start_a_message(&mut self, id: OpId) -> bool {
         let Self { progress, missing } = self;
         let mut ended = vec![id];

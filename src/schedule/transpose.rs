@@ -1,4 +1,4 @@
-//! The transpose of a schedule: sends become receives, receives become sends, and the order is reversed.
+//! Transposes a schedule: sends become receives, receives become sends, and the order is reversed.
 //!
 //! A collective read is a collective write with the roles reversed. If the schedules of all ranks move bytes from A to B,
 //! their transposes move them from B to A, through the same staging buffers. **Why the transposes are free of deadlock where
@@ -9,8 +9,9 @@
 use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 
 impl Schedule {
-    /// The transposed schedule, with sends in `mode`. [`Buffer::Send`] and [`Buffer::Receive`] change places, staging buffers
-    /// keep their names. `None` if the schedule has a reduction, which cannot be reversed. O(operations + dependencies).
+    /// Returns the transposed schedule, whose sends have the mode `mode`. [`Buffer::Send`] and [`Buffer::Receive`]
+    /// change places, staging buffers keep their names. `None` if the schedule has a reduction, which cannot be
+    /// reversed. O(operations + dependencies).
     pub fn transposed(&self, mode: SendMode) -> Option<Self> {
         let last = self.ops.len().checked_sub(1).map_or(0, |last| last as OpId);
         let mut waiting: Vec<Vec<OpId>> = vec![Vec::new(); self.ops.len()];

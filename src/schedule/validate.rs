@@ -1,4 +1,4 @@
-//! The validators: checks of the schedules of all ranks together.
+//! Checks the schedules of all ranks together: delivery of every byte, and freedom from deadlock.
 //!
 //! [`run`] executes the schedules without payload under **zero buffering**: every send, whatever its mode, finishes only
 //! together with its matching receive. An operation that can finish stays able to finish when others do. So one order of
@@ -16,97 +16,97 @@ use super::ir::{Action, Buffer, OpId, Schedule, Span};
 use super::progress::Progress;
 use crate::topology::Rank;
 
-/// Bytes that must get from one rank's send buffer to another's receive buffer.
+/// Bytes that the schedules must move from one rank's send buffer to another rank's receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
     /// The rank that sends the bytes.
     pub from: Rank,
-    /// First byte in the [`Buffer::Send`] of `from`.
+    /// Offset of the first byte in the [`Buffer::Send`] of rank `from`.
     pub from_offset: u64,
     /// The rank that receives the bytes.
     pub to: Rank,
-    /// First byte in the [`Buffer::Receive`] of `to`.
+    /// Offset of the first byte in the [`Buffer::Receive`] of rank `to`.
     pub to_offset: u64,
     /// Number of bytes.
     pub len: u64,
 }
 
-/// Counts of an execution.
+/// Counts of messages and waits in the execution of all schedules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Messages sent, without copies.
+    /// Number of messages that all ranks sent, without copies.
     pub messages: u64,
-    /// Most sends that any rank had outstanding.
+    /// Maximum number of sends that any rank had outstanding.
     pub peak_sends: u32,
-    /// Most receives that any rank had outstanding.
+    /// Maximum number of receives that any rank had outstanding.
     pub peak_receives: u32,
-    /// How often a rank blocked on one operation.
+    /// Number of times that a rank blocked on one operation.
     pub blocked: u64,
-    /// How often a rank had to poll all its operations instead.
+    /// Number of times that a rank had to poll all its operations instead.
     pub polled: u64,
 }
 
-/// Why schedules are not valid.
+/// A fault in schedules: the reason why they are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// No operation can start or finish, but some are unfinished.
     #[error("deadlock without buffering: rank {rank} has {unfinished} unfinished operations, the first: {first}")]
     Deadlock {
-        /// The lowest rank that is stuck.
+        /// Lowest rank that cannot go on.
         rank: Rank,
-        /// Number of its unfinished operations.
+        /// Number of unfinished operations of this rank.
         unfinished: usize,
-        /// The first of them.
+        /// First of these operations, as text.
         first: String,
     },
-    /// A message is longer or shorter than the receive it matches.
+    /// A message is longer or shorter than the receive that it matches.
     #[error("rank {to} receives {expected} bytes from rank {from}, which sends {sent}")]
     Size {
-        /// The sender.
+        /// Rank that sends the message.
         from: Rank,
-        /// The receiver.
+        /// Rank that receives the message.
         to: Rank,
-        /// Bytes sent.
+        /// Number of bytes sent.
         sent: u64,
-        /// Bytes that the receive expects.
+        /// Number of bytes that the receive expects.
         expected: u64,
     },
     /// A byte of a buffer was written twice.
     #[error("rank {rank}: byte {offset} of {buffer:?} is delivered twice")]
     Twice {
-        /// The rank.
+        /// Rank that owns the buffer.
         rank: Rank,
-        /// Its buffer.
+        /// Buffer of this rank.
         buffer: Buffer,
-        /// The byte in the buffer.
+        /// Offset of the byte in the buffer.
         offset: u64,
     },
     /// An operation reads bytes that no operation has written.
     #[error("rank {rank} reads byte {offset} of {buffer:?} before it is there")]
     Unwritten {
-        /// The rank.
+        /// Rank that owns the buffer.
         rank: Rank,
-        /// Its buffer.
+        /// Buffer of this rank.
         buffer: Buffer,
-        /// The byte in the buffer.
+        /// Offset of the byte in the buffer.
         offset: u64,
     },
-    /// A delivery did not happen, or other bytes arrived.
+    /// This delivery did not happen, or other bytes arrived.
     #[error("not delivered as wanted: {0:?}")]
     Missing(Delivery),
-    /// More bytes were delivered than wanted.
+    /// More bytes were delivered to a rank than the deliveries say.
     #[error("rank {rank} received {received} bytes, {wanted} were wanted")]
     Surplus {
-        /// The rank.
+        /// Rank that received too many bytes.
         rank: Rank,
-        /// Bytes in its receive buffer.
+        /// Number of bytes that were written to the rank's receive buffer.
         received: u64,
-        /// Bytes that it should have received.
+        /// Number of bytes that the rank should have received.
         wanted: u64,
     },
 }
 
-/// Bytes `offset..offset + len` of the send buffer of rank `origin`.
+/// Bytes of the send buffer of rank `origin`: `len` bytes at `offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fragment {
     origin: Rank,
@@ -116,22 +116,22 @@ struct Fragment {
 
 #[derive(Default)]
 struct RankState {
-    /// Written fragments of every buffer but `Send`, by offset.
+    /// Fragments that were written to every buffer but `Send`, by offset in the buffer.
     memory: HashMap<Buffer, BTreeMap<u64, Fragment>>,
     sends: u32,
     receives: u32,
     /// Sends and receives that are started and not finished.
     in_flight: BTreeSet<OpId>,
-    /// The operation that the rank is blocked on.
+    /// Operation that the rank is blocked on, if any.
     blocked_on: Option<OpId>,
 }
 
-/// Started and unmatched sends (or receives) by sender, receiver and stage.
-type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
+/// Sends (or receives) that are started and not matched, by sender, receiver and stage.
+type UnmatchedOps = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
-/// Executes the schedules of ranks 0, 1, ... and checks them: exactly `wanted` is delivered, each byte once, and the
-/// schedules end even if no message is buffered. The caller compares the peaks that it returns with its throttle.
-/// O(operations log operations).
+/// Executes the schedules of ranks 0, 1, ... and checks them: exactly the deliveries `wanted` happen, each byte once,
+/// and the schedules end even if no message is buffered. The caller compares the maximum numbers of outstanding
+/// messages in the result with its throttle. O(operations log operations).
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -146,13 +146,13 @@ fn await_one(progress: &Progress, in_flight: &BTreeSet<OpId>) -> Option<OpId> {
 /// Chooses the operation that a rank blocks on, among those in flight.
 type Awaited = fn(&Progress, &BTreeSet<OpId>) -> Option<OpId>;
 
-/// As [`run`], with another choice of the operations on which ranks block.
+/// Does what [`run`] does, with another choice of the operations on which ranks block.
 fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited) -> Result<Evidence, Violation> {
     let mut execution = Execution {
         states: schedules.iter().map(|_| RankState::default()).collect(),
         progress: schedules.into_iter().map(Progress::new).collect(),
-        sends: Queue::new(),
-        receives: Queue::new(),
+        sends: UnmatchedOps::new(),
+        receives: UnmatchedOps::new(),
         active: VecDeque::new(),
         evidence: Evidence::default(),
     };
@@ -174,8 +174,8 @@ fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited)
 struct Execution {
     progress: Vec<Progress>,
     states: Vec<RankState>,
-    sends: Queue,
-    receives: Queue,
+    sends: UnmatchedOps,
+    receives: UnmatchedOps,
     /// Ranks that may have an operation to start.
     active: VecDeque<Rank>,
     evidence: Evidence,
@@ -300,7 +300,7 @@ impl Execution {
         let Some((rank, stuck)) = self.progress.iter().enumerate().find(|(_, p)| !p.is_done()) else {
             return Ok(());
         };
-        let waits = |queue: &Queue, side: fn(&(Rank, Rank, u8)) -> Rank| {
+        let waits = |queue: &UnmatchedOps, side: fn(&(Rank, Rank, u8)) -> Rank| {
             queue.iter().find(|(key, ops)| side(key) == rank && !ops.is_empty()).map(|(key, _)| *key)
         };
         let first = match (waits(&self.sends, |k| k.0), waits(&self.receives, |k| k.1)) {

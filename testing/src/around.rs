@@ -1,4 +1,4 @@
-//! A transport with something around its calls: faults, or notes.
+//! A transport that does something around its calls: causes faults, or takes notes.
 
 use std::sync::Arc;
 
@@ -6,22 +6,22 @@ use tributary::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use tributary::schedule::SendMode;
 use tributary::{Rank, Result};
 
-/// What is done around the calls of a rank's transport.
+/// Actions around the calls of a rank's transport.
 pub trait Around: 'static {
-    /// Before it progresses, sends or receives, and after a poll in which something has ended. (The number of other polls depends on
-    /// timing.) An error is the call's.
+    /// Runs before the transport progresses, sends or receives, and after a poll in which a message has ended. (The
+    /// number of other polls depends on timing.) An error becomes the call's.
     fn called(&mut self, _rank: Rank, _what: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Before a message is sent: sender, receiver, tag and bytes.
+    /// Runs before a message is sent; gets sender, receiver, tag and number of bytes.
     fn sends(&mut self, _from: Rank, _to: Rank, _tag: u16, _bytes: u64) {}
 
-    /// A message has arrived.
+    /// Runs when a message has arrived.
     fn arrives(&mut self, _message: &mut Message) {}
 }
 
-/// The transport.
+/// A transport that runs the actions of `A` around its calls.
 pub struct Surrounded<A> {
     pub inner: Box<dyn Transport>,
     pub around: A,

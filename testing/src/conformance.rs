@@ -1,5 +1,5 @@
-//! The conformance suite for fabrics and storage of others: a [`tributary::Transport`] and a [`tributary::storage::OpenStorage`] that
-//! pass it carry every collective call.
+//! The conformance suite for fabrics and storage of other projects: a [`tributary::Transport`] and a
+//! [`tributary::storage::OpenStorage`] that pass it work for every collective call.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -24,10 +24,11 @@ use tributary::{Endpoint, File, Hints, Mode, threads};
 
 use crate::suite::{Case, buffer, run};
 
-/// Ranks, which are threads, of the calls on a storage.
+/// Number of ranks (threads) that call a storage.
 const RANKS: usize = 4;
 
-/// Paths of a call: exchanges in windows from tiny to large, with and without data sieving, and each rank by itself.
+/// Hints for the paths of a call: exchanges in windows from tiny to large, with and without data sieving, and each
+/// rank by itself.
 const PATHS: [&str; 5] = [
     "romio_cb_write=enable;romio_cb_read=enable;cb_buffer_size=700;trib_tiny_call=0;cb_nodes=2;cb_config_list=*:*",
     "romio_cb_write=enable;romio_cb_read=enable;romio_ds_write=enable;romio_ds_read=enable;trib_tiny_call=0",
@@ -41,16 +42,16 @@ const PATHS: [&str; 5] = [
 /// ranks.
 ///
 /// # Panics
-/// A call fails, or a byte of a file is not what it must be.
+/// Panics if a call fails, or if a byte of a file is wrong.
 pub fn transport(endpoint: Endpoint, directory: &Path) {
     run(endpoint, directory);
 }
 
-/// Runs calls on a storage: what each call of it must do, then collective writes and reads of four ranks that are threads. The files that
-/// it makes are in `directory`, and are removed.
+/// Runs calls on a storage: first each of its functions, then collective writes and reads of four ranks that are
+/// threads. Creates files in `directory`, and removes them.
 ///
 /// # Panics
-/// A call of the storage or of the library fails, or a byte is not what it must be.
+/// Panics if a call of the storage or of the library fails, or if a byte is wrong.
 pub fn storage(files: Arc<dyn OpenStorage>, directory: &Path) {
     each_call(&*files, &directory.join("calls"));
     for (number, case) in Case::all(RANKS).iter().enumerate() {
@@ -89,7 +90,7 @@ fn write_and_read(endpoint: Endpoint, case: &Case, path: &Path, (hints, files): 
     again(File::open_on(endpoint, path, Mode::Read, hints.clone(), files.clone()).unwrap());
 }
 
-/// What each call of a storage must do.
+/// Checks each function of a storage.
 fn each_call(files: &dyn OpenStorage, path: &Path) {
     let missing = files.open(path, Mode::Read).err().map(|error| error.kind());
     assert_eq!(missing, Some(ErrorKind::NotFound), "open of a file that is not there");
@@ -114,7 +115,7 @@ fn each_call(files: &dyn OpenStorage, path: &Path) {
     remove(files, path);
 }
 
-/// Writes all of the bytes: a storage may write fewer in one call.
+/// Writes all of the bytes, because a storage may write fewer in one call.
 fn put(file: &dyn Storage, mut bytes: &[u8], mut offset: u64) {
     while !bytes.is_empty() {
         let written = file.write_at(bytes, offset).unwrap();
@@ -123,7 +124,7 @@ fn put(file: &dyn Storage, mut bytes: &[u8], mut offset: u64) {
     }
 }
 
-/// Reads up to `len` bytes, fewer only at the end of the file.
+/// Reads `len` bytes, fewer only at the end of the file.
 fn got(file: &dyn Storage, offset: u64, len: usize) -> Vec<u8> {
     let (mut bytes, mut have) = (vec![0; len], 0);
     while have < len {

@@ -1,21 +1,21 @@
-//! Damage to inputs of any kind: cut, flipped, overwritten with the ends of the numbers, extended.
+//! Damages inputs of any kind: cuts, flips bits, overwrites with extreme numbers, extends.
 
 use proptest::prelude::*;
 
-/// One change of an input. Positions are fractions of its length.
+/// One change of an input. Positions are fractions of the input's length.
 #[derive(Debug, Clone)]
 pub enum Damage {
-    /// Truncation here.
+    /// The input is cut at this position.
     Cut(prop::sample::Index),
-    /// One flipped bit.
+    /// One bit is flipped: position and number of the bit.
     Flip(prop::sample::Index, u8),
-    /// An extreme number in 4 or 8 bytes, in either byte order.
+    /// An extreme number overwrites 4 or 8 bytes, in either byte order.
     Number(prop::sample::Index, u64, bool, bool),
-    /// An extreme number in digits, in place of existing digits.
+    /// An extreme number as text replaces existing digits.
     Digits(prop::sample::Index, &'static str),
-    /// A repeated part.
+    /// A part of the input is repeated.
     Again(prop::sample::Index, prop::sample::Index),
-    /// Appended bytes.
+    /// Bytes are appended.
     Extend(Vec<u8>),
 }
 
@@ -83,7 +83,7 @@ pub fn damaged(good: &[u8], all: &[Damage]) -> Vec<u8> {
 }
 
 /// # Panics
-/// When an error is not one line.
+/// Panics if an error is not one line.
 pub fn one_line<T>(outcome: Result<T, impl std::fmt::Display>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),

@@ -1,5 +1,5 @@
-//! The E3SM F case, written collectively with every kernel setting, driver and throttle, against the file that one
-//! process writes element by element.
+//! Writes the E3SM F case collectively with every kernel setting, driver and throttle, and compares with the file
+//! that one process writes element by element.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,18 +10,18 @@ use tributary_benchmarks::{E3smF, ElementType, Pattern, RankAccess};
 
 use crate::settings::{DRIVERS, KERNELS, hints, throttles};
 
-/// Ranks of both maps.
+/// Number of ranks of both maps.
 pub const RANKS: usize = 16;
-/// Four nodes, four aggregators, eight local aggregators.
+/// Hints for four nodes, four aggregators and eight local aggregators.
 const COMMON: &str =
     "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=4;nc_num_aggrs_per_node=2;striping_factor=4";
 
-/// Small windows for the shipped map, so that it takes many rounds.
+/// Hints with small windows for the shipped map, so that a write takes many rounds.
 pub const SMALL: &str = "striping_unit=64KiB;cb_buffer_size=128KiB";
-/// Windows for the real map.
+/// Hints with windows for the real map.
 pub const REAL: &str = "striping_unit=256KiB;cb_buffer_size=1MiB";
 
-/// The file that one process writes.
+/// Returns the bytes of the file that one process writes.
 pub fn serial(case: &E3smF, directory: &Path) -> Vec<u8> {
     let path = directory.join("serial");
     case.write_serially(&std::fs::File::create(&path).unwrap()).unwrap();
@@ -30,7 +30,7 @@ pub fn serial(case: &E3smF, directory: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The map of the benchmark itself, if it is at hand.
+/// Returns the case on the benchmark's own map, if that file exists here.
 pub fn real_map() -> Option<E3smF> {
     let given = std::env::var_os("TRIB_E3SM_MAP").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/e3sm/map_f_case_16p.nc");
@@ -42,8 +42,8 @@ pub fn real_map() -> Option<E3smF> {
     Some(E3smF::from_map_file(&path, ElementType::Double).unwrap())
 }
 
-/// Writes `case` with one in `part` of all settings (each kernel with each driver, where it has so many throttles); rank 0
-/// compares each file with `expected`. Collective.
+/// Writes `case` with one in `part` of all settings (each kernel with each driver and each throttle that the kernel
+/// has); rank 0 compares each file with `expected`. Collective.
 pub fn run(mut endpoint: Endpoint, case: &E3smF, expected: &[u8], directory: &Path, windows: &str, part: usize) {
     let access = case.rank_access(endpoint.rank(), 0).unwrap();
     let mut buffer = vec![0; access.file.bytes() as usize];

@@ -1,5 +1,5 @@
-//! Injects one fault on one rank in each run of a small C program. Every rank must report the same, or the job must end with
-//! a message. The faults are those of `c/faults.c`, which is preloaded.
+//! Causes one fault on one rank in each run of a small C program. Every rank must report the same, or the job must
+//! end with a message. `c/faults.c`, which is preloaded, causes the faults.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,47 +10,47 @@ use std::time::{Duration, Instant};
 
 use crate::mpiexec;
 
-/// The ranks of the small programs.
+/// Number of ranks of the small programs.
 pub const RANKS: usize = 3;
 /// Number of ints that a rank writes, between those of the other ranks.
 const COUNT: i32 = 500;
-/// By messages, to two aggregators, in several rounds; and in memory that the ranks share.
+/// Hints for two paths: by messages, to two aggregators, in several rounds; and through memory that the ranks share.
 pub const WAYS: [&str; 2] = [
     "trib_shared_memory=disable; cb_nodes=2; cb_buffer_size=4096; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable",
     "",
 ];
 
-/// The calls of the small programs that return the result of a write.
+/// Names of the small programs' calls that return the result of a write.
 const WRITES: [&str; 4] = ["write_all", "wait", "end", "again"];
 
-/// On which runs of a sweep the ranks must report the failed call.
+/// The runs of a test in which the ranks must report the failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// In each run.
+    /// The ranks report it in each run.
     Always,
-    /// In at least one.
+    /// The ranks report it in at least one run.
     Sometimes,
 }
 
 /// The result of a run of a small program, which ended within the time limit.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramResult {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
-    /// The contents of the file "small".
+    /// Contents of the file "small".
     pub file: Vec<u8>,
 }
 
-/// The folder of the C sources that the tests of several bindings share.
+/// Returns the folder of the C sources that the tests of several bindings share.
 pub fn sources() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/c"))
 }
 
-/// Compiles one of them as a preloaded library.
+/// Compiles one of these sources as a library to be preloaded.
 ///
 /// # Panics
-/// When it does not compile without a warning.
+/// Panics if the source does not compile without a warning.
 pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
     // Under a temporary name until it is complete: tests of one binary compile it at the same time.
     let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(made.parent().expect("a folder")).expect("a folder");
@@ -64,11 +64,12 @@ pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
     made.to_path_buf()
 }
 
-/// Runs the small program of a binding, linked with it, under the hints `way` with a fault. What is preloaded is compiled beside it.
+/// Runs the small program of a binding, which is linked with the binding, with the hints `way` and a fault. Compiles
+/// the preloaded library beside the program.
 ///
 /// # Panics
-/// When it takes longer than 30 seconds.
-pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+/// Panics if the run takes longer than 30 seconds.
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> ProgramResult {
     static PRELOADED: OnceLock<String> = OnceLock::new();
     let preloaded = PRELOADED.get_or_init(|| {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
@@ -89,25 +90,25 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
-    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
+    ProgramResult { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
-/// The contents of the completely written file.
+/// Returns the contents of the file after a successful write.
 pub fn written() -> Vec<u8> {
     let value = |at: i32| 1 + at % RANKS as i32 + 1000 * (at / RANKS as i32);
     (0..COUNT * RANKS as i32).flat_map(|at| value(at).to_ne_bytes()).collect()
 }
 
-/// The output of each rank, in their order.
+/// Returns the output of each rank, in the order of ranks.
 pub fn said(stdout: &str) -> Vec<&str> {
     stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
 }
 
-impl Ended {
+impl ProgramResult {
     /// Checks that all ranks have reported the same, or that the job has ended with a reason.
     ///
     /// # Panics
-    /// When that is not so, or a successful write has written wrong bytes.
+    /// Panics if they have not, or if a successful write has written wrong bytes.
     pub fn check(&self, what: &str) {
         let Self { stdout, stderr, .. } = self;
         if !self.success {
@@ -125,7 +126,8 @@ impl Ended {
         }
     }
 
-    /// Number of calls of the fault's kind, by rank: of those with the fault that came to their end.
+    /// Returns the number of calls of the fault's kind on each rank. Has only ranks that have the fault and came to
+    /// their end.
     pub fn calls(&self) -> BTreeMap<usize, u64> {
         // The launcher may print it in the middle of another rank's line.
         let told = self.stderr.split("faults: rank ").skip(1).filter_map(|told| {
@@ -135,20 +137,20 @@ impl Ended {
         told.collect()
     }
 
-    /// Asserts that the failing call was not made in this run: which rank writes may depend on timing.
+    /// Asserts that this run did not make the call that should fail: the rank that writes may depend on timing.
     ///
     /// # Panics
-    /// When it was.
+    /// Panics if the run made the call.
     pub fn came_before(&self, kind: &str, call: u64, what: &str) {
         let calls = self.calls();
         let too_few = !calls.is_empty() && calls.values().sum::<u64>() < call;
         assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
     }
 
-    /// The failed calls as reported, the same on all ranks.
+    /// Returns the calls that failed, as the ranks reported them; all ranks report the same.
     ///
     /// # Panics
-    /// As [`Ended::check`].
+    /// Panics as [`Ended::check`] does.
     pub fn failed(&self, what: &str) -> Vec<&str> {
         self.check(what);
         assert!(self.success, "{what}: the job ended\n{}{}", self.stdout, self.stderr);
@@ -156,19 +158,20 @@ impl Ended {
     }
 }
 
-/// The small program of one binding: how it runs under the hints `.0` with the fault `.1`.
-pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
+/// The small program of one binding, as a function that runs it with hints (first argument) and a fault (second
+/// argument).
+pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> ProgramResult);
 
 impl Small<'_> {
-    /// A run with that call of a kind failing.
-    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
+    /// Runs the program such that call number `call` of the kind `kind` fails on `rank`.
+    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> ProgramResult {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 
-    /// Number of calls of a kind on each rank, by one run.
+    /// Returns the number of calls of a kind on each rank, counted in one run.
     ///
     /// # Panics
-    /// When a run without a fault fails.
+    /// Panics if a run without a fault fails.
     pub fn calls(&self, way: &str, kind: &str) -> [u64; RANKS] {
         let ended = (self.0)(way, &format!("{kind}:-1:0"));
         assert_eq!(ended.failed(&format!("{kind}, no fault")), [""; 0], "{}", ended.stderr);
@@ -178,11 +181,11 @@ impl Small<'_> {
         })
     }
 
-    /// Lets every call of a kind fail, one in each run, on the first rank and on the last: `most` of them, spread evenly, where
-    /// there are more, or as [`most_tried`] says.
+    /// Lets every call of a kind fail, one in each run, on the first rank and on the last. If there are more than
+    /// `most` calls, tries `most` of them, spread evenly, or the number of [`most_tried`].
     ///
     /// # Panics
-    /// When there are no calls of the kind, and as [`Ended::check`].
+    /// Panics if there are no calls of the kind, and as [`Ended::check`] does.
     pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
         for way in ways {
             let calls = self.calls(way, kind);
@@ -198,11 +201,11 @@ impl Small<'_> {
         }
     }
 
-    /// Lets every call of a kind fail on every rank, one in each run, `most` of them as [`Small::sweep`] does; the calls that
-    /// failed must be among `due`. Not all ranks make calls of every kind, but one must.
+    /// Lets every call of a kind fail on every rank, one in each run, `most` of them as in [`Small::sweep`]. The
+    /// calls that report the failure must be among `due`. Not all ranks make calls of every kind, but one must.
     ///
     /// # Panics
-    /// When it is not so, and as [`Ended::failed`].
+    /// Panics if that is not so, and as [`Ended::failed`] does.
     pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
         for way in ways {
             let mut failures = 0;
@@ -237,8 +240,8 @@ impl Small<'_> {
     }
 }
 
-/// The tests that let calls of a binding fail: `$small` runs its small program under hints with a fault; then its words for an
-/// input or output error, and for no space.
+/// Defines the tests that let calls of a binding fail: `$small` runs the binding's small program with hints and a
+/// fault; then follow the binding's words for an I/O error and for no space.
 #[macro_export]
 macro_rules! failing_calls {
     ($small:ident, io: $io:literal, space: $space:literal) => {
@@ -259,7 +262,7 @@ macro_rules! failing_calls {
             Small(&$small).fails_with("sync", &WAYS, 1, &[concat!("sync: ", $io)], Heard::Always);
         }
 
-        /// An error need not be reported for a descriptor through which nothing was written.
+        /// A close may fail without an error if nothing was written through its descriptor.
         #[test]
         fn closing_fails_on_one_rank() {
             let due = [concat!("close: ", $io)];
@@ -284,10 +287,11 @@ macro_rules! failing_calls {
     };
 }
 
-/// How many of something the tests are to try: as many as `usual`, or with TRIB_TEST_ALL=1 all, or with another number that many.
+/// Returns the number of cases that a test is to try: `usual`; with TRIB_TEST_ALL=1 all; with another value of this
+/// variable that number.
 ///
 /// # Panics
-/// When it is no number above 0.
+/// Panics if the value is no number above 0.
 pub fn most_tried(usual: u64) -> u64 {
     match asked() {
         None => usual.max(1),
@@ -302,7 +306,7 @@ fn asked() -> Option<u64> {
     Some(number.unwrap_or_else(|| panic!("TRIB_TEST_ALL: `{value}`; allowed: 1 for all, or how many of each kind")))
 }
 
-/// Says how far a whole sweep is: one line in fifty, also while the test's output is captured.
+/// Prints the progress of a complete test: one line in fifty, also while the test's output is captured.
 pub fn tell(at: u64, all: u64, what: &str) {
     if asked().is_some() && (at == 1 || at == all || at.is_multiple_of(50)) {
         let _ = writeln!(std::io::stderr(), "sweep: {what}");

@@ -1,12 +1,12 @@
-//! Hints for other MPI libraries, one from each source, and the hints in force that result.
+//! Provides hints for other MPI libraries, one from each source, and the hints in force that result.
 
-/// The environment of a program that opens files with `cb_buffer_size=3145728` and `striping_unit=12288`, and what is in force
-/// then, in TRIB_TEST_HINTS.
+/// The environment of a program that opens files with `cb_buffer_size=3145728` and `striping_unit=12288`.
+/// TRIB_TEST_HINTS has the hints that must be in force.
 pub struct ForeignHints(tempfile::TempDir);
 
 impl ForeignHints {
     /// # Panics
-    /// When its file cannot be written.
+    /// Panics if the file of hints cannot be written.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("romio"), "# of the site\nstriping_unit 4096\nromio_no_indep_rw true\n")
@@ -14,7 +14,7 @@ impl ForeignHints {
         Self(folder)
     }
 
-    /// Names and values of variables.
+    /// Returns names and values of the environment variables.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let due = [
             // Of ROMIO_HINTS; its striping_unit is the program's.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::fault_sweep::sources;
 use crate::mpiexec;
 
-/// Which library a program is linked with.
+/// The library with which a program is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// The shared library.
@@ -16,8 +16,8 @@ pub enum Link {
     Static,
 }
 
-/// The prefix of this test program's installation. `bindings/install` makes it from the libraries that Cargo has built
-/// beside the program.
+/// Returns the prefix under which this test program installs the libraries. `bindings/install` installs those that
+/// Cargo has built beside the program.
 pub fn prefix() -> &'static Path {
     static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
         let program = std::env::current_exe().expect("the path of this test program");
@@ -30,30 +30,30 @@ pub fn prefix() -> &'static Path {
     &PREFIX
 }
 
-/// The installation script.
+/// Returns a command that runs the installation script.
 pub fn install() -> Command {
     Command::new(crate_directory().join("../install"))
 }
 
-/// The directory of the C API.
+/// Returns the directory of the C API's crate.
 pub fn crate_directory() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/c"))
 }
 
-/// The C compiler of the MPI library that the tests run on.
+/// Returns the C compiler of the MPI library that the tests run on.
 pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string())
 }
 
-/// The wrapper of another language beside it: mpicxx.mpich beside mpicc.mpich.
+/// Returns the compiler wrapper of another language that belongs to the C compiler: mpicxx.mpich for mpicc.mpich.
 fn wrapper(name: &str, variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| mpicc().replace("mpicc", name))
 }
 
-/// Compiles one source against the installation and links it; the program's path.
+/// Compiles one source against the installation and links it; returns the program's path.
 ///
 /// # Panics
-/// When it does not compile without a warning.
+/// Panics if the source does not compile without a warning.
 pub fn compile(source: &Path, link: Link) -> PathBuf {
     let extension = source.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let stem = source.file_stem().expect("a name").to_string_lossy();
@@ -79,7 +79,7 @@ pub fn compile(source: &Path, link: Link) -> PathBuf {
     program
 }
 
-/// The strictest compiler of a language.
+/// Returns the compiler of a language, with its strictest options.
 pub fn compiler(extension: &str) -> Command {
     let (wrapper, flags): (_, &[&str]) = match extension {
         "c" => (mpicc(), &["-std=c99", "-D_GNU_SOURCE", "-pedantic"]),
@@ -99,14 +99,14 @@ pub fn compiler(extension: &str) -> Command {
 /// Runs a program to its end.
 ///
 /// # Panics
-/// When it cannot be run or fails. The message has all that it printed.
+/// Panics if the program cannot be run or fails. The message has everything that it printed.
 pub fn expect(command: &mut Command, what: &str) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{what}: {command:?}: {error}"));
     assert!(output.status.success(), "{what} failed: {command:?}\n{}", printed(&output));
     output
 }
 
-/// Everything that a program printed.
+/// Returns everything that a program printed, on standard output and standard error.
 pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
@@ -114,7 +114,7 @@ pub fn printed(output: &Output) -> String {
 /// Runs a program on `ranks` ranks. Its argument is the path of a file in a temporary directory.
 ///
 /// # Panics
-/// When it fails, or when no rank prints `words`.
+/// Panics if the program fails, or if no rank prints `words`.
 pub fn run(program: &Path, ranks: usize, environment: &[(&str, &str)], words: &str) {
     let directory = tempfile::tempdir().expect("a directory for the ranks");
     let file = directory.path().join("file");

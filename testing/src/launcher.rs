@@ -1,17 +1,17 @@
-//! The wait for `mpiexec`, which may outlive its ranks: that of Open MPI 4 sometimes never ends after `MPI_Abort`, in
-//! `PMIx_server_finalize`, though all ranks have ended (one run of some hundred on a busy machine, without Tributary too). The user's
-//! job is over then; what is left is a launcher that must be killed, and a run that failed.
+//! Waits for `mpiexec`, which may outlive its ranks: the `mpiexec` of Open MPI 4 sometimes never ends after
+//! `MPI_Abort`, in `PMIx_server_finalize`, though all ranks have ended (one run of some hundred on a busy machine,
+//! without Tributary too). The job is over then, and only a launcher is left, which must be killed.
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The longest time that a launcher may be without ranks, at its start and at its end.
+/// Maximum time that a launcher may be without ranks, at its start and at its end.
 const WITHOUT_RANKS: Duration = Duration::from_secs(15);
-/// Time between two looks for ranks: a look reads of all processes, and the ranks need the cores.
+/// Time between two searches for ranks: a search reads files of all processes, and the ranks need the cores.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Waits until a launcher has ended. Kills it at the limit, or when it has been without ranks for some seconds; only the limit gives
-/// `None`.
+/// Waits until a launcher has ended. Kills it at the time limit, or if it has been without ranks for some seconds.
+/// Returns `None` only at the limit.
 pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     let (mut last_rank, mut looked) = (start, start);
@@ -35,7 +35,8 @@ pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
     None
 }
 
-/// The seconds that a run may take: those of `MPIEXEC_TIMEOUT`, where a busy machine or a slow file system needs more than is `usual`.
+/// Returns the seconds that a run may take: the value of `MPIEXEC_TIMEOUT` (for a busy machine or a slow file
+/// system), or else `usual`.
 pub fn seconds(usual: u64) -> u64 {
     std::env::var("MPIEXEC_TIMEOUT").ok().and_then(|given| given.parse().ok()).unwrap_or(usual)
 }
@@ -44,7 +45,8 @@ fn kill(launcher: &mut Child) -> ExitStatus {
     launcher.kill().and_then(|()| launcher.wait()).expect("a child of this process")
 }
 
-/// Whether a process has children that have not ended, by `/proc/*/stat`: number, name in parentheses, state, parent.
+/// Returns true if a process has children that have not ended. Reads `/proc/*/stat`: number, name in parentheses,
+/// state, parent.
 fn has_running_children(parent: u32) -> bool {
     let processes = std::fs::read_dir("/proc").expect("a system with /proc").flatten();
     let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());

@@ -1,4 +1,4 @@
-//! The order of crates, and of modules in a folder: each may depend only on those before it.
+//! Checks the order of crates, and of modules in a folder: each may depend only on items before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,13 +7,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A folder of modules: the path that a module's name follows in code, the order from the bottom up, and the exceptions.
+/// A folder of modules: the folder, the path before a module's name in code, the order from the bottom up, and the
+/// exceptions.
 pub type Folder = (&'static str, &'static str, &'static str, &'static [Exception]);
 
 /// Checks that each crate of the workspace at `root` depends only on crates before it in `order`.
 ///
 /// # Panics
-/// A crate depends on one behind it, or is not in the order; an exception is not needed.
+/// Panics if a crate depends on a later one, or is not in the order, and if an exception is not needed.
 pub fn hold_crates(root: &Path, order: &str, against: &[Exception]) {
     check(&crates(root), order, against);
 }
@@ -21,7 +22,7 @@ pub fn hold_crates(root: &Path, order: &str, against: &[Exception]) {
 /// Checks that each module of the folders below `root` uses only modules before it.
 ///
 /// # Panics
-/// As [`hold_crates`].
+/// Panics as [`hold_crates`] does.
 pub fn hold_modules(root: &Path, folders: &[Folder]) {
     for (folder, prefix, order, against) in folders {
         println!("{folder}:");
@@ -30,7 +31,7 @@ pub fn hold_modules(root: &Path, folders: &[Folder]) {
 }
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
-/// A dependency against the order: who depends, on what, and the reason.
+/// A dependency against the order: the item that depends, the item that it depends on, and the reason.
 pub type Exception = (&'static str, &'static str, &'static str);
 
 /// Checks the graph against the order, and prints it.
@@ -44,7 +45,7 @@ fn check(graph: &Graph, order: &str, against: &[Exception]) {
     assert!(wrong.is_empty(), "{}\n\n{text}", wrong.join("\n"));
 }
 
-/// Violations that are not listed, and exceptions that are not needed.
+/// Returns messages about violations that are not listed, and about exceptions that are not needed.
 fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     let place = |name: &str| order.iter().position(|it| *it == name);
     let mut wrong = Vec::new();
@@ -67,7 +68,8 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     wrong
 }
 
-/// The crates of the workspace with their dependencies in it, those of tests included.
+/// Returns the crates of the workspace with the workspace's crates that each depends on, dependencies of tests
+/// included.
 fn crates(root: &Path) -> Graph {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let mut command = Command::new(cargo);
@@ -84,7 +86,7 @@ fn crates(root: &Path) -> Graph {
     packages.iter().map(|package| (name(package), known(package))).collect()
 }
 
-/// All source files below a folder, without those of tests.
+/// Adds all source files below a folder to `into`, without those of tests.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -96,7 +98,8 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code without comments and without modules of tests, which end where a brace stands at the start of a line.
+/// Returns the code of a file without comments and without modules of tests, which end at a line that begins with a
+/// brace.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let (mut kept, mut is_test, mut is_next) = (String::new(), false, false);
@@ -114,7 +117,7 @@ fn code(path: &Path) -> String {
     kept
 }
 
-/// The first names after a path's `::`: one name, or those of a group in braces.
+/// Returns the first names after a path's `::`: one name, or the names of a group in braces.
 fn heads(rest: &str) -> Vec<String> {
     let head = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let Some(group) = rest.strip_prefix('{') else { return vec![head(rest)] };
@@ -138,8 +141,8 @@ fn heads(rest: &str) -> Vec<String> {
     all
 }
 
-/// The names behind every path in `code` that begins at the root: by `prefix`, as `crate::`, or by as many `super::` as the
-/// file is deep.
+/// Returns the names behind every path in `code` that begins at the root: with `prefix` (such as `crate::`), or with
+/// as many `super::` as the file is deep.
 fn from_root(code: &str, prefix: &str, depth: usize) -> Vec<String> {
     let supers = "super::".repeat(depth);
     let starts = [prefix, supers.as_str()];
@@ -147,7 +150,7 @@ fn from_root(code: &str, prefix: &str, depth: usize) -> Vec<String> {
     rests.flat_map(heads).filter(|name| name != "super").collect()
 }
 
-/// The names that a root file re-exports, with their modules or crates.
+/// Returns the names that a root file re-exports, with their modules or crates.
 fn given_out(root: &str) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for line in root.lines().filter_map(|line| line.strip_prefix("pub use ")) {
@@ -163,7 +166,8 @@ fn given_out(root: &str) -> BTreeMap<String, String> {
     all
 }
 
-/// The modules in a folder, and the modules there that each uses. What is in the root file itself belongs to none.
+/// Returns the modules in a folder, and the modules there that each uses. Code in the root file itself belongs to no
+/// module.
 fn modules(folder: &Path, prefix: &str) -> Graph {
     let root =
         ["lib.rs", "main.rs", "mod.rs"].map(|name| folder.join(name)).into_iter().find(|it| it.exists()).unwrap();

@@ -1,5 +1,5 @@
-//! The conformance suite of Tributary, for fabrics and storage of others: [`conformance`]. The other modules are what the tests of this
-//! project share; nothing in them is a promise.
+//! The conformance suite of Tributary, for fabrics and storage of other projects: [`conformance`]. The other modules
+//! are shared by the tests of this project, and may change at any time.
 //!
 //! | module | holds |
 //! |---|---|
@@ -13,13 +13,14 @@
 //! | [`around`] | a transport with faults or notes around its calls |
 //! | [`damage`] | damage to inputs of any kind |
 //! | [`mounted`] | small file systems for a single test |
-//! | [`sweep`] | a small program in C, of which one call fails in each run |
+//! | [`fault_sweep`] | a small program in C, of which one call fails in each run |
 //! | [`layers`] | the order of crates and modules |
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
 //! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
 //!
-//! `c/` has the sources in C that the tests of several bindings share. What one program needs is beside its `main.rs`.
+//! `c/` has the sources in C that the tests of several bindings share. Code that only one test program needs is
+//! beside its `main.rs`.
 #![allow(missing_docs, reason = "the names of what only tests use say it")]
 #![allow(clippy::new_without_default, reason = "nobody asks for one")]
 

@@ -1,15 +1,16 @@
-//! Small file systems for a single test.
+//! Mounts small file systems for a single test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A tmpfs, unmounted when dropped.
+/// A mounted tmpfs, which is unmounted when dropped.
 pub struct Mounted {
     directory: tempfile::TempDir,
 }
 
 impl Mounted {
-    /// A tmpfs of `size` (as `1m`), or a printed reason why there is none: mounting is for root.
+    /// Mounts a tmpfs of `size` (such as `1m`). Without root rights prints why the test `test` is skipped, and
+    /// returns None.
     pub fn tmpfs(test: &str, size: &str) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         match mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"], directory.path()) {

@@ -1,4 +1,4 @@
-//! Tests that need several ranks: a `#[test]` starts itself again under `mpiexec`.
+//! Runs tests that need several ranks: a `#[test]` starts itself again under `mpiexec`.
 //!
 //! ```text
 //! // tests/mpi_suite/agreement.rs, a module of main.rs there
@@ -26,37 +26,38 @@ use tributary::mpi;
 
 use crate::launcher;
 
-/// Names the test that the ranks are to run.
+/// Environment variable with the name of the test that the ranks are to run.
 const INNER: &str = "TRIB_INNER";
-/// How many ranks there are to be.
+/// Environment variable with the expected number of ranks.
 const RANKS: &str = "TRIB_INNER_RANKS";
-/// What a rank prints when its part of the test is over.
+/// Text that a rank prints after its part of the test.
 const DONE: &str = "TRIB_INNER_DONE";
-/// A directory for the ranks' files.
+/// Environment variable with a directory for the ranks' files.
 const DIRECTORY: &str = "TRIB_INNER_DIRECTORY";
-/// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set; the launcher ends them then.
+/// Time limit of the ranks in seconds, unless `MPIEXEC_TIMEOUT` is set; the launcher ends them then.
 const TIMEOUT: u64 = 120;
 /// Additional seconds for the launcher, after which it is killed.
 const GRACE: u64 = 15;
 
-/// A lock against other programs with ranks: many ranks that poll on few cores starve each other.
+/// Locks out other programs with ranks until the result is dropped: many ranks that poll on few cores starve each
+/// other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `inner` on each of the `ranks` numbers of ranks, one after the other. Call it first thing in the test `test`.
+/// Runs `inner` on each number of ranks in `ranks`, one after the other. Must be the first call in the test `test`.
 ///
 /// # Panics
-/// When a run fails, with everything its ranks printed.
+/// Panics if a run fails; the message has everything that its ranks printed.
 pub fn under_mpiexec(test: &str, ranks: &[usize], inner: fn()) {
     under_mpiexec_with(test, ranks, &[], inner);
 }
 
-/// As [`under_mpiexec`], with environment variables for the ranks.
+/// Does what [`under_mpiexec`] does, with environment variables for the ranks.
 ///
 /// # Panics
-/// When a run fails, with everything its ranks printed.
+/// Panics if a run fails; the message has everything that its ranks printed.
 pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &str)], inner: fn()) {
     if std::env::var(INNER).is_ok_and(|name| name == test) {
         inner();
@@ -77,11 +78,11 @@ pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &st
     }
 }
 
-/// Runs `inner` on `ranks` ranks and expects that it fails, on all of them, at once and not by the time limit, and that
+/// Runs `inner` on `ranks` ranks. Expects that it fails on all of them, at once and not at the time limit, and that
 /// the ranks print `cause`.
 ///
 /// # Panics
-/// When the run succeeds, when it takes longer than 30 seconds, and when no rank prints `cause`.
+/// Panics if the run succeeds, if it takes longer than 30 seconds, and if no rank prints `cause`.
 pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn()) {
     if std::env::var(INNER).is_ok_and(|name| name == test) {
         return inner();
@@ -95,11 +96,11 @@ pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn(
     assert!(start.elapsed() < Duration::from_secs(30), "{test} on {ranks} ranks took {:?}", start.elapsed());
 }
 
-/// Initialises MPI on a rank of a test, and checks the number of ranks: with another MPI library than that of `mpiexec`, every
-/// process would be a program of one rank.
+/// Initialises MPI on a rank of a test, and checks the number of ranks: with another MPI library than `mpiexec`'s,
+/// every process would be a program of one rank.
 ///
 /// # Panics
-/// Outside [`under_mpiexec`], and when the ranks do not see each other.
+/// Panics outside [`under_mpiexec`], and if the ranks do not see each other.
 pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
     let expected: usize = std::env::var(RANKS).expect("inside under_mpiexec").parse().expect("a number of ranks");
     let world = mpi::initialise().unwrap();
@@ -109,16 +110,16 @@ pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
     (world, endpoint)
 }
 
-/// An empty directory that all ranks share; it goes when they have ended.
+/// Returns an empty directory that all ranks share. It is removed when the ranks have ended.
 ///
 /// # Panics
-/// Outside [`under_mpiexec`].
+/// Panics outside [`under_mpiexec`].
 pub fn directory() -> std::path::PathBuf {
     std::env::var_os(DIRECTORY).expect("inside under_mpiexec").into()
 }
 
-/// Whether the tests are to run on MPICH or one of its derivatives: the MPI library of this rank; outside of any, the one that
-/// `MPICC` belongs to.
+/// Returns true if the tests run on MPICH or one of its derivatives: by the MPI library of this rank or, outside of
+/// ranks, by the library that `MPICC` belongs to.
 pub fn is_mpich() -> bool {
     match mpi::library().as_str() {
         "" => !compiles_for_open_mpi(&std::env::var("MPICC").unwrap_or_default()),
@@ -126,7 +127,8 @@ pub fn is_mpich() -> bool {
     }
 }
 
-/// Whether this is a compiler wrapper of Open MPI: only those know the option; the others hand it to their compiler.
+/// Returns true if this is a compiler wrapper of Open MPI. Only those know the option `--showme`; others pass it to
+/// their compiler.
 fn compiles_for_open_mpi(mpicc: &str) -> bool {
     let said = Command::new(mpicc).arg("--showme:version").output();
     said.is_ok_and(|output| output.status.success() && String::from_utf8_lossy(&output.stdout).contains("Open MPI"))
@@ -141,10 +143,11 @@ fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
     start_now(ranks, &this, &arguments, &[&inner, environment].concat())
 }
 
-/// Starts `program` on `ranks` ranks, with environment variables, when no other runs, and waits for its end.
+/// Starts `program` on `ranks` ranks, with environment variables, while no other program of these tests runs, and
+/// waits for its end.
 ///
 /// # Panics
-/// When there is no launcher of this MPI.
+/// Panics if there is no launcher of this MPI library.
 pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let _alone = alone();
     start_now(ranks, program, arguments, environment)
@@ -186,14 +189,14 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
     panic!("{}: none of {candidates:?} is there; install one, or set MPIEXEC", program.display());
 }
 
-/// What a process has written to a file.
+/// Returns everything that a process has written to a file.
 fn all_of(file: &mut std::fs::File) -> Vec<u8> {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("an open file");
     bytes
 }
 
-/// `$MPIEXEC`, or the usual names of the launcher that belongs to `$MPICC`.
+/// Returns names of possible launchers: `$MPIEXEC`, or the usual names of the launcher that belongs to `$MPICC`.
 fn launchers() -> Vec<String> {
     if let Ok(given) = std::env::var("MPIEXEC") {
         return vec![given];

@@ -1,17 +1,17 @@
-//! Other projects' NetCDF tools, with which tests check files, rather than with a reader of ours.
+//! Runs other projects' NetCDF tools, with which tests check files (instead of a reader of ours).
 //!
-//! `ncdump` and `ncgen` are NetCDF-C's, `ncvalidator`, `cdfdiff` and `ncmpidiff` PnetCDF's. A missing tool is a failed
-//! test, never a skipped one.
+//! `ncdump` and `ncgen` belong to NetCDF-C, `ncvalidator`, `cdfdiff` and `ncmpidiff` to PnetCDF. If a tool is
+//! missing, the test fails; it is never skipped.
 
 use std::path::Path;
 use std::process::Command;
 
 const PACKAGES: &str = "netcdf-bin and pnetcdf-bin (Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)";
 
-/// Runs a tool; returns whether it succeeded, and its output.
+/// Runs a tool; returns true if it succeeded, and its output.
 ///
 /// # Panics
-/// The tool is missing.
+/// Panics if the tool is missing.
 fn try_run(tool: &str, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(tool);
     // PnetCDF's tools may be linked with Open MPI, which refuses to start for root unless told twice.
@@ -25,7 +25,7 @@ fn try_run(tool: &str, arguments: &[&str]) -> (bool, String) {
 /// Runs a tool; returns its output.
 ///
 /// # Panics
-/// The tool is missing or fails.
+/// Panics if the tool is missing or fails.
 fn run(tool: &str, arguments: &[&str]) -> String {
     let (content, said) = try_run(tool, arguments);
     assert!(content, "{tool} {arguments:?}: {said}");
@@ -42,7 +42,7 @@ pub fn validate(path: &Path) {
     assert!(said.contains("is a valid NetCDF") && !said.contains("Error"), "{said}");
 }
 
-/// The file as CDL: everything, or the data of one variable only.
+/// Returns the file as CDL: everything, or the data of one variable only.
 pub fn dump(path: &Path, variable: Option<&str>) -> String {
     match variable {
         Some(name) => run("ncdump", &["-v", name, text(path)]),
@@ -50,9 +50,11 @@ pub fn dump(path: &Path, variable: Option<&str>) -> String {
     }
 }
 
-/// Makes a file from CDL by NetCDF-C, in the format of this number (1, 2, 5); `fill` as `nc_set_fill`.
+/// Makes a file from CDL with NetCDF-C, in the format of this number (1, 2, 5); `fill` is true to write fill values
+/// (`nc_set_fill`).
 ///
-/// CDF-5 goes by way of NetCDF-4 when there are 64-bit integers, which `ncgen` turns into `int` in classic files.
+/// Makes a CDF-5 file from a NetCDF-4 file if there are 64-bit integers, which `ncgen` turns into `int` in classic
+/// files.
 pub fn generate(cdl: &str, format: u8, fill: bool, path: &Path) {
     let source = path.with_extension("cdl");
     std::fs::write(&source, cdl).unwrap();
@@ -74,7 +76,7 @@ pub fn generate(cdl: &str, format: u8, fill: bool, path: &Path) {
     }
 }
 
-/// A copy of a file that NetCDF-C read and wrote twice: into NetCDF-4 and back into the file's own format.
+/// Returns a copy of a file that NetCDF-C read and wrote twice: into NetCDF-4 and back into the file's own format.
 pub fn copied(path: &Path) -> std::path::PathBuf {
     let (between, back) = (path.with_extension("nc4"), path.with_extension("copy.nc"));
     let kind = run("ncdump", &["-k", text(path)]);
@@ -83,13 +85,14 @@ pub fn copied(path: &Path) -> std::path::PathBuf {
     back
 }
 
-/// Checks that two files hold the same definitions and data, by both of PnetCDF's tools; or one variable only.
+/// Checks with both of PnetCDF's tools that two files have the same definitions and data; or checks one variable
+/// only.
 pub fn same(path: &Path, other: &Path, variable: Option<&str>) {
     same_but(path, other, variable, &[]);
 }
 
-/// As [`same`], where `other` has one zero byte as the text of attributes that are empty in `path`: `ncgen` knows no empty
-/// attribute.
+/// Does what [`same`] does. Accepts that `other` has one zero byte as the text of attributes that are empty in
+/// `path`, because `ncgen` has no empty attributes.
 pub fn same_but(path: &Path, other: &Path, variable: Option<&str>, empty: &[&str]) {
     for tool in ["cdfdiff", "ncmpidiff"] {
         let (content, said) = match variable {

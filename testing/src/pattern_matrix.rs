@@ -1,5 +1,6 @@
-//! Writes every pattern, in a small size, with every kernel, and reads it back. The file must equal the one that one process
-//! writes, and a read must return every rank's own bytes and touch nothing else in its buffer. On any fabric.
+//! Writes every pattern, in a small size, with every kernel, and reads it back. The file must equal the file that one
+//! process writes, and a read must return every rank's own bytes and change nothing else in its buffer. Works on any
+//! fabric.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,26 +9,26 @@ use tributary::hints::Switch;
 use tributary::{Endpoint, Extent, Extents, File, Mode, engine};
 use tributary_benchmarks::e3sm::{Content, E3smCase, Generator, History};
 use tributary_benchmarks::list::{Lists, write_binary};
-use tributary_benchmarks::wrf::{Replay, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplaySettings, Trace};
 use tributary_benchmarks::*;
 
 use crate::settings::{DRIVERS, KERNELS, hints};
 
-/// Ranks of all patterns: a square number, for BTIO.
+/// Number of ranks of all patterns: a square, for BTIO.
 pub const RANKS: usize = 16;
-/// Four nodes, small windows, so that every call takes many rounds.
+/// Hints for four nodes and small windows, so that every call takes many rounds.
 const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=4;\
                       nc_num_aggrs_per_node=2;striping_factor=3;trib_overlap=rank_order";
-/// The value of bytes in gaps of a buffer.
+/// Value of bytes in gaps of a buffer.
 const GAP: u8 = 0xa5;
 
-/// A pattern and the windows that fit its size.
+/// A pattern, and hints with windows that fit its size.
 pub type Sized = (Box<dyn Pattern>, &'static str);
 
 const SMALL: &str = "striping_unit=4KiB;cb_buffer_size=8KiB";
 const LARGER: &str = "striping_unit=32KiB;cb_buffer_size=64KiB";
 
-/// All patterns that write files.
+/// Returns all patterns that write files.
 pub fn all() -> Vec<Sized> {
     let mut all: Vec<Sized> = Vec::new();
     let block4d = Block4dOptions { lattice: [6, 5, 4, 9], grid: None, site: 24 };
@@ -50,33 +51,33 @@ pub fn all() -> Vec<Sized> {
     {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 2, seed: 1 };
         let content = Content { case, history, records: 2, ..Content::default() };
-        let generated = Arc::new(Generator::of(case, RANKS, options).unwrap());
+        let generated = Arc::new(Generator::from_case(case, RANKS, options).unwrap());
         all.push((Box::new(E3sm::with_content(generated, content).unwrap()), LARGER));
     }
     all.push((Box::new(lists()), "striping_unit=128;cb_buffer_size=256"));
     all
 }
 
-/// Unsorted extents that overlap those of other ranks and of their own.
-fn lists() -> List {
+/// Returns a pattern of unsorted extents that overlap extents of other ranks and of their own.
+fn lists() -> ListPattern {
     let list = |rank: u64| {
         let extent = |k: u64| Extent { offset: (k * 7919 + rank * 104_729) % 9000, len: 1 + (k * 31 + rank) % 200 };
         Extents::from_list((0..30).map(extent))
     };
     let mut bytes = Vec::new();
     write_binary(&mut bytes, RANKS, &mut |rank| Ok(list(rank as u64)?)).unwrap();
-    List::new(Lists::from_bytes("test", bytes).unwrap())
+    ListPattern::new(Lists::from_bytes("test", bytes).unwrap())
 }
 
-/// The file that one process writes.
+/// Returns the bytes of the file that one process writes.
 pub fn serial(pattern: &dyn Pattern, directory: &Path) -> Vec<u8> {
     let path = directory.join("serial");
     pattern.write_serially(&std::fs::File::create(&path).unwrap()).unwrap();
     std::fs::read(&path).unwrap()
 }
 
-/// One pattern with every kernel setting; the driver changes from one to the next, so that `turn` 0, 1 and 2 together are
-/// all pairs. `expected` is needed on all ranks. Collective.
+/// Writes and reads one pattern with every kernel setting. The driver changes from one setting to the next, such that
+/// `turn` 0, 1 and 2 together make all pairs. `expected` is needed on all ranks. Collective.
 pub fn run(
     mut endpoint: Endpoint,
     (pattern, windows): &Sized,
@@ -135,7 +136,7 @@ fn read(mut file: File, pattern: &dyn Pattern, expected: &[u8], what: &str) -> E
     file.close().unwrap()
 }
 
-/// The exchange pattern: a small trace, every kernel setting. Collective.
+/// Replays the exchange pattern, a small trace, with every kernel setting. Collective; returns the endpoint.
 pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     let trace = Arc::new(Trace::from_bytes("test", &trace()).unwrap());
     let bytes = trace.bytes();
@@ -143,13 +144,13 @@ pub fn exchange(mut endpoint: Endpoint) -> Endpoint {
     for (name, kernels) in KERNELS.iter().copied() {
         let hints = hints(&[kernels, "nc_num_aggrs_per_node=2"]);
         let topology = tributary::Topology::blocks(RANKS, 4).unwrap();
-        let report = replay.run(&mut endpoint, &Settings::of(&hints, &topology).unwrap()).unwrap();
+        let report = replay.run(&mut endpoint, &ReplaySettings::from_hints(&hints, &topology).unwrap()).unwrap();
         assert_eq!((report.bytes_sent, report.bytes_received), (bytes, bytes), "{name}");
     }
     endpoint
 }
 
-/// A trace file of three rounds: every rank sends to every fifth.
+/// Returns a trace file of three rounds: every rank sends to every fifth.
 fn trace() -> Vec<u8> {
     let (rounds, size) =
         (3, |round: usize, from: usize, to: usize| 1 + (round * 7919 + from * 104_729 + to * 31) % 50_000);

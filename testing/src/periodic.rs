@@ -1,5 +1,5 @@
-//! A file of any size that takes no space: its bytes repeat with a known period. Writes are compared with them, and reads
-//! return them.
+//! A file of any size that takes no space: its bytes repeat with a known period. Bytes that are written are compared
+//! with these, and reads return them.
 
 use std::io;
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tributary::Mode;
 use tributary::engine::storage::{OpenStorage, Storage};
 
-/// Bytes of the period: not a power of two, so that a shift by one is detected.
+/// Length of the period in bytes: not a power of two, so that a shift by one is detected.
 pub const PERIOD: usize = (1 << 20) - 3;
 
-/// The byte at `offset`.
+/// Returns the byte at `offset`.
 pub fn value(offset: u64) -> u8 {
     ((offset % PERIOD as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
-/// One period and as much again, so that any part of a period is a slice.
+/// Returns two periods of bytes, so that any part of one period's length is a slice.
 pub fn two_periods() -> Vec<u8> {
     (0..2 * PERIOD as u64).map(value).collect()
 }
 
-/// Whether `bytes` are those at `offset`.
+/// Returns true if `bytes` are the bytes at `offset`. `periods` is the result of [`two_periods`].
 pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
     let mut at = offset;
     bytes.chunks(PERIOD).all(|part| {
@@ -32,22 +32,22 @@ pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
     })
 }
 
-/// The file; `size` bytes long, how many were written and how many read.
+/// The file: two periods of bytes, the file's size, and the numbers of bytes that were written and read.
 #[derive(Clone)]
 pub struct Periodic(Arc<(Vec<u8>, u64, AtomicU64, AtomicU64)>);
 
 impl Periodic {
-    /// A file of `size` bytes.
+    /// Creates a file of `size` bytes.
     pub fn new(size: u64) -> Self {
         Self(Arc::new((two_periods(), size, AtomicU64::new(0), AtomicU64::new(0))))
     }
 
-    /// Bytes that have been written.
+    /// Returns the number of bytes that have been written.
     pub fn written(&self) -> u64 {
         self.0.2.load(Ordering::SeqCst)
     }
 
-    /// Bytes that have been read.
+    /// Returns the number of bytes that have been read.
     pub fn read(&self) -> u64 {
         self.0.3.load(Ordering::SeqCst)
     }

@@ -1,5 +1,5 @@
-//! Trials in which one aggregator cannot read, on any fabric. All ranks must return the same error, which names the rank, the
-//! operation, the offset and the cause; and the same call must succeed when the fault is gone.
+//! Tests in which one aggregator cannot read, on any fabric. All ranks must return the same error, which names the
+//! rank, the operation, the offset and the cause; and the same call must succeed when the fault is gone.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use tributary::{BufferLayout, Endpoint, Error, File};
 
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{RANKS, Recorded, same_error, trial_hints};
+use crate::trial::{RANKS, RecordedRank, same_error, trial_hints};
 use tributary::drivers::hostile::{Fault, PANIC};
 
-/// What is read; many rounds.
+/// Returns the pattern that is read, in many rounds.
 pub fn pattern() -> Interleaved {
     Interleaved::full(RANKS, 24, 150)
 }
@@ -26,7 +26,7 @@ pub fn read(file: &mut File, what: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every kernel setting and driver, each time with another fault on another aggregator. Collective.
+/// Tests every kernel setting and driver, each time with another fault on another aggregator. Collective.
 pub fn run(mut endpoint: Endpoint, directory: &Path) -> Endpoint {
     let path = directory.join("file");
     for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
@@ -53,7 +53,7 @@ fn one(
     fault: &(Fault, &str, IoClass),
     what: &str,
 ) -> Endpoint {
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     pattern().write(&mut file, 1).unwrap();
     read(&mut file, what).unwrap();
     let culprit = file.aggregators()[victim % 3];

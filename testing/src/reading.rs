@@ -1,5 +1,5 @@
-//! Collective reads of what the conformance suite has written: the same access, and accesses that only reads may make, in
-//! which every rank reads the whole file, backwards, some of it twice, and beyond its end.
+//! Collective reads of files that the conformance suite has written: the same access, and accesses that only reads
+//! may make, in which every rank reads the whole file, backwards, some of it twice, and beyond its end.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -8,17 +8,18 @@ use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
 use crate::suite::Case;
 
-/// The value of bytes in a buffer before it is read into.
+/// Value of bytes in a buffer before a read.
 const UNTOUCHED: u8 = 0xa4;
 
-/// The file as it is, also where hosts cache by themselves and this one has read it before.
+/// Opens a file such that this host sees its current contents, also if hosts cache by themselves and this host has
+/// read the file before.
 pub fn seen_anew(path: &Path) -> std::fs::File {
     let file = std::fs::File::open(path).unwrap();
     tributary::drivers::Storage::see_other_hosts(&file).unwrap();
     file
 }
 
-/// Reads what this rank has written; gaps of the buffer stay as they are. Collective.
+/// Reads the bytes that this rank has written, and checks that gaps of the buffer are unchanged. Collective.
 pub fn read_back(file: &mut File, case: &Case, written: &[u8]) {
     let rank = file.endpoint().rank();
     let (extents, layout) = (&case.file[rank], &case.layout[rank]);

@@ -1,11 +1,11 @@
-//! The settings with which every fault and every real pattern is tested.
+//! Lists the settings with which every fault and every real pattern is tested.
 
 use std::sync::LazyLock;
 
 use tributary::Hints;
 use tributary::hints::DriverName;
 
-/// Every kernel of the registry, and two layers in several ways: a name, and hints.
+/// Every kernel of the registry, and two layers in several forms: a name, and hints.
 pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     let both = |name: &'static str| (name, &*format!("trib_kernel={name}").leak());
     let mut all: Vec<_> = tributary::exchange::KERNELS.iter().map(|kernel| both(kernel.name)).collect();
@@ -22,7 +22,7 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
     all
 });
 
-/// Every driver of the registry, by the hint's value.
+/// Every driver of the registry, by the value of the hint.
 pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
     let (mut all, mut count) = ([""; DriverName::ALL.len() - 1], 0);
     while count < all.len() {
@@ -33,13 +33,14 @@ pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
     all
 };
 
-/// Whether a kernel of these hints couples its steps, so that the only allowed throttle is 1.
+/// Returns true if a kernel of these hints couples the send and the receive of a step, so that the only allowed
+/// throttle is 1.
 pub fn is_coupled(kernels: &str) -> bool {
     let hints = Hints::parse(kernels).unwrap();
     [hints.metadata_kernel(), hints.data_kernel()].into_iter().any(|hint| hints.outermost(hint).coupled)
 }
 
-/// Two throttles in both modes; for a coupled kernel only its own.
+/// Returns hints for two throttles in both modes; for a coupled kernel only its own throttle.
 pub fn throttles(kernels: &str) -> &'static [&'static str] {
     const ALL: [&str; 4] = [
         "trib_throttle=2;trib_throttle_mode=batch",

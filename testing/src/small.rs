@@ -1,15 +1,15 @@
-//! Every pattern at a size that runs in a moment, and the input files that some of them need.
+//! Lists every pattern at a size that runs quickly, and makes the input files that some patterns need.
 
 use std::path::Path;
 
-/// Ranks of all of them: a square number.
+/// Number of ranks of all these patterns: a square.
 pub const RANKS: usize = 4;
 
-/// Lists of four ranks: unsorted, one of them empty, with a hole.
+/// Text of the lists of four ranks: unsorted, one of them empty, with a hole.
 const LISTS: &str =
     "ranks 4\nrank 0\n4096 512 # offset, length\n0 100\nrank 1\n100 3000\nrank 2\nrank 3\n9000 7\n5000 1\n";
 
-/// The command lines of all patterns that write a file, after `trib replay`.
+/// Returns the command lines of all patterns that write a file, after `trib replay`.
 pub fn patterns(directory: &Path) -> Vec<Vec<String>> {
     let lists = directory.join("lists.txt");
     std::fs::write(&lists, LISTS).unwrap();
@@ -31,8 +31,8 @@ pub fn patterns(directory: &Path) -> Vec<Vec<String>> {
     lines.iter().map(words).collect()
 }
 
-/// A trace of four ranks and two rounds, in the form of the recorded one: 32-bit little-endian integers. Everybody sends to
-/// rank 0, then to ranks 1 and 2.
+/// Returns the bytes of a trace of four ranks and two rounds, in the form of the recorded one: 32-bit little-endian
+/// integers. Every rank sends to rank 0, then to ranks 1 and 2.
 pub fn trace() -> Vec<u8> {
     let bytes = |from: i32, to: i32| 1000 * (from + 1) + to;
     let rounds: [&[i32]; 2] = [&[0], &[1, 2]];
@@ -51,7 +51,7 @@ pub fn trace() -> Vec<u8> {
     all.flat_map(i32::to_le_bytes).collect()
 }
 
-/// One direction of a block: numbers of peers, then for every round the peers and then their bytes.
+/// Returns one direction of a block: numbers of peers, then for every round the peers and then their bytes.
 fn half(rounds: &[Vec<(i32, i32)>; 2]) -> Vec<i32> {
     let counts = rounds.iter().map(|round| round.len() as i32);
     let peers = |round: &Vec<(i32, i32)>| round.iter().map(|(peer, _)| *peer).collect::<Vec<_>>();

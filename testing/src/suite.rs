@@ -1,4 +1,4 @@
-//! The conformance suite: the same collective writes on every fabric, with every kernel and driver.
+//! The conformance suite: runs the same collective writes on every fabric, with every kernel and driver.
 //!
 //! A byte's value is a function of its offset, the file has a background before the write, and the expected image is
 //! made byte by byte, so a byte that is missing, misplaced or written into a hole is detected.
@@ -10,7 +10,7 @@ use crate::settings::{self, is_coupled};
 use tributary::exchange::KERNELS;
 use tributary::{BufferLayout, CallReport, Endpoint, Extent, Extents, File, Hints, Mode};
 
-/// Tests by name, each of a number of ranks: `run` is called with it.
+/// Defines tests by name, each with a number of ranks, with which `run` is called.
 #[macro_export]
 macro_rules! tests_of_ranks {
     ($run:ident: $($name:ident($ranks:literal)),+) => {$(
@@ -21,7 +21,7 @@ macro_rules! tests_of_ranks {
     )+};
 }
 
-/// Extents and buffer layout of every rank.
+/// A test case: extents and buffer layout of every rank.
 pub struct Case {
     pub name: &'static str,
     pub file: Vec<Extents>,
@@ -38,8 +38,8 @@ impl Case {
         Self { name, file, layout }
     }
 
-    /// Messages of more than a page from one piece of memory, and windows of large pieces: neither is copied in user space.
-    /// Too large for the tiny windows of the other cases.
+    /// Returns cases with messages of more than a page from one piece of memory, and with windows of large pieces:
+    /// neither is copied in user space. Too large for the tiny windows of the other cases.
     fn of_pages(ranks: usize) -> [Self; 2] {
         let interleaved = |len: u64, count| {
             let of = |rank| Extents::strided(rank * len, len, (len * ranks as u64) as i64, count).unwrap();
@@ -51,7 +51,7 @@ impl Case {
         ]
     }
 
-    /// All cases for `ranks` ranks.
+    /// Returns all cases for `ranks` ranks.
     pub fn all(ranks: usize) -> Vec<Self> {
         let p = ranks as u64;
         let each = |of: &dyn Fn(u64) -> Extents| (0..p).map(of).collect::<Vec<_>>();
@@ -96,12 +96,12 @@ impl Case {
     }
 }
 
-/// The value of the byte at `offset`.
+/// Returns the value of the byte at `offset`, which is odd.
 pub fn value(offset: u64) -> u8 {
     (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
 }
 
-/// The buffer of one rank.
+/// Returns the buffer of one rank, filled with the bytes that it writes.
 pub fn buffer(file: &Extents, layout: &BufferLayout) -> Vec<u8> {
     let mut bytes = file.iter().flat_map(|e| e.offset..e.end()).map(value);
     match layout {
@@ -114,9 +114,10 @@ pub fn buffer(file: &Extents, layout: &BufferLayout) -> Vec<u8> {
     }
 }
 
-/// The background is even and all values are odd, so that a changed hole, also one filled with zeros, is detected.
+/// Value of bytes in the file before the write. It is even and all written values are odd, so that a changed hole,
+/// also one filled with zeros, is detected.
 const BACKGROUND: u8 = 0xee;
-/// The background ends in the middle of the data of most cases.
+/// Number of bytes of the file before the write: it ends in the middle of the data of most cases.
 const BACKGROUND_LEN: u64 = 2000;
 
 /// Writes one case, checks the file on rank 0 and reads it back; with `everything`, also reads the whole file on every rank.
@@ -165,7 +166,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     endpoint
 }
 
-/// A barrier. Collective.
+/// Waits for all ranks (a barrier). Collective.
 fn meet(endpoint: &mut Endpoint) {
     let waiting = endpoint.waiting().clone();
     let mut words = [0];
@@ -173,7 +174,7 @@ fn meet(endpoint: &mut Endpoint) {
     waiting.wait(std::pin::pin!(all)).unwrap();
 }
 
-/// Checks that bytes go through shared memory of nodes if, and only if, the hints ask for it.
+/// Checks that bytes go through the shared memory of nodes if, and only if, the hints ask for that.
 fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallReport) {
     use tributary::hints::{KernelHint, Switch};
     let ranks = case.file.len();
@@ -192,8 +193,8 @@ fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallR
     }
 }
 
-/// Compares the file with the expected image from `base` on, whose written bytes are those of `value`; returns how many bytes
-/// the case covers.
+/// Compares the file from `base` on with the expected image, whose written bytes are those of `value`; returns the
+/// number of bytes that the case writes.
 fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -> u64 {
     let end = case.file.iter().filter_map(Extents::span).map(|(_, end)| end).max().unwrap_or(0);
     let end = end.max(base + BACKGROUND_LEN);
@@ -217,7 +218,8 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
     covered
 }
 
-/// All combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's hybrid.
+/// Returns hints for all combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's
+/// hybrid.
 pub fn kernel_hints() -> Vec<String> {
     let mut all: Vec<String> = KERNELS.iter().map(|k| format!("trib_kernel={}", k.name)).collect();
     for outer in KERNELS {
@@ -235,8 +237,8 @@ pub fn kernel_hints() -> Vec<String> {
     all
 }
 
-/// Small windows, so that small cases take many rounds; several nodes. A driver of the registry that has no row of its own is
-/// taken with one for all.
+/// Hints for each driver, with small windows, so that small cases take many rounds, and several nodes. A driver of
+/// the registry without a row of its own gets a row for all.
 pub static DRIVERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let has_row = |name: &str| ROWS.iter().any(|row| row.starts_with(&format!("trib_driver={name};")));
     let others = settings::DRIVERS.into_iter().filter(|name| !has_row(name));
@@ -251,7 +253,7 @@ const ROWS: [&str; 4] = [
     "trib_driver=posix;striping_unit=64;cb_buffer_size=700;cb_nodes=3;cb_config_list=*:*",
 ];
 
-/// At least two throttles in both modes.
+/// Returns hints for at least two throttles in both modes.
 pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     if is_coupled(kernels) {
         return vec![""];
@@ -263,7 +265,7 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     ]
 }
 
-/// All hints to go through at `ranks` ranks.
+/// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
     let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0";
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
@@ -283,8 +285,8 @@ pub fn all_hints(ranks: usize) -> Vec<Hints> {
     all
 }
 
-/// The suite for the ranks of one endpoint, each case with a third of the hints, and with fewer the more ranks
-/// there are. Collective.
+/// Runs the suite on the ranks of one endpoint, each case with a third of the hints, or fewer if there are more
+/// ranks. Collective.
 pub fn run(endpoint: Endpoint, directory: &Path) {
     let part = match endpoint.ranks() {
         0..=5 => 3,
@@ -294,7 +296,7 @@ pub fn run(endpoint: Endpoint, directory: &Path) {
     run_part(endpoint, directory, part);
 }
 
-/// The suite, each case with one in `part` of the hints. Each hint meets a case as long as there are `part` cases or
+/// Runs the suite, each case with one in `part` of the hints. Each hint meets a case if there are `part` cases or
 /// more, so every kernel meets every driver and throttle. A kernel's hints are a multiple of 3 apart from the next
 /// kernel's; the shift by `h / part` keeps a case from meeting the same driver with all of them. Collective.
 pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
@@ -330,7 +332,7 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
     }
 }
 
-/// Ways through memory that the ranks share: with windows and rings from tiny to large, and without.
+/// Hints for paths through memory that the ranks share: with windows and rings from tiny to large, and without.
 const SHARED: [&str; 7] = [
     "",
     "romio_cb_write=enable;romio_cb_read=enable",
@@ -341,7 +343,7 @@ const SHARED: [&str; 7] = [
     "romio_cb_write=automatic;cb_buffer_size=64;romio_cb_read=disable",
 ];
 
-/// The cases through memory that the ranks share. Collective.
+/// Runs the cases through memory that the ranks share. Collective.
 pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
     let ranks = endpoint.ranks();
     for (h, text) in SHARED.iter().enumerate() {
@@ -359,7 +361,8 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
     }
 }
 
-/// Kernels whose inner layer is memory that the ranks of a node share: both phases, one, and several groups in a node.
+/// Hints for kernels whose inner layer is memory that the ranks of a node share: both phases, one, and several groups
+/// in a node.
 const IN_NODES: [&str; 5] = [
     "trib_kernel=two_layer;nc_num_aggrs_per_node=1",
     "trib_kernel=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
@@ -368,7 +371,8 @@ const IN_NODES: [&str; 5] = [
     "trib_kernel_meta=two_layer;trib_kernel_data=balanced;nc_num_aggrs_per_node=1",
 ];
 
-/// The cases where the ranks of each (pretended) node share memory, each with one in `part` of the hints. Collective.
+/// Runs the cases in which the ranks of each (pretended) node share memory, each with one in `part` of the hints.
+/// Collective.
 pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
     let ranks = endpoint.ranks();
     let common = "trib_shared_memory=enable;romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0";
@@ -400,7 +404,7 @@ pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
     }
 }
 
-/// The path without exchange writes the same file.
+/// Checks that the path without exchange writes the same file. Collective; returns the endpoint.
 fn write_directly_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Path) -> Endpoint {
     let rank = endpoint.rank();
     let mut file = File::open(endpoint, path, Mode::Create, hints.clone()).unwrap();

@@ -1,5 +1,6 @@
-//! Trials in which one aggregator fails, on any fabric. All ranks must return the same error, which names the rank, the
-//! operation, the offset and the cause; other bytes must be right; and the file can be written again when the fault is gone.
+//! Tests in which one aggregator fails, on any fabric. All ranks must return the same error, which names the rank,
+//! the operation, the offset and the cause; other bytes must be right; and the file can be written again when the
+//! fault is gone.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,26 +15,26 @@ use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS, hints};
 use tributary::drivers::hostile::{Fault, Hostile};
 
-/// Ranks of all trials.
+/// Number of ranks of all trials.
 pub const RANKS: usize = 8;
-/// Three nodes, three aggregators, many rounds.
+/// Hints for three nodes, three aggregators and many rounds.
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024;cb_config_list=*:1";
 
-/// The offset that the error must name.
+/// The offset in the file that an expected error must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// None: the operation has no offset.
+    /// The operation has no offset.
     Absent,
-    /// The offset of the fault; everything before it is written.
+    /// The error names the offset of the fault; everything before it is written.
     AtFault,
-    /// The offset of the failed call.
+    /// The error names the offset of the failed call.
     OfCall,
-    /// The window's start, at or before the fault; all before the fault is written.
+    /// The error names the window's start, at or before the fault; everything before the fault is written.
     OfWindow,
 }
 
-/// A fault, and its expected error.
+/// A fault of a storage, and the error that the ranks must return.
 pub struct Expected {
     pub name: &'static str,
     pub pattern: Interleaved,
@@ -43,19 +44,19 @@ pub struct Expected {
     pub offset: Offset,
 }
 
-/// The hints of a trial.
+/// Returns the hints of a trial; `more` are additional ones.
 pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
     hints(&[COMMON, kernels, &format!("trib_driver={driver}"), more])
 }
 
-/// One rank in a trial, its storage recorded.
-pub struct Recorded {
+/// One rank in a trial, with a storage that records its calls.
+pub struct RecordedRank {
     pub storage: Hostile,
     pub file: File,
 }
 
-impl Recorded {
-    /// Creates the file again. Collective.
+impl RecordedRank {
+    /// Creates the file anew on a storage without a fault. Collective.
     pub fn create(endpoint: Endpoint, path: &Path, hints: &Hints) -> Self {
         let storage = Hostile::new(Fault::None);
         let file = File::open_on(endpoint, path, Mode::Create, hints.clone(), Arc::new(storage.clone())).unwrap();
@@ -63,7 +64,7 @@ impl Recorded {
     }
 }
 
-/// The bodies of all ranks, on every rank. Collective.
+/// Returns the bytes that every rank passed as `body`, on every rank. Collective.
 pub fn all_gather(endpoint: &mut Endpoint, body: &[u8]) -> Vec<Vec<u8>> {
     let waiting = endpoint.waiting().clone();
     waiting.wait(pin!(async {
@@ -84,7 +85,8 @@ pub fn same_error<T: std::fmt::Debug>(endpoint: &mut Endpoint, outcome: Result<T
     error
 }
 
-/// Where half of the bytes of `ranges` are written, and a few more: in the middle of an element.
+/// Returns the offset at which half of the bytes of `ranges` are written, and a few more: in the middle of an
+/// element.
 pub fn middle(ranges: &[Range<u64>]) -> u64 {
     let mut half = ranges.iter().map(|range| range.end - range.start).sum::<u64>() / 2 + 3;
     for range in ranges {
@@ -96,13 +98,13 @@ pub fn middle(ranges: &[Range<u64>]) -> u64 {
     panic!("nothing was written to {ranges:?}")
 }
 
-/// The part of `ranges` before `offset`.
+/// Returns the part of `ranges` before `offset`.
 pub fn cut(ranges: &[Range<u64>], offset: u64) -> Vec<Range<u64>> {
     ranges.iter().filter(|range| range.start < offset).map(|range| range.start..range.end.min(offset)).collect()
 }
 
-/// Runs one trial. Calls `inject` on one aggregator only, number `victim`, with its storage and the offset of the fault, or
-/// with none to end the fault. Collective; returns the endpoint.
+/// Runs one trial. Calls `inject` on one aggregator only, number `victim`, with its storage and the offset of the
+/// fault, or with None to end the fault. Collective; returns the endpoint.
 pub fn run(
     endpoint: Endpoint,
     expected: &Expected,
@@ -114,7 +116,7 @@ pub fn run(
 ) -> Endpoint {
     let what = &format!("{}, {what}", expected.name);
     let pattern = &expected.pattern;
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     let report = pattern.write(&mut file, 1).unwrap();
     assert!(report.rounds > 2, "{what}: {} rounds", report.rounds);
     let rank = file.endpoint().rank();
@@ -124,7 +126,7 @@ pub fn run(
     let fault = (rank == culprit).then(|| middle(&clean));
     let endpoint = file.close().unwrap();
 
-    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     if fault.is_some() {
         inject(&storage, fault);
     }
@@ -157,7 +159,8 @@ pub fn run(
     endpoint
 }
 
-/// `fault`, on the culprit: where the fault is, and where its first call failed.
+/// Checks the error. `fault`, on the failing rank only: the offset of the fault, and the offset of the first call
+/// that failed.
 fn check_error(
     expected: &Expected,
     error: &Error,
@@ -180,11 +183,11 @@ fn check_error(
     assert!(fits, "{what}: {error}; the fault is at {at}, the call failed at {failed:?}");
 }
 
-/// The size of the file system that [`fill_up`] fills.
+/// Size of the file system that [`fill_up`] fills.
 pub const TMPFS: &str = "1m";
 
-/// Fills up the small file system at `directory`. Every rank must get the error of the lowest failing rank, the written
-/// bytes must be right, and the same file can be written after other files are removed. Collective.
+/// Fills up the small file system at `directory`. Checks that every rank gets the error of the lowest failing rank,
+/// that the written bytes are right, and that the same file can be written after other files are removed. Collective.
 pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
     let (path, ballast) = (directory.join("file"), directory.join("ballast"));
     let pattern = Interleaved::full(RANKS, 600, 150);
@@ -196,7 +199,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
             let _ = std::fs::remove_file(&path);
             std::fs::write(&ballast, vec![1; 600 << 10]).unwrap();
         }
-        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+        let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
         let outcome = pattern.write(&mut file, 1);
         let error = same_error(file.endpoint(), outcome, name);
         let (written, failed) = storage.take();

@@ -1,4 +1,4 @@
-//! A time limit for tests that might hang: `cargo test` has none.
+//! Sets a time limit for tests that might hang: `cargo test` has none.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tributary::Endpoint;
 use tributary::fabric::threads;
 
-/// Ends the test program, with a message, unless it is dropped in time.
+/// A timer that ends the test program with a message, unless it is dropped in time.
 #[must_use = "the limit holds as long as the watchdog lives"]
 pub struct Watchdog {
     _alive: Sender<()>,
@@ -15,7 +15,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Gives `what` this number of seconds from now on.
+    /// Starts a timer of this number of seconds. `what` names the test in the message.
     pub fn new(what: &str, seconds: u64) -> Self {
         let (alive, gone) = channel::<()>();
         let what = what.to_string();
@@ -28,7 +28,7 @@ impl Watchdog {
         Self { _alive: alive, started: Instant::now() }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }

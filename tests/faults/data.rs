@@ -1,4 +1,4 @@
-//! Faults on the threads fabric: storage that fails on purpose, with every kernel setting and driver.
+//! Tests faults with ranks as threads: storage that fails on purpose, with every kernel setting and driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tributary::{BufferLayout, Error, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial;
-use tributary_testing::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::trial::{Expected, Offset, RANKS, RecordedRank, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
-/// One trial for each kernel setting and driver, each with another failing aggregator.
+/// Runs one trial for each kernel setting and driver, each with another failing aggregator.
 fn with_all_settings(test: &str, expected: Expected, more: &str, inject: impl Fn(&Hostile, Option<u64>) + Sync) {
     on_threads(test, RANKS, |mut endpoint, directory| {
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
@@ -96,7 +96,7 @@ fn holes_that_cannot_be_read() {
     });
 }
 
-/// Short writes, interruptions and a slow file system are not failures: the file is right.
+/// Short writes, interruptions and a slow file system are not failures: the file is right afterwards.
 #[test]
 fn storage_that_is_only_difficult() {
     on_threads("storage_that_is_only_difficult", RANKS, |mut endpoint, directory| {
@@ -108,7 +108,7 @@ fn storage_that_is_only_difficult() {
                 for fault in faults {
                     let pattern = if d == k % 3 { Interleaved::with_holes(RANKS, 12, 150) } else { full() };
                     let hints = trial_hints(kernels, driver, "romio_ds_write=enable");
-                    let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+                    let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
                     storage.set(fault);
                     let report = pattern.write(&mut file, 1).unwrap();
                     assert_eq!(report.bytes_written, pattern.bytes());
@@ -127,12 +127,12 @@ fn storage_that_is_only_difficult() {
     });
 }
 
-/// A slow aggregator slows the call, and no more.
+/// A slow aggregator makes the call slower, and changes nothing else.
 #[test]
 fn one_slow_aggregator() {
     on_threads("one_slow_aggregator", RANKS, |endpoint, directory| {
         let path = directory.join("file");
-        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &trial_hints("", "lustre", ""));
+        let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &trial_hints("", "lustre", ""));
         let culprit = file.aggregators()[1];
         let rank = file.endpoint().rank();
         if rank == culprit {
@@ -153,7 +153,7 @@ fn of_several_failures_the_lowest_rank_is_named() {
     on_threads("of_several_failures_the_lowest_rank_is_named", RANKS, |mut endpoint, directory| {
         for (name, kernels) in KERNELS.iter().copied() {
             let hints = trial_hints(kernels, "lustre", "");
-            let Recorded { storage, mut file } = Recorded::create(endpoint, &directory.join("file"), &hints);
+            let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &directory.join("file"), &hints);
             let (rank, aggregators) = (file.endpoint().rank(), file.aggregators().to_vec());
             if rank == aggregators[2] {
                 storage.set(Fault::Write(0, libc::ENOSPC));
@@ -170,7 +170,7 @@ fn of_several_failures_the_lowest_rank_is_named() {
     });
 }
 
-/// Without an exchange every rank writes its own data; the error of one is the result on all.
+/// Without an exchange every rank writes its own data; all ranks get the error of one.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
     on_threads("a_rank_that_fails_on_the_direct_path", RANKS, |endpoint, directory| {
@@ -221,7 +221,7 @@ fn storage_that_panics_on_the_direct_path() {
     });
 }
 
-/// A file system may report a lack of space only on closing: all ranks get the error.
+/// A file system may report a lack of space only when the file is closed: all ranks get the error.
 #[test]
 fn a_close_that_reports_what_writes_did_not() {
     on_threads("a_close_that_reports_what_writes_did_not", RANKS, |endpoint, directory| {

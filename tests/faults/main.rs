@@ -1,4 +1,4 @@
-//! Failures of storage, file systems, arguments and memory. All ranks get the same error and continue.
+//! Tests failures of storage, file systems, arguments and memory. All ranks get the same error and continue.
 
 mod breaking;
 mod data;

@@ -1,4 +1,4 @@
-//! Collective reads on the threads fabric when reading fails, is slow or comes in pieces.
+//! Tests collective reads with ranks as threads, when reads fail, are slow, or return fewer bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
 use tributary_testing::read_trial;
 use tributary_testing::read_trial::{pattern, read};
 use tributary_testing::settings::{DRIVERS, KERNELS};
-use tributary_testing::trial::{RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::trial::{RANKS, RecordedRank, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
 #[test]
@@ -26,7 +26,7 @@ fn storage_that_is_only_difficult() {
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
             let sieve = ["automatic", "enable", "disable"][k % 3];
             let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], &format!("romio_ds_read={sieve}"));
-            let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+            let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &hints);
             pattern().write(&mut file, 1).unwrap();
             for fault in faults {
                 storage.set(fault);
@@ -37,7 +37,7 @@ fn storage_that_is_only_difficult() {
     });
 }
 
-/// Without an exchange every rank reads its own data; the error of one is the result on all.
+/// Without an exchange every rank reads its own data; all ranks get the error of one.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
     on_threads("a_rank_that_fails_on_the_direct_path", RANKS, |endpoint, directory| {
@@ -70,12 +70,12 @@ fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
     });
 }
 
-/// A buffer that is too small on one rank is an error on all, before anything is read.
+/// If a buffer is too small on one rank, all ranks get an error, before anything is read.
 #[test]
 fn a_buffer_that_is_too_small_on_one_rank() {
     on_threads("a_buffer_that_is_too_small_on_one_rank", RANKS, |endpoint, directory| {
-        let Recorded { mut file, .. } =
-            Recorded::create(endpoint, &directory.join("file"), &trial_hints("", "gpfs", ""));
+        let RecordedRank { mut file, .. } =
+            RecordedRank::create(endpoint, &directory.join("file"), &trial_hints("", "gpfs", ""));
         pattern().write(&mut file, 1).unwrap();
         let rank = file.endpoint().rank();
         let extents = Extents::contiguous(0, 100).unwrap();
@@ -88,7 +88,7 @@ fn a_buffer_that_is_too_small_on_one_rank() {
     });
 }
 
-/// The last rank gets less than it asked for; that does not make ranges overlap.
+/// The last rank gets fewer bytes than it asked for; that does not make ranges overlap.
 #[test]
 fn a_file_that_ends_early_is_still_read_directly() {
     on_threads("a_file_that_ends_early_is_still_read_directly", RANKS, |endpoint, directory| {

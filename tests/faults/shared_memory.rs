@@ -1,5 +1,5 @@
-//! Faults while ranks share memory, all of them or those of each host: all ranks get the same error, whichever rank does the
-//! I/O, none hangs, and the file can be used afterwards.
+//! Tests faults while all ranks, or the ranks of each host, share memory: all ranks get the same error, whichever
+//! rank does the I/O, no rank hangs, and the file can be used afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 5;
-/// Two hosts, whose ranks have bytes in parts of the file that are far apart.
+/// Number of ranks on two hosts, whose ranks have bytes in parts of the file that are far apart.
 const RANKS_ON_HOSTS: usize = 6;
 const HOSTS: &str = "trib_shared_memory=enable;cb_buffer_size=100000;trib_ranks_per_node=3";
 
-/// An access of every rank, from tiny to several windows: through slots, by its owners, through windows that tile the
-/// range, with holes, and overlapping.
+/// Returns a rank's accesses of every kind, from tiny to several windows: through slots, by its owners, through
+/// windows that tile the range, with holes, and overlapping.
 fn accesses(rank: u64) -> Vec<(&'static str, Extents)> {
     let p = RANKS as u64;
     vec![
@@ -32,13 +32,13 @@ fn hints() -> Hints {
     Hints::parse("trib_shared_memory=enable;cb_buffer_size=100000;trib_driver=lustre;striping_unit=20000").unwrap()
 }
 
-/// Every fault on all ranks but one, or on all: the error is the same on all, and the next call succeeds.
+/// Tests a fault on all ranks but one, and on all: the error is the same on all ranks, and the next call succeeds.
 fn with_fault(test: &str, fault: Fault, is_read: bool, words: &str) {
     with_fault_in(RANKS, &hints(), test, fault, is_read, words);
     with_fault_in(RANKS_ON_HOSTS, &Hints::parse(HOSTS).unwrap(), test, fault, is_read, words);
 }
 
-/// An access of [`accesses`], behind those of the ranks of the hosts before, if there are several.
+/// Returns an access of [`accesses`], moved behind the accesses of earlier hosts if there are several hosts.
 fn on_host(access: Extents, rank: usize, hints: &Hints) -> Extents {
     let host = rank.checked_div(hints.ranks_per_node).unwrap_or(0);
     access.shift((host as u64) << 24).unwrap()
@@ -130,7 +130,8 @@ fn calls_that_are_short_slow_or_interrupted() {
     }
 }
 
-/// Bad arguments of one rank fail on all, whatever the others bring; also when it takes part with an error of its own.
+/// Bad arguments of one rank fail on all ranks, whatever the others pass; also if the rank takes part with an error
+/// of its own.
 #[test]
 fn bad_arguments_of_one_rank() {
     let _watchdog = Watchdog::new("bad_arguments_of_one_rank", 120);
@@ -169,8 +170,8 @@ fn a_rank_that_dies() {
     }
 }
 
-/// The same where nodes of 3 and 2 ranks share memory: a local aggregator, which its members wait for, and a member, whose
-/// bytes its local aggregator waits for.
+/// Tests a rank that panics if nodes of 3 and 2 ranks share memory: a local aggregator, for which its members wait,
+/// and a member, for whose bytes its local aggregator waits.
 #[test]
 fn a_local_aggregator_or_a_member_that_dies() {
     for (kernels, rank) in [("two_layer", 0), ("two_layer", 3), ("two_layer", 1), ("two_layer", 4), ("balanced", 3)] {
@@ -182,8 +183,8 @@ fn a_local_aggregator_or_a_member_that_dies() {
     }
 }
 
-/// Rank `dying` does not make the second call, which reuses the plan, so the others wait for it in the rounds. `placed` moves
-/// an access to where its rank has it.
+/// Tests a rank that panics: rank `dying` does not make the second call, which reuses the plan, so the others wait
+/// for it in the rounds. `placed` moves an access to the rank's part of the file.
 fn dies(test: &str, dying: usize, hints: &Hints, placed: fn(Extents, usize, &Hints) -> Extents) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();

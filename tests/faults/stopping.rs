@@ -1,5 +1,5 @@
-//! Each call of the fabric fails in turn on one rank. No rank hangs, and all get the same error: in that collective call or,
-//! if a rank had completed it, in the next.
+//! Tests that each call of the fabric fails in turn on one rank. No rank hangs, and all get the same error: in that
+//! collective call or, if a rank had completed it, in the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,13 +15,13 @@ use tributary_testing::settings::KERNELS;
 use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 4;
-/// For all calls of one setting.
+/// Time limit for all calls of one setting, in seconds.
 const SECONDS: u64 = 120;
-/// Several rounds of two aggregators, on two pretended nodes.
+/// Hints for several rounds of two aggregators, on two pretended nodes.
 const SMALL: &str = "cb_nodes=2;cb_buffer_size=256;trib_tiny_call=0;trib_ranks_per_node=2;nc_num_aggrs_per_node=1;\
                      trib_driver=posix;romio_cb_write=enable;romio_cb_read=enable";
 
-/// Opens, writes, reads and closes; the first error.
+/// Opens, writes, reads and closes a file; returns the first error.
 fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> {
     let pattern = Interleaved::with_holes(RANKS, 8, 40);
     let mut file = File::open(Endpoint::new(transport), path, Mode::Create, hints.clone())?;
@@ -38,7 +38,8 @@ fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> 
     file.close().map(drop)
 }
 
-/// The result of every rank if call `at` of `rank` fails; the number of calls that rank made, and whether a message was cut.
+/// Returns the result of every rank if call `at` of `rank` fails, the number of calls that this rank made, and true
+/// if a message was cut.
 fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, u64, bool) {
     let (calls, cut) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let directory = tempfile::tempdir().unwrap();
@@ -58,7 +59,7 @@ fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, 
     (outcomes.unwrap(), calls.load(Ordering::Relaxed), cut.load(Ordering::Relaxed))
 }
 
-/// Breaks every call of the rank with the most work, and of one with little.
+/// Makes every call fail on the rank with the most work, and on a rank with little.
 fn every_call(how: Break) {
     let more = "trib_shared_memory=enable;trib_ranks_per_node=0";
     let shared = ("shared memory", more);

@@ -1,4 +1,5 @@
-//! Errors of the operating system, and bad arguments, on the threads fabric: all ranks get the same error and continue.
+//! Tests errors of the operating system, and bad arguments, with ranks as threads: all ranks get the same error and
+//! continue.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -15,7 +16,7 @@ use tributary_testing::trial;
 use tributary_testing::trial::{RANKS, same_error, trial_hints};
 use tributary_testing::watchdog::on_threads;
 
-/// The error that all ranks get from opening `path`.
+/// Returns the error that all ranks get from opening `path`.
 fn opening(test: &str, path: &Path, mode: Mode) -> Error {
     let outcomes = on_threads(test, 5, |endpoint, _| File::open(endpoint, path, mode, Hints::default()).map(drop));
     let error = outcomes[0].clone().unwrap_err();
@@ -51,8 +52,8 @@ fn a_file_as_a_directory() {
     assert_open_fails("a_file_as_a_directory", &file.path().join("file"), IoClass::NoSuchFile);
 }
 
-/// Creating the file fails on rank 0, with an error or a panic. All ranks must get the error: in the first agreement, in the sweep of
-/// ranks that have had a file before, and in shared memory.
+/// Creating the file fails on rank 0, with an error or a panic. All ranks must get the error: in the first agreement,
+/// in the tree reduction of ranks that have had a file before, and in shared memory.
 #[test]
 fn a_file_that_cannot_be_made() {
     let test = "a_file_that_cannot_be_made";
@@ -75,7 +76,7 @@ fn a_file_that_cannot_be_made() {
     }
 }
 
-/// One of these failures, with or without an earlier file.
+/// Tests one of these failures, with or without an earlier file.
 fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Fault, Mode, bool)) {
     let open = |endpoint: Endpoint, fault| {
         // Only rank 0 creates the file.
@@ -103,7 +104,7 @@ fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Faul
     assert!(!path.exists(), "{fault:?}");
 }
 
-/// A file without permission; for root, who may open every file, a read-only file system instead.
+/// Opens a file without permission; for root, who may open every file, a file on a read-only file system instead.
 #[test]
 fn a_file_or_directory_that_is_read_only() {
     let test = "a_file_or_directory_that_is_read_only";
@@ -198,7 +199,7 @@ fn arguments_that_are_bad_on_one_rank() {
     });
 }
 
-/// Hints that are bad on one rank only.
+/// Hints are bad on one rank only: all ranks get an error.
 #[test]
 fn hints_that_are_bad_on_one_rank() {
     let outcomes = on_threads("hints_that_are_bad_on_one_rank", 5, |endpoint, directory| {

@@ -1,4 +1,4 @@
-//! The conformance suite on the MPI fabric.
+//! Runs the conformance suite on the MPI fabric.
 //!
 //! Each case runs with a twelfth of the hints, not a third as on threads. This still covers every kernel with every driver,
 //! every throttle in both modes, and every case, but fewer combinations. There are at most 9 ranks, because they share few

@@ -1,5 +1,5 @@
-//! The E3SM F case on MPI: every kernel setting with every driver writes the same file, in one program of 16 ranks, with one
-//! in two throttles, the large map with one in four (threads have more).
+//! Tests the E3SM F case on MPI: every kernel setting with every driver writes the same file, in one program of 16
+//! ranks, with one in two throttles, the large map with one in four (the tests on threads have more).
 
 use tributary::Endpoint;
 use tributary_benchmarks::E3smF;

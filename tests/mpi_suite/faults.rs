@@ -1,4 +1,5 @@
-//! Faults on the MPI fabric. ROMIO hangs when one aggregator reaches its file-size limit; here all ranks get the error.
+//! Tests faults on the MPI fabric. ROMIO hangs when one aggregator reaches its file-size limit; here all ranks get
+//! the error.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use tributary_testing::settings::{DRIVERS, KERNELS};
 use tributary_testing::trial;
 use tributary_testing::trial::{Expected, Offset, RANKS, trial_hints};
 
-/// Where the small file system is mounted.
+/// Environment variable with the path at which the small file system is mounted.
 const TMPFS: &str = "TRIB_TEST_TMPFS";
 
 fn full() -> Interleaved {
@@ -34,7 +35,7 @@ fn ignore_sigxfsz() {
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn).unwrap() };
 }
 
-/// One trial for each kernel setting and driver, each time another aggregator.
+/// Runs one trial for each kernel setting and driver, each with another failing aggregator.
 fn with_all_settings(mut endpoint: Endpoint, expected: &Expected, inject: &dyn Fn(&Hostile, Option<u64>)) -> Endpoint {
     let path = directory().join("file");
     for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {

@@ -1,4 +1,4 @@
-//! Every pattern on MPI, with every kernel, written and read back, in one program of 16 ranks.
+//! Writes and reads back every pattern on MPI, with every kernel, in one program of 16 ranks.
 
 use tributary::Endpoint;
 use tributary_testing::mpiexec::{directory, under_mpiexec, world};

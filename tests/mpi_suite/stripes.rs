@@ -1,4 +1,5 @@
-//! Stripes of new files on what passes for Lustre (`testing/c/lustre.c`), through the operating system's own calls.
+//! Tests stripes of new files on a stand-in for Lustre (`testing/c/lustre.c`), through the operating system's own
+//! calls.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::installed::mpicc;
 use tributary_testing::mpiexec::{directory, under_mpiexec_with, world};
 
-/// Where what passes for Lustre is compiled; empty on ranks.
+/// Compiles the stand-in for Lustre and returns its path; empty on ranks.
 fn passes_for_lustre() -> String {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lustre.{}", mpicc().replace('/', "-")));
     match std::env::var_os("LD_PRELOAD") {

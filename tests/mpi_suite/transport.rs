@@ -1,4 +1,4 @@
-//! The MPI fabric against its contract, on real ranks: each test starts itself again under `mpiexec`.
+//! Tests the MPI fabric's promises on real ranks: each test starts itself again under `mpiexec`.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use tributary::{Error, Result};
 use tributary_testing::mpiexec;
 use tributary_testing::mpiexec::{under_mpiexec, under_mpiexec_with, world};
 
-/// Polls until all of `tickets` are complete; returns what they brought, in the order of `tickets`.
+/// Polls until all of `tickets` are complete; returns the messages that arrived, in the order of `tickets`.
 fn finish(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Vec<Option<Bytes>>> {
     let idle = endpoint.idle();
     let mut ended: HashMap<Ticket, Option<Bytes>> = HashMap::new();
@@ -31,7 +31,7 @@ fn finish(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Vec<Option
     Ok(tickets.iter().map(|ticket| ended.remove(ticket).unwrap()).collect())
 }
 
-/// Waits inside MPI for one message after another, if possible, and otherwise polls.
+/// Waits inside MPI for one message after another, if that is possible, and otherwise polls.
 fn wait_for_each(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<HashMap<Ticket, Option<Bytes>>> {
     let mut ended: HashMap<Ticket, Option<Bytes>> = HashMap::new();
     let mut done: Vec<Completion> = Vec::new();
@@ -50,8 +50,8 @@ fn wait_for_each(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Has
     Ok(ended)
 }
 
-/// Bodies of one MPI message and of several, waited for in the order in which they were posted. All are posted before, so
-/// that nobody needs what a rank that blocks has not started.
+/// Waits for bodies of one MPI message and of several, in the order in which they were posted. All are posted before,
+/// so that no rank needs a message that a blocked rank has not started.
 #[test]
 fn messages_are_waited_for_one_by_one() {
     under_mpiexec("transport::messages_are_waited_for_one_by_one", &[1, 2, 5], || {
@@ -83,7 +83,7 @@ fn messages_are_waited_for_one_by_one() {
     });
 }
 
-/// Polls for a while; whether `ticket` completed.
+/// Polls for `time`; returns true if `ticket` completed.
 fn completes_within(endpoint: &mut dyn Transport, ticket: Ticket, time: Duration) -> bool {
     let (start, mut done) = (Instant::now(), Vec::new());
     while start.elapsed() < time {
@@ -96,18 +96,19 @@ fn completes_within(endpoint: &mut dyn Transport, ticket: Ticket, time: Duration
     false
 }
 
-/// A different body for every seed and position.
+/// Returns a different body for every seed and position.
 fn body(seed: usize, len: usize) -> Bytes {
     (0..len).map(|i| (seed.wrapping_mul(0x9e37) ^ i.wrapping_mul(31) ^ (i >> 8)) as u8).collect()
 }
 
-/// Some length that both sides know, a third of them 0, up to `most`.
+/// Returns a length that both sides can compute, up to `most`; a third of the lengths are 0.
 fn length(from: usize, to: usize, turn: usize, most: usize) -> usize {
     let mixed = (from * 7919 + to * 104_729 + turn * 1_299_709).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     if mixed.is_multiple_of(3) { 0 } else { mixed % (most + 1) }
 }
 
-/// All ranks send to all, `turns` messages each with one tag, received with `slack` bytes of extra capacity.
+/// Sends `turns` messages from all ranks to all, with one tag, which are received with `slack` bytes of extra
+/// capacity.
 fn all_to_all(endpoint: &mut MpiEndpoint, mode: SendMode, turns: usize, most: usize, slack: usize) {
     let (me, ranks) = (endpoint.rank(), endpoint.ranks());
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -179,7 +180,8 @@ fn long_messages_travel_in_chunks() {
     });
 }
 
-/// Every length near a multiple of the chunk with every kind of capacity, all in flight under one tag, to the next rank.
+/// Sends messages of every length near a multiple of the chunk to the next rank, with every kind of capacity, all in
+/// flight under one tag.
 fn around_the_limit(endpoint: &mut MpiEndpoint, mode: SendMode, chunk: usize) {
     let (me, ranks) = (endpoint.rank(), endpoint.ranks());
     let mut lengths = Vec::new();
@@ -309,7 +311,8 @@ fn a_panic_ends_all_ranks() {
     });
 }
 
-/// Also where the MPI library says otherwise: MPICH can pretend nodes, and ch3:sock calls every rank one.
+/// All ranks of one host are one node, also if the MPI library says otherwise: MPICH can pretend nodes, and ch3:sock
+/// treats every rank as a node.
 #[test]
 fn one_host_is_one_node() {
     let cliques = [("MPIR_CVAR_NUM_CLIQUES", "4"), ("MPIR_CVAR_CLIQUES_BY_BLOCK", "1")];

@@ -1,4 +1,4 @@
-//! What aggregators tell the file system before they write, and after.
+//! Tests the calls with which aggregators announce writes to the file system, before and after they write.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ const PIECE: u64 = 1000;
 const COUNT: u64 = 300;
 const ALL: u64 = RANKS * PIECE * COUNT;
 
-/// Two writes of all ranks in turn, the second behind the first, with two aggregators.
+/// Makes two collective writes in which the ranks' pieces take turns, the second behind the first, with two
+/// aggregators.
 fn written_twice(storage: &Hostile, hints: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
@@ -35,7 +36,8 @@ fn written_twice(storage: &Hostile, hints: &str) {
     assert!((0..ALL).all(|at| written[at as usize] == value(at)), "{hints}");
 }
 
-/// Each aggregator takes it for each call, and has given it back when the call is over; no write waits for it.
+/// Each aggregator takes the group lock for each call, and has released it when the call is over; no write waits for
+/// it.
 #[test]
 fn aggregators_on_lustre_take_the_lock_of_their_group() {
     let _watchdog = Watchdog::new("aggregators_on_lustre_take_the_lock_of_their_group", 60);
@@ -47,7 +49,8 @@ fn aggregators_on_lustre_take_the_lock_of_their_group() {
     assert_eq!(storage.direct_bytes(), 0, "a second handle would wait for the lock");
 }
 
-/// The structures of `gpfs_fcntl.h`, byte by byte: the ranges of both aggregators of both calls, whole blocks apart.
+/// Checks the structures of `gpfs_fcntl.h` byte by byte: the ranges of both aggregators in both calls, whole blocks
+/// apart.
 #[test]
 fn gpfs_is_told_the_ranges() {
     let _watchdog = Watchdog::new("gpfs_is_told_the_ranges", 60);

@@ -1,4 +1,5 @@
-//! Kernels that are chosen for each plan: which ones, and the bytes of the calls that use the plan again.
+//! Tests the automatic choice of kernels for each plan: the kernels that are chosen, and the bytes of calls that
+//! reuse the plan.
 
 use tributary::engine::AutoChoice;
 use tributary::fabric::threads;
@@ -9,17 +10,17 @@ const RANKS: usize = 48;
 const PIECE: u64 = 16;
 const ROWS: u64 = 50;
 const ROW: u64 = RANKS as u64 * PIECE;
-/// Steps of calls that repeat.
+/// Number of steps in tests with calls that repeat.
 const STEPS: u64 = 40;
 
-/// What the report of a call says.
+/// Parts of the report of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The reason of its path.
+    /// Reason for the call's path, as text.
     pub why: String,
-    /// What `auto` took.
+    /// Kernels that `auto` chose, if it did.
     pub auto: Option<AutoChoice>,
-    /// Whether it had its plan.
+    /// True if the call reused a plan.
     pub reused: bool,
 }
 
@@ -29,7 +30,7 @@ impl Call {
     }
 }
 
-/// A step of a program: every rank has pieces between those of the others.
+/// Returns a rank's extents in a step of a program: every rank has pieces between those of the others.
 fn access(rank: u64, step: u64) -> Extents {
     Extents::strided(step * ROW * ROWS + rank * PIECE, PIECE, ROW as i64, ROWS).unwrap()
 }
@@ -76,7 +77,7 @@ pub fn calls(hints: &str, steps: u64) -> [Vec<Call>; 2] {
     first
 }
 
-/// The reasons of all calls.
+/// Returns the reasons of all calls.
 pub fn reasons(hints: &str, steps: u64) -> Vec<String> {
     calls(hints, steps).concat().into_iter().map(|call| call.why).collect()
 }
@@ -111,7 +112,7 @@ fn without_nodes_of_several_ranks_there_is_nothing_to_choose() {
     }
 }
 
-/// The plan moves with the steps. Reads use the plan that the first write has made, and no call makes another one.
+/// The plan moves with the steps. Reads use the plan that the first write has made, and no later call makes a plan.
 #[test]
 fn steps_that_repeat_go_as_the_first_one_did() {
     for shared in ["automatic", "enable"] {
@@ -123,7 +124,7 @@ fn steps_that_repeat_go_as_the_first_one_did() {
     }
 }
 
-/// Where the hints leave no choice, the report says nothing of kernels.
+/// If the hints leave no choice, the report has nothing about the choice of kernels.
 #[test]
 fn given_kernels_are_used_in_every_step() {
     let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer";

@@ -1,7 +1,7 @@
-//! A file system whose hosts cache by themselves (NFS, FUSE): what MPI promises holds there too. In its place stands one in memory
-//! that does no more than close-to-open consistency: a host's bytes reach the server when a handle is closed, settled or synced, and
-//! a host sees others' when it opens the file. As NFS it writes whole pages, with what it has in them, unless a handle goes past its
-//! cache.
+//! Tests a file system whose hosts cache by themselves (NFS, FUSE): MPI's promises hold there too. A file system in
+//! memory stands in for it, which has only close-to-open consistency: a host's bytes reach the server when a handle
+//! is closed, settled or synced, and a host sees the bytes of others when it opens the file. As NFS does, it writes
+//! whole pages with their old contents, unless a handle goes past its cache.
 
 use std::io;
 use std::path::Path;
@@ -17,15 +17,15 @@ use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 6;
 const CELLS: usize = 40;
-/// Odd, so that no cell ends where a domain or a window does.
+/// Size of a cell in bytes: odd, so that no cell ends where a domain or a window ends.
 const CELL: u64 = 97;
-/// What a host writes as a whole on NFS: cells share pages.
+/// Size of a page in bytes, which a host writes as a whole on NFS: cells share pages.
 const PAGE: usize = 256;
 const NFS: u32 = 0x6969;
 const FUSE: u32 = 0x6573_5546;
 const EXT4: u32 = 0xEF53;
 
-/// The bytes on the server, and those of them that are stored.
+/// The bytes on the server, and the bytes that are on stable storage.
 type Server = Arc<Mutex<Bytes>>;
 
 #[derive(Default)]
@@ -34,17 +34,17 @@ struct Bytes {
     stored: Vec<u8>,
 }
 
-/// The file as a host sees it.
+/// The file as one host's cache has it.
 #[derive(Default)]
 struct Cache {
     seen: Vec<u8>,
-    /// Written here, and not yet on the server: offset and bytes.
+    /// Bytes written on this host that are not on the server yet: offset and bytes.
     ahead: Vec<(u64, Vec<u8>)>,
-    /// Written here, and not yet stored.
+    /// Ranges written on this host that are not on stable storage yet: offset and length.
     unstored: Vec<(u64, usize)>,
 }
 
-/// The client of a host.
+/// The file system's client on a host.
 #[derive(Clone)]
 struct Client {
     server: Server,
@@ -94,7 +94,7 @@ impl OpenStorage for Client {
 
 struct Handle {
     client: Client,
-    /// Whether calls go past the cache.
+    /// True if calls go past the cache.
     is_direct: AtomicBool,
 }
 
@@ -169,8 +169,8 @@ impl Drop for Handle {
     }
 }
 
-/// A random program, the same on all ranks: cells change their owner only at a sync, so MPI says what every read gets.
-/// The number of reads that got other bytes on this rank.
+/// Runs a random program, the same on all ranks: cells change their owner only at a sync, so MPI defines the bytes
+/// that every read gets. Returns the number of reads that got other bytes on this rank.
 fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) -> (Endpoint, usize) {
     let server = client.server.clone();
     let (rank, mut random) = (endpoint.rank(), SmallRng::seed_from_u64(seed));
@@ -233,7 +233,8 @@ fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) ->
     (endpoint, wrong)
 }
 
-/// Random programs on hosts of so many ranks, on a file system of that type; how often bytes were other than they must be.
+/// Runs random programs on hosts of `ranks_per_host` ranks, on a file system of the type `magic`; returns the number
+/// of reads that got wrong bytes.
 fn wrong_on(magic: u32, ranks_per_host: usize, hints: &str, seeds: std::ops::Range<u64>) -> usize {
     let server = Server::default();
     let host = || Client { server: server.clone(), cache: Arc::default(), magic };
@@ -256,7 +257,8 @@ fn wrong_on(magic: u32, ranks_per_host: usize, hints: &str, seeds: std::ops::Ran
     ran.unwrap().into_iter().sum()
 }
 
-/// Ways of the bytes: what is chosen, always an exchange, each rank by itself, aggregators on two hosts that take turns.
+/// Hints for the paths of the bytes: the automatic choice, always an exchange, each rank by itself, aggregators on
+/// two hosts in turn.
 const WAYS: [&str; 4] = [
     "",
     "trib_tiny_call=0;romio_cb_write=enable;romio_cb_read=enable",
@@ -277,14 +279,15 @@ fn bytes_are_right_where_hosts_cache_by_themselves() {
     }
 }
 
-/// So that the test above can fail: the stand-in does not do the engine's work.
+/// Shows that the test above can fail: bytes are wrong if the engine takes the stand-in for a coherent file system.
 #[test]
 fn they_are_wrong_if_that_is_not_known() {
     let _watchdog = Watchdog::new("hosts that are taken for coherent", 120);
     assert!(wrong_on(EXT4, 2, WAYS[1], 0..6) > 0);
 }
 
-/// A read begins with an agreement of its own here, a write does not: ranks in different calls find out all the same.
+/// A read begins with an agreement of its own here, a write does not: ranks in different calls get an error all the
+/// same.
 #[test]
 fn ranks_in_different_calls_find_out() {
     let _watchdog = Watchdog::new("different calls on hosts that cache by themselves", 120);

@@ -1,6 +1,6 @@
-//! Captures: what ranks wrote and read is in the file that TRIB_CAPTURE asks for.
+//! Tests captures: the file that TRIB_CAPTURE asks for has what ranks wrote and read.
 //!
-//! The variable is read once a process, so each test runs itself again as a program with the variable set.
+//! A process reads the variable once, so each test runs itself again as a program with the variable set.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,7 +13,8 @@ use tributary_testing::mounted::Mounted;
 const RANKS: usize = 6;
 const STEPS: u64 = 5;
 
-/// What `rank` writes in a step: irregular pieces, in turns with the other ranks; the last rank writes nothing.
+/// Returns the extents that `rank` writes in a step: irregular pieces, in turns with the other ranks; the last rank
+/// writes nothing.
 fn pieces(rank: u64, step: u64) -> Extents {
     if rank as usize == RANKS - 1 {
         return Extents::empty();
@@ -23,7 +24,7 @@ fn pieces(rank: u64, step: u64) -> Extents {
     Extents::from_list(pieces).unwrap()
 }
 
-/// The memory of a step: odd ranks have gaps.
+/// Returns the layout of memory in a step: odd ranks have gaps.
 fn memory(rank: u64, bytes: u64) -> BufferLayout {
     match rank % 2 {
         0 => BufferLayout::Contiguous,
@@ -34,7 +35,7 @@ fn memory(rank: u64, bytes: u64) -> BufferLayout {
     }
 }
 
-/// The program that is captured: steps written, and the first one read; then a call that fails.
+/// Runs the program that is captured: it writes steps, reads the first one, then makes a call that fails.
 fn write_steps(path: &Path, hints: &Hints) {
     let outcomes = threads::run(RANKS, |transport| {
         let endpoint = Endpoint::new(transport);
@@ -74,7 +75,7 @@ fn run(test: &str, directory: &Path, variables: &[(&str, &str)]) -> Output {
     output
 }
 
-/// The paths by which calls go: through shared memory, by messages.
+/// Names of paths, and hints for them: through shared memory, by messages.
 const WAYS: [(&str, &str); 3] = [
     ("shared", "trib_shared_memory=enable"),
     ("messages", "trib_shared_memory=disable; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable"),
@@ -102,7 +103,7 @@ fn a_capture_has_what_the_ranks_wrote_and_read() {
     }
 }
 
-/// A capture has its name only when all of it is there; what could be written of it is removed.
+/// A capture gets its name only when it is complete; a part of it that could be written is removed.
 #[test]
 fn a_full_disk_leaves_no_part_of_a_capture() {
     let Some(disk) = Mounted::tmpfs("a_full_disk_leaves_no_part_of_a_capture", "4k") else { return };
@@ -115,7 +116,8 @@ fn a_full_disk_leaves_no_part_of_a_capture() {
     assert!(!names.iter().any(|name| name == "out.tribcap" || name.ends_with("unfinished")), "{names:?}");
 }
 
-/// Each rank has a timeline; where bytes went by messages, windows of aggregators hold every call that ended well.
+/// Checks that each rank has a timeline, and that aggregators' windows include every successful call if bytes went by
+/// messages.
 fn check_diaries(capture: &Capture, way: &str) {
     let timelines: Vec<_> = (0..RANKS).map(|rank| capture.rank_and_timeline(rank).unwrap().1.unwrap()).collect();
     assert!(timelines.iter().all(|timeline| timeline.seconds.total > 0.0), "{way}");
@@ -195,7 +197,7 @@ fn a_limit_is_kept_and_said() {
     (0..RANKS).for_each(|rank| assert_eq!(capture.rank(rank).unwrap().len() as u64, capture.calls()));
 }
 
-/// A directory that cannot be made, and a limit that is none: one line, and the program goes on.
+/// If the directory cannot be created, or the limit is not a number, a line says so, and the program goes on.
 #[test]
 fn a_program_does_not_fail_with_its_capture() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The conformance suite on the threads fabric.
+//! Runs the conformance suite with ranks as threads.
 
 use tributary::Endpoint;
 use tributary::fabric::threads;

@@ -1,4 +1,4 @@
-//! Files of the system, and how often and for how many bytes they were asked.
+//! Opens files of the operating system, and counts their calls and bytes.
 
 use std::io::{self, IoSlice};
 use std::path::Path;
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tributary::Mode;
 use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
 
-/// What was asked of the files of one [`Counted`].
+/// Numbers of calls and bytes of all files of one [`Counted`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Calls that write.
+    /// Number of calls that write.
     pub writes: u64,
-    /// Bytes that they wrote.
+    /// Number of bytes that these calls wrote.
     pub written: u64,
-    /// Calls that read.
+    /// Number of calls that read.
     pub reads: u64,
-    /// Bytes that they asked for.
+    /// Number of bytes that these calls asked for.
     pub read: u64,
 }
 
-/// Opens files that count, all together.
+/// Opens files that count their calls together.
 #[derive(Debug, Clone, Default)]
 pub struct Counted(Arc<[AtomicU64; 4]>);
 
@@ -31,7 +31,7 @@ struct CountedFile {
 }
 
 impl Counted {
-    /// What was asked since the last time.
+    /// Returns the counts since the last call of this function.
     pub fn take(&self) -> Asked {
         let [writes, written, reads, read] = self.0.each_ref().map(|count| count.swap(0, Ordering::SeqCst));
         Asked { writes, written, reads, read }

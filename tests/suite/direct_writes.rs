@@ -1,4 +1,4 @@
-//! Large writes past the cache of the system, on a file system of this machine.
+//! Tests large writes past the cache of the system, on a file system of this machine.
 
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use tributary_testing::suite::value;
 use tributary_testing::watchdog::Watchdog;
 
 const RANKS: u64 = 4;
-/// A piece and the one behind it, of another rank.
+/// Size of a piece, in bytes; the piece behind it belongs to another rank.
 const PIECE: u64 = 96 << 10;
 const COUNT: u64 = 64;
-/// Offset of the first piece: in no page's beginning.
+/// Offset of the first piece, in bytes: not at the beginning of a page.
 const START: u64 = 1001;
 
-/// Writes pieces of all ranks in turn, with `gap` bytes between them, and reads them back; returns the bytes past the cache.
+/// Writes pieces of all ranks in turn, with `gap` bytes between them, and reads them back; returns the number of
+/// bytes that went past the cache.
 fn past_the_cache(storage: &Hostile, hints: &str, gap: u64) -> u64 {
     // Not in the directory for temporary files: that may be in memory.
     let directory = tempfile::tempdir_in(".").unwrap();
@@ -43,8 +44,8 @@ fn past_the_cache(storage: &Hostile, hints: &str, gap: u64) -> u64 {
     storage.direct_bytes() - before
 }
 
-/// Each driver, with windows in shared memory and without: all but the ends of windows goes past the cache where it is asked for,
-/// or the driver knows that it pays; holes are written as ever.
+/// Tests each driver, with windows in shared memory and without: everything but the ends of windows goes past the
+/// cache if a hint asks for it, or if the driver expects a gain; holes are written as before.
 #[test]
 fn whole_windows_go_past_the_cache() {
     let _watchdog = Watchdog::new("whole_windows_go_past_the_cache", 120);
@@ -67,7 +68,7 @@ fn whole_windows_go_past_the_cache() {
     }
 }
 
-/// Whether the file system here has such writes at all: the result says so, where it has none.
+/// Returns true if the file system here supports direct writes; otherwise prints that the test is skipped.
 fn takes_direct_writes() -> bool {
     use tributary::drivers::Storage;
     let file = tempfile::tempfile_in(".").unwrap();

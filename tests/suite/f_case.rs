@@ -1,5 +1,5 @@
-//! The E3SM F case on the threads fabric: every kernel setting, driver and throttle writes the same
-//! file; the large map with every other one.
+//! Tests the E3SM F case with ranks as threads: every kernel setting, driver and throttle writes the same file; the
+//! large map with every other one.
 
 use tributary::Endpoint;
 use tributary::fabric::threads;

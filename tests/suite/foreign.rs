@@ -1,4 +1,4 @@
-//! The conformance suite as others call it, on a storage in memory that knows nothing but the interface.
+//! Runs the conformance suite as other projects call it, on a storage in memory that uses only the interface.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,10 +9,10 @@ use tributary::Mode;
 use tributary::storage::{OpenStorage, Storage};
 use tributary_testing::conformance;
 
-/// Bytes of a page in memory.
+/// Size of a page in memory, in bytes.
 const PAGE: u64 = 4096;
 
-/// The bytes of a file, without the pages that nobody wrote: one case begins beyond 2^33.
+/// The bytes of a file, without pages that nobody wrote: one case begins beyond 2^33.
 #[derive(Default)]
 struct Pages {
     len: u64,
@@ -42,7 +42,7 @@ impl Pages {
 
 type Bytes = Arc<Mutex<Pages>>;
 
-/// Files in memory.
+/// A storage that keeps files in memory.
 #[derive(Default)]
 struct InMemory(Mutex<HashMap<PathBuf, Bytes>>);
 
@@ -100,7 +100,7 @@ fn a_storage_of_another_project_passes() {
     conformance::storage(Arc::new(InMemory::default()), Path::new("/nowhere"));
 }
 
-/// A storage that loses the last byte of a write is found.
+/// The suite detects a storage that loses the last byte of a write.
 #[test]
 fn a_storage_that_loses_a_byte_does_not_pass() {
     struct Loses(InMemory);

@@ -1,5 +1,5 @@
-//! Golden texts: the schedules of small exchanges, operation by operation, so that a change of order is seen in a diff.
-//! `./generate` writes them anew.
+//! Compares the schedules of small exchanges with golden texts, operation by operation, so that a change of order is
+//! seen in a diff. `./generate` writes them anew.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ fn every_golden_text_has_a_kernel() {
     }
 }
 
-/// Five ranks, receivers 0 and 3; all send 10 bytes to each; batches and sliding limits of two.
+/// Five ranks with receivers 0 and 3: all send 10 bytes to each; batches and sliding limits of two.
 #[test]
 fn flat_kernels() {
     let receivers = [0, 3];
@@ -69,7 +69,8 @@ fn flat_kernels() {
     }
 }
 
-/// Four ranks on two nodes, aggregators 0 and 2, local aggregators 0 and 2; everybody sends 10 bytes to each aggregator.
+/// Four ranks on two nodes, with aggregators 0 and 2 and local aggregators 0 and 2: every rank sends 10 bytes to each
+/// aggregator.
 #[test]
 fn two_layers() {
     let mut text = String::new();

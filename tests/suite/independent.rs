@@ -1,5 +1,5 @@
-//! Independent calls and the size of the file, on the threads fabric: with and without failing storage, and between
-//! collective calls.
+//! Tests independent calls and the size of the file, with ranks as threads: with and without failing storage, and
+//! between collective calls.
 
 use std::sync::Arc;
 
@@ -125,7 +125,8 @@ fn a_file_that_is_only_read() {
     });
 }
 
-/// The storage of one rank fails: its own calls fail and name the offset; those of other ranks fail only if collective.
+/// If the storage of one rank fails, its own calls fail and name the offset; calls of other ranks fail only if they
+/// are collective.
 #[test]
 fn failing_storage() {
     on_threads("failing storage", RANKS, |endpoint, directory| {

@@ -1,24 +1,25 @@
-//! Memory in which only the pieces of a layout may be touched. Inaccessible pages lie between the pieces, so that an access
-//! to one byte too many ends the test (or fails the system call).
+//! Provides memory in which only the pieces of a layout may be accessed. Inaccessible pages lie between the pieces,
+//! so that an access to one byte too many ends the test (or fails the system call).
 
 use tributary::{BufferLayout, Extent, Extents, Sink, Source};
 
-/// What the rest of an island holds: a piece ends where a page does, or begins there, but is rarely as long.
+/// Value of the bytes in the rest of an island: a piece ends where a page ends, or begins where one begins, but is
+/// rarely as long.
 const CANARY: u8 = 0x5a;
-/// Bytes of the pieces, over and over.
+/// Sizes of the pieces in bytes, which are repeated.
 const PIECES: [u64; 8] = [37, 1, 300, 8, 1000, 4096, 24, 70_000];
 
 /// Pieces of memory that are far apart.
 pub struct Islands {
     start: *mut u8,
     mapped: usize,
-    /// The addresses of the pieces, each next to an inaccessible page; every second pair is swapped.
+    /// Positions of the pieces, each next to an inaccessible page; every second pair is swapped.
     pub layout: BufferLayout,
     pieces: Vec<Extent>,
 }
 
 impl Islands {
-    /// Memory for `bytes` bytes, with nothing of meaning in them.
+    /// Creates memory for `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let page = page();
         let (mut pieces, mut islands, mut left, mut at) = (Vec::new(), Vec::new(), bytes, page);
@@ -43,13 +44,13 @@ impl Islands {
         all
     }
 
-    /// The memory, for a write.
+    /// Returns the memory as the source of a write.
     pub fn source(&self) -> Source<'_> {
         // SAFETY: the layout's pieces are mapped and written by nobody as long as `self` is borrowed.
         unsafe { Source::from_raw_parts(self.start, self.mapped) }
     }
 
-    /// The memory, for a read.
+    /// Returns the memory as the target of a read.
     pub fn sink(&mut self) -> Sink<'_> {
         // SAFETY: the layout's pieces are mapped and nobody else's as long as `self` is borrowed.
         unsafe { Sink::from_raw_parts(self.start, self.mapped) }
@@ -66,10 +67,10 @@ impl Islands {
         }
     }
 
-    /// The bytes of the pieces, in the layout's order.
+    /// Returns the bytes of the pieces, in the layout's order.
     ///
     /// # Panics
-    /// When a byte of a page that is no piece's is not as it was.
+    /// Panics if a byte outside the pieces has changed.
     pub fn bytes(&self) -> Vec<u8> {
         let page = page();
         let byte = |at: u64| {
@@ -97,7 +98,7 @@ fn page() -> u64 {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }
 
-/// Addresses with nothing behind them.
+/// Reserves a range of addresses without memory.
 fn reserved(len: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: new memory, which touches nothing that is there.
@@ -106,7 +107,7 @@ fn reserved(len: usize) -> *mut u8 {
     start.cast()
 }
 
-/// Memory that may be used, full of canaries.
+/// Makes a part of the reserved addresses usable memory, filled with [`CANARY`].
 fn open(start: *mut u8, len: usize) {
     // SAFETY: pages that were reserved for this.
     unsafe {
@@ -116,7 +117,7 @@ fn open(start: *mut u8, len: usize) {
     }
 }
 
-/// Whether the system can read there: as a path, which it does not find then.
+/// Returns true if the system can read at an address: passes the address as a path, which does not exist.
 fn can_be_read(place: *const u8) -> bool {
     // SAFETY: the system looks at the bytes, and says so when it cannot.
     unsafe { libc::access(place.cast(), libc::F_OK) };

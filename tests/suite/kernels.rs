@@ -1,4 +1,5 @@
-//! Every kernel under the validators: exactly once, no deadlock without buffering, bounded requests.
+//! Tests every kernel with the validators: exactly-once delivery, no deadlock without buffering, bounded outstanding
+//! messages.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::exchange::local::LocalAggregators;
@@ -8,7 +9,8 @@ use tributary::schedule::validate::{Delivery, Evidence, run};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Rank, Topology};
 
-/// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
+/// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, in ascending order, with bytes above
+/// 0.
 struct Pattern {
     receivers: Vec<Rank>,
     sizes: Vec<Vec<(usize, u64)>>,
@@ -44,7 +46,7 @@ impl Pattern {
         (0..self.ranks()).filter_map(&mut place).collect()
     }
 
-    /// The required deliveries: the receive side lists senders in ascending order.
+    /// Returns the required deliveries. The receive side lists senders in ascending order.
     fn wanted(&self) -> Vec<Delivery> {
         let mut at = vec![0; self.receivers.len()];
         let mut all = Vec::new();
@@ -79,7 +81,7 @@ impl Pattern {
         (0..self.ranks()).map(schedule).collect()
     }
 
-    /// Checks both directions: a collective read runs the transposed schedules.
+    /// Checks the schedules in both directions, because a collective read runs the transposed schedules.
     fn check(&self, schedules: Vec<Schedule>, wanted: &[Delivery]) -> Evidence {
         let (ranks, receivers) = (self.ranks(), self.receivers.len());
         let fail = |violation| panic!("{ranks} ranks, {receivers} receivers: {violation}");
@@ -125,7 +127,8 @@ impl Pattern {
         self.check(schedules, &wanted)
     }
 
-    /// What an aggregator receives from the local aggregators, and where each member's bytes then are.
+    /// Returns the messages that an aggregator receives from the local aggregators, and the positions of each
+    /// member's bytes in them.
     fn merged_receives(
         &self,
         rank: Rank,
@@ -155,13 +158,13 @@ impl Pattern {
     }
 }
 
-/// The delivery of a read, for that of a write.
+/// Returns the delivery of a read that corresponds to a delivery of a write.
 fn reversed(delivery: &Delivery) -> Delivery {
     let &Delivery { from, from_offset, to, to_offset, len } = delivery;
     Delivery { from: to, from_offset: to_offset, to: from, to_offset: from_offset, len }
 }
 
-/// `count` receivers spread over `ranks` ranks.
+/// Returns `count` receivers that are spread over `ranks` ranks.
 fn spread(ranks: usize, count: usize) -> Vec<Rank> {
     (0..count).map(|j| j * ranks / count).collect()
 }
@@ -173,7 +176,8 @@ fn bounded(evidence: Evidence, throttle: Throttle, kernel: &Kernel) {
     }
 }
 
-/// Each leg has its own throttle: a rank that is local aggregator and aggregator receives under both.
+/// Checks the outstanding messages with two layers. Each layer has its own throttle: a rank that is local aggregator
+/// and aggregator receives under both.
 fn bounded_legs(evidence: Evidence, inner: Throttle, outer: &Kernel) {
     if let (Some(inner), Some(outer)) = (inner.limit, outer.throttle(inner).limit) {
         assert!(evidence.peak_sends <= inner.max(outer) && evidence.peak_receives <= inner + outer, "{evidence:?}");
@@ -188,7 +192,8 @@ const THROTTLES: [Throttle; 5] = [
     Throttle { limit: Some(32), mode: tributary::schedule::ThrottleMode::Batch },
 ];
 
-/// Numbers of ranks, each with numbers of receivers: all up to 24 ranks, beyond every seventh, and always 1 and all.
+/// Iterates over numbers of ranks with numbers of receivers: all up to 24 ranks, above that every seventh number of
+/// receivers, and always 1 and all.
 fn ranks_and_receivers() -> impl Iterator<Item = (usize, usize)> {
     let counts = |ranks: usize| {
         let is_taken =
@@ -198,8 +203,8 @@ fn ranks_and_receivers() -> impl Iterator<Item = (usize, usize)> {
     (1..=64).flat_map(counts)
 }
 
-/// Every kernel for every rank count 1 to 64 with many receiver counts; the throttle goes round so that each kernel
-/// meets each throttle at many sizes.
+/// Tests every kernel for every number of ranks from 1 to 64, with many numbers of receivers; throttles take turns so
+/// that each kernel meets each throttle at many sizes.
 #[test]
 fn all_rank_counts_with_many_receiver_counts() {
     for (ranks, count) in ranks_and_receivers() {
@@ -214,7 +219,7 @@ fn all_rank_counts_with_many_receiver_counts() {
     }
 }
 
-/// The receivers are the lowest ranks (the paper's figure 1) and messages are missing here and there.
+/// Tests patterns whose receivers are the lowest ranks (the paper's figure 1) and in which some messages are missing.
 #[test]
 fn sparse_patterns_on_the_lowest_ranks() {
     for ranks in [1, 2, 3, 5, 8, 13, 16, 31] {
@@ -232,8 +237,8 @@ fn sparse_patterns_on_the_lowest_ranks() {
     }
 }
 
-/// Each rank blocks on one message wherever it may. With few receivers that is possible except under sliding limits above 1:
-/// no rank has both sends and receives left to start.
+/// Each rank blocks on one message whenever it may. With few receivers that is possible except under sliding limits
+/// above 1: no rank has both sends and receives left to start.
 #[test]
 fn ranks_block_on_one_message_under_every_kernel_and_throttle() {
     for (ranks, count) in [(5, 1), (16, 2), (40, 3), (40, 40)] {
@@ -273,8 +278,8 @@ fn two_layers_with_every_outer_kernel() {
     }
 }
 
-/// The same sweep for two layers, each with every other kernel as the outer one; nodes, local aggregators and throttles go
-/// round.
+/// Tests two layers for all numbers of ranks with many numbers of receivers, with every kernel as the outer one;
+/// nodes, local aggregators and throttles take turns.
 #[test]
 fn two_layers_at_all_rank_counts_with_many_receiver_counts() {
     for (ranks, count) in ranks_and_receivers() {

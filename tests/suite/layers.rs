@@ -1,5 +1,5 @@
-//! The dependency order of the workspace's crates, of the modules of the library and of the crates below it, and of the
-//! modules of larger folders.
+//! Checks the dependency order of the workspace's crates, of the modules of the library and of the crates below it,
+//! and of the modules of larger folders.
 //!
 //! All lists are ordered from the bottom up: each item may depend only on those before it. Exceptions are listed with the
 //! reason. A list of exceptions may only get shorter.
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use tributary_testing::layers::{Exception, Folder, hold_crates, hold_modules};
 
-/// The crates.
+/// Order of the crates, from the bottom up.
 const CRATES: &str = "tributary-base tributary-abi tributary-drivers tributary tributary-netcdf tributary-benchmarks \
     tributary-testing tributary-bindings tributary-mpiio tributary-gio tributary-c trib tributary-benches";
 
-/// (Dependencies of tests: Cargo refuses other circles.)
+/// Exceptions to the order of crates. (They are dependencies of tests: Cargo refuses other circles.)
 const CRATES_AGAINST: &[Exception] = &[
     ("tributary", "tributary-benchmarks", "the library's tests write the access patterns of real codes"),
     ("tributary", "tributary-testing", "what its tests share with others writes files by the library"),
@@ -20,7 +20,7 @@ const CRATES_AGAINST: &[Exception] = &[
     ("tributary-benchmarks", "tributary-testing", "the same, and it writes the patterns"),
 ];
 
-/// Folders of modules: the path that a module's name follows in code, the order, and the exceptions.
+/// Folders of modules: the folder, the path before a module's name in code, the order, and the exceptions.
 const FOLDERS: &[Folder] = &[
     (
         "src",

@@ -1,10 +1,10 @@
-//! What the repository says of its own pages and files is there: links lead to a file and to a heading that it has, pages
-//! that the source names exist, and so do the sources that pages name.
+//! Checks that links and names in the repository lead somewhere: links to a file and to a heading that it has, names
+//! of pages in the source, and names of source files in pages.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// What is not of the source tree, or not text.
+/// Names of folders that do not belong to the source tree, or have no text.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "proptest-regressions"];
 /// Folders of sources that pages name.
 const FOLDERS: [&str; 14] = [
@@ -23,10 +23,10 @@ const FOLDERS: [&str; 14] = [
     "docs/",
     "examples/",
 ];
-/// Letters of what stands for several files, or is made up.
+/// Characters in names that stand for several files, or are made up.
 const NO_FILES: [char; 5] = ['<', '*', '{', '$', '…'];
 
-/// All files below `folder`.
+/// Adds all files below `folder` to `found`.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
@@ -45,7 +45,7 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "md")
 }
 
-/// The text without what stands in fenced code blocks.
+/// Returns the text without fenced code blocks.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let mut outside = |line: &&str| {
@@ -56,8 +56,8 @@ fn prose(text: &str) -> String {
     text.lines().filter(|line| outside(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space. Of equal headings, the
-/// second has a `-1` behind it, and so on.
+/// Returns the anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space. If
+/// headings are equal, the second has a `-1` behind it, and so on.
 fn anchors(text: &str) -> BTreeSet<String> {
     let prose = prose(text);
     let headings = prose.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
@@ -72,14 +72,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// What the page's links and pictures lead to, without those to other sites.
+/// Returns the targets of the page's links and pictures, without targets on other sites.
 fn targets(prose: &str) -> Vec<String> {
     let prose = prose.replace("]\n(", "](");
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     targets.map(|(target, _)| target.to_string()).filter(|target| !target.contains("://")).collect()
 }
 
-/// Names of pages and pictures in `docs/`, from the root, with an anchor if there is one.
+/// Returns the names of pages and pictures in `docs/` that a text mentions, with an anchor if there is one.
 fn mentions(text: &str) -> Vec<String> {
     let of_name = |letter: char| letter.is_ascii_alphanumeric() || "-_./#".contains(letter);
     let mention = |(at, _): (usize, &str)| {
@@ -93,7 +93,7 @@ fn mentions(text: &str) -> Vec<String> {
     text.match_indices("docs/").filter_map(mention).collect()
 }
 
-/// The files and folders of the source tree that stand between backquotes in a page.
+/// Returns the files and folders of the source tree that a page names between backquotes.
 fn sources(prose: &str) -> Vec<String> {
     let quoted = prose.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let names = quoted.flat_map(str::split_whitespace).map(|name| name.trim_end_matches([',', ';', ':']));
@@ -103,7 +103,7 @@ fn sources(prose: &str) -> Vec<String> {
         .collect()
 }
 
-/// What is said of a tree and not there, a line each; and how many links and names were looked at.
+/// Returns a line for each link or name in a tree that leads nowhere, and the number of links and names checked.
 fn broken(root: &Path) -> (Vec<String>, usize) {
     let (mut all, mut broken, mut looked_at) = (Vec::new(), Vec::new(), 0);
     files(root, &mut all);
@@ -140,7 +140,7 @@ fn links_and_names_lead_somewhere() {
     assert!(looked_at > 500, "only {looked_at} links and names were found");
 }
 
-/// A tree with one of everything that can be wrong, beside what is right.
+/// Checks a tree that has one of every kind of wrong link, beside right ones.
 #[test]
 fn what_leads_nowhere_is_found() {
     let directory = tempfile::tempdir().unwrap();

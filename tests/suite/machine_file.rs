@@ -1,4 +1,5 @@
-//! What messages cost, from a file that a hint names: by it kernels are chosen, and no program fails because of it.
+//! Tests the file with the costs of messages that a hint names: it decides which kernels are chosen, and never makes
+//! a program fail.
 
 use crate::auto_kernels;
 use tributary::engine::Path;
@@ -7,19 +8,19 @@ use tributary::fabric::threads;
 use tributary::machine::Machine;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 
-/// The text of a file whose messages take `seconds` each.
+/// Returns the text of a machine file in which a message costs `seconds` seconds.
 fn text(seconds: f64) -> String {
     let costs = Costs { eager: seconds, rendezvous: seconds, round_trip: seconds, ..Costs::CLUSTER };
     let between = "ranks of different nodes".to_string();
     Machine { fabric: "mpi".into(), ranks: 48, nodes: 2, between, costs, built_in: Vec::new() }.text()
 }
 
-/// The reasons of a write and a read.
+/// Returns the reasons for the paths of a write and a read.
 fn reasons(hints: &str) -> Vec<String> {
     auto_kernels::reasons(hints, 1)
 }
 
-/// The hint for a file of this text, in a folder that the caller keeps.
+/// Writes a file with this text in `directory`, and returns the hint that names the file.
 fn hint(directory: &tempfile::TempDir, name: &str, text: &[u8]) -> String {
     let path = directory.path().join(name);
     std::fs::write(&path, text).unwrap();
@@ -40,7 +41,7 @@ fn the_costs_in_the_file_decide() {
     }
 }
 
-/// The calls go as without the file; ranks that chose apart would wait for each other.
+/// Calls work as without the file. Ranks that chose different kernels would wait for each other.
 #[test]
 fn a_file_that_cannot_be_used_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The tests of the crate that run ranks as threads. One program, because linking takes longer than running.
+//! The tests of the crate that run ranks as threads. They are one program, because linking takes longer than running.
 
 mod announced;
 mod auto_kernels;

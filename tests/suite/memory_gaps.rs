@@ -1,5 +1,5 @@
-//! On every path of a call, the engine touches only the bytes of the layout in the caller's memory. Between the pieces there may
-//! be other objects, or no memory at all.
+//! Tests that the engine accesses only the bytes of the layout in the caller's memory, on every path of a call.
+//! Between the pieces there may be other objects, or no memory at all.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path as FilePath;
@@ -10,7 +10,8 @@ use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::suite::{Case, DRIVERS, kernel_hints, value};
 
-/// The suite's cases; and one whose pieces are written where they are. The last `idle` of the ranks have nothing.
+/// Returns the suite's cases, and a case whose pieces are written directly from memory. The last `idle` ranks have no
+/// data.
 fn cases(ranks: usize, idle: usize) -> Vec<Case> {
     let ranks = ranks - idle;
     let large = |rank: usize| Extents::contiguous(rank as u64 * 300_000, 300_000).unwrap();
@@ -25,7 +26,8 @@ fn cases(ranks: usize, idle: usize) -> Vec<Case> {
     all
 }
 
-/// Writes every case from islands, and reads it back onto others, under each of `hints`; `way` is told each write's path.
+/// Writes every case from islands and reads it back into others, with each of `hints`. Calls `way` with the hints and
+/// the path of each write.
 fn over_islands((ranks, idle): (usize, usize), hints: &[String], way: impl Fn(&str, Path) + Sync) {
     let directory = tempfile::tempdir().unwrap();
     threads::run(ranks, |transport| {
@@ -47,7 +49,8 @@ fn over_islands((ranks, idle): (usize, usize), hints: &[String], way: impl Fn(&s
     .unwrap();
 }
 
-/// One case; `starts`: with the calls that are started and waited for. Collective.
+/// Writes and reads back one case; if `starts`, with non-blocking calls. Collective; returns the endpoint and the
+/// path of the write.
 fn there_and_back(endpoint: Endpoint, case: &Case, hints: &str, path: &FilePath, starts: bool) -> (Endpoint, Path) {
     let extents = &case.file[endpoint.rank()];
     let all: Vec<u8> = extents.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();

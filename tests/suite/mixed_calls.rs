@@ -1,5 +1,6 @@
-//! Ranks in different collective calls: a program's mistake. All ranks get one error that names both calls, and the file goes on to be
-//! usable. No rank waits for ever, and none reads what another one brings to another call.
+//! Tests ranks that are in different collective calls, which is a mistake of the program. All ranks get one error
+//! that names both calls, and the file stays usable. No rank waits for ever, and none reads data that another rank
+//! passed to another call.
 
 use tributary::engine::Direction::Read;
 use tributary::error::About;
@@ -7,7 +8,7 @@ use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::on_threads;
 
 const LAYOUT: BufferLayout = BufferLayout::Contiguous;
-/// One host; several hosts; messages alone.
+/// Hints for one host, for several hosts, and for messages only.
 const MEMORY: [&str; 4] = [
     "trib_shared_memory=enable",
     "trib_shared_memory=enable; trib_ranks_per_node=2",
@@ -15,7 +16,7 @@ const MEMORY: [&str; 4] = [
     "",
 ];
 
-/// What one rank calls in place of the write that the others are in, and its name.
+/// The call of one rank while the others are in a write: its name, and the function that makes it.
 type Other = (&'static str, fn(&mut File, &Extents) -> Result<(), Error>);
 
 const OTHERS: [Other; 6] = [
@@ -30,7 +31,7 @@ const OTHERS: [Other; 6] = [
     ("an agreement", |file, _| file.agree(Err(Error::argument("a", "b", "c")))),
 ];
 
-/// Interleaved pieces of a rank: `count` of `len` bytes.
+/// Returns a rank's pieces, which interleave with other ranks': `count` pieces of `len` bytes.
 fn strided(rank: usize, ranks: usize, len: u64, count: u64) -> Extents {
     Extents::strided(rank as u64 * len, len, (ranks as u64 * len) as i64, count).unwrap()
 }
@@ -89,7 +90,7 @@ fn a_rank_in_another_call_is_an_error_on_all_ranks_and_the_file_stays_usable() {
     }
 }
 
-/// Nobody waits for a rank that has closed the file: it cannot come to a further call.
+/// No rank waits for a rank that has closed the file, which cannot make a further call.
 #[test]
 fn a_rank_that_closes_the_file_leaves_it_to_be_closed_by_the_others() {
     for (hints, ranks) in MEMORY.into_iter().flat_map(|hints| [2, 5].map(|ranks| (hints, ranks))) {
@@ -113,7 +114,7 @@ fn a_rank_that_closes_the_file_leaves_it_to_be_closed_by_the_others() {
     }
 }
 
-/// An operation that is only tested finds out, too; and the error of a rank's arguments gives way.
+/// An operation that is only tested gets the error too, and the error about a rank's arguments has lower precedence.
 #[test]
 fn an_operation_in_another_call() {
     for hints in MEMORY {

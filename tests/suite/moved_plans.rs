@@ -1,4 +1,4 @@
-//! Time steps: the same access at another offset of the file reuses the plan of the step before.
+//! Tests time steps: the same access at another offset of the file reuses the plan of the step before.
 
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Mode};
@@ -8,12 +8,14 @@ use tributary_testing::watchdog::Watchdog;
 const RANKS: usize = 6;
 const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=3;cb_nodes=3;\
                       nc_num_aggrs_per_node=2;striping_unit=512;striping_factor=2;cb_buffer_size=1024";
-/// A distance by whose multiples every driver may move a plan: 2 servers, 3 aggregators, stripes of 512 bytes.
+/// Number of bytes: every driver may move a plan by multiples of it. (2 servers, 3 aggregators, stripes of 512
+/// bytes.)
 const PERIOD: u64 = 2 * 3 * 512;
-/// The first rank has nothing; the others take turns, in pieces of different lengths, with holes.
+/// Number of pieces of a step: the first rank has none; the others take turns, in pieces of different lengths, with
+/// holes.
 const PIECES: u64 = 90;
 
-/// This rank's extents in a step that begins at `base`.
+/// Returns this rank's extents in a step that begins at `base`.
 fn extents(rank: usize, base: u64) -> Extents {
     let pieces = (0..PIECES).filter(|piece| rank > 0 && *piece as usize % (RANKS - 1) == rank - 1);
     Extents::from_list(pieces.map(|piece| Extent { offset: base + piece * 40, len: 7 + piece % 30 })).unwrap()
@@ -27,7 +29,7 @@ fn bytes(step: usize, extents: &Extents) -> Vec<u8> {
     extents.iter().flat_map(|extent| (extent.offset..extent.end()).map(move |offset| byte(step, offset))).collect()
 }
 
-/// Writes steps at these offsets, in this order. `reused` says whether each but the first must reuse the plan of the first.
+/// Returns offsets of steps that are written in this order, and for each whether it must reuse the plan of the first.
 fn steps(driver: &str) -> [(u64, bool); 6] {
     let any = driver == "posix";
     [
@@ -98,14 +100,15 @@ fn a_step_uses_the_plan_of_the_step_before() {
     .unwrap();
 }
 
-/// The extents of a rank in one of several views: pieces of another length and in other turns than in the others.
+/// Returns the extents of a rank in one of several views, which have pieces of different lengths in different turns.
 fn in_view(view: u64, rank: usize, base: u64) -> Extents {
     let (len, ranks) = (3 + view, RANKS as u64);
     let first = (rank as u64 + view) % ranks;
     Extents::strided(base + first * len, len, (ranks * len) as i64, 40).unwrap()
 }
 
-/// Writes `rounds` steps of each view in turn, and checks the bytes. Returns, for each call, whether it reused a plan.
+/// Writes `rounds` steps of each view in turn, and checks the bytes. Returns, for each call, true if it reused a
+/// plan.
 fn in_turns(
     endpoint: Endpoint,
     path: &std::path::Path,

@@ -1,4 +1,4 @@
-//! Hosts that do not share the directory of a file, and each have a file of its name.
+//! Tests hosts that do not share the directory of a file, and each have a file of this name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 4;
 
-/// The files of one host.
+/// A storage that opens the files of one host.
 struct OfHost(PathBuf);
 
 impl OpenStorage for OfHost {
@@ -28,7 +28,7 @@ impl OpenStorage for OfHost {
     }
 }
 
-/// The ranks of the second host write nothing into a file of their own, and nobody takes the call for done.
+/// The ranks of the second host write nothing into their own file, and all ranks get an error.
 #[test]
 fn another_file_of_the_same_name_is_an_error_on_all_ranks() {
     let _watchdog = Watchdog::new("another_file_of_the_same_name_is_an_error_on_all_ranks", 60);
@@ -52,7 +52,7 @@ fn another_file_of_the_same_name_is_an_error_on_all_ranks() {
     assert_eq!(std::fs::read(hosts[1].join("file")).unwrap(), b"old");
 }
 
-/// Copies of a file on the disks of hosts, which are only read.
+/// Copies of a file on the hosts' disks can be read.
 #[test]
 fn copies_on_each_host_are_read() {
     let _watchdog = Watchdog::new("copies_on_each_host_are_read", 60);

@@ -1,4 +1,4 @@
-//! Non-blocking operations on the threads fabric.
+//! Tests non-blocking operations with ranks as threads.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ fn settings() -> impl Iterator<Item = (String, Hints)> {
     KERNELS.iter().copied().flat_map(with)
 }
 
-/// Tests until the operation is done.
+/// Calls `test` until the operation has ended; returns its report.
 fn test_to_the_end(mut operation: Operation<'_, CallReport>) -> CallReport {
     loop {
         if let Some(outcome) = operation.test() {
@@ -57,7 +57,7 @@ fn testing_writes_what_waiting_writes() {
     });
 }
 
-/// Two files in one program, progressed in turn; even ranks begin with one, odd ranks with the other.
+/// One program uses two files, whose operations advance in turn; even ranks begin with one, odd ranks with the other.
 #[test]
 fn two_files_at_once() {
     on_threads("two_files_at_once", RANKS, |mut endpoint, directory| {
@@ -103,8 +103,8 @@ fn assert_dropped(outcome: Option<Error>) {
     assert!(text.contains("dropped before its end") && text.contains("close"), "{text}");
 }
 
-/// An operation is dropped before its end: each further call fails at once, on every rank where it was dropped; the file
-/// can be closed, and other files still work.
+/// An operation is dropped before its end: each further call fails at once, on every rank where it was dropped. The
+/// file can be closed, and other files still work.
 #[test]
 fn an_operation_dropped_in_the_middle() {
     on_threads("an_operation_dropped_in_the_middle", RANKS, |mut endpoint, directory| {
@@ -193,7 +193,8 @@ fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
     });
 }
 
-/// Two ranges that overlap, and a gap that compensates for it in the sums: only an exchange of all ranges detects it.
+/// Two ranges overlap, and a gap compensates for the overlap in the sums: only an exchange of all ranges detects
+/// this.
 #[test]
 fn the_allgather_finds_ranges_that_overlap() {
     on_threads("allgather", RANKS, |endpoint, directory| {

@@ -1,5 +1,5 @@
-//! Ranks write the same bytes: the file has those of one rank, never a mixture within an extent. With
-//! `trib_overlap=rank_order` they are the highest rank's, with every kernel, driver and path.
+//! Tests ranks that write the same bytes: the file has the bytes of one rank, never a mixture within an extent. With
+//! `trib_overlap=rank_order` it has the highest rank's, with every kernel, driver and path.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,8 @@ const END: u64 = 4000;
 const COMMON: &str = "trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=1;striping_unit=128;striping_factor=3;\
                       cb_buffer_size=256";
 
-/// Extents of one rank, unsorted, overlapping each other and those of other ranks; most are longer than a window.
+/// Returns the extents of one rank, unsorted, which overlap each other and those of other ranks; most are longer than
+/// a window.
 fn list(rank: usize, seed: u64) -> Vec<Extent> {
     let mut random = SmallRng::seed_from_u64(seed * 100 + rank as u64);
     let mut extent = || {
@@ -24,7 +25,7 @@ fn list(rank: usize, seed: u64) -> Vec<Extent> {
     (0..6).map(|_| extent()).collect()
 }
 
-/// A byte identifies its writer: rank + 1 in the upper half, the extent in the lower.
+/// Returns a byte that identifies its writer: rank + 1 in the upper half, the number of the extent in the lower.
 fn mark(rank: usize, index: usize) -> u8 {
     ((rank + 1) * 16 + index) as u8
 }
@@ -43,7 +44,7 @@ fn write(endpoint: Endpoint, path: &std::path::Path, hints: &Hints, seed: u64) -
     file.close().unwrap()
 }
 
-/// Wherever two extents overlap, all bytes must be of the same one.
+/// Checks that all bytes in an overlap of two extents come from the same extent.
 fn never_mixed(bytes: &[u8], seed: u64, what: &str) {
     let mut winners = HashMap::new();
     for (at, &byte) in bytes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The tables in `docs/` that are made of the registries of hints and kernels, each below a comment; `./generate` writes
-//! them anew. So it does with files of tutorials that pages show.
+//! Checks the tables in `docs/` that are made from the registries of hints and kernels, each below a comment;
+//! `./generate` writes them anew. The same is done for files of tutorials that pages show.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tributary::schedule::SendMode;
 
 const END: &str = "\n<!-- End of what is generated -->\n";
 
-/// Compares the table below a comment of a page with `expected`, or (`./generate`) writes it.
+/// Compares the table below a comment of a page with `expected`, or writes it (`./generate`).
 fn hold(name: &str, from: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let page = std::fs::read_to_string(&path).unwrap();
@@ -26,7 +26,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The hints of the table whose keys begin with `trib_`, or the others.
+/// Returns a table of the hints whose keys begin with `trib_`, or of the others.
 fn hints(ours: bool) -> String {
     let mut text =
         "| key | default | allowed | unit | meaning | set it when |\n|---|---|---|---|---|---|\n".to_string();
@@ -38,7 +38,7 @@ fn hints(ours: bool) -> String {
     text
 }
 
-/// The kernels and `two_layer`.
+/// Returns a table of the kernels and `two_layer`.
 fn kernels() -> String {
     let mut text =
         "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();
@@ -62,7 +62,7 @@ fn kernels() -> String {
     text
 }
 
-/// One after the other: they are in one file.
+/// Checks all tables in one test, because they are in one file.
 #[test]
 fn the_tables_of_hints_are_current() {
     let page = "docs/reference/hints.md";

@@ -1,4 +1,4 @@
-//! Every pattern on the threads fabric, with every kernel and driver, written and read back.
+//! Writes and reads back every pattern with ranks as threads, with every kernel and driver.
 
 use tributary::Endpoint;
 use tributary::fabric::threads;

@@ -1,5 +1,5 @@
-//! Ranks that exchange messages: what the first agreement of a call completes by itself (little data, large pieces), and what it
-//! leaves.
+//! Tests ranks on several hosts: the calls that the first agreement completes by itself (little data, large pieces),
+//! and the calls that go on after it.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::engine::{Path, ReadReport};
@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 7;
-/// Every rank on a host of its own; hosts of 2, 3 and 6 ranks, whose memory is shared.
+/// Hints for every rank on a host of its own, and for hosts of 2, 3 and 6 ranks, whose memory is shared.
 const HOSTS: [&str; 4] = [
     "",
     "trib_shared_memory=enable;trib_ranks_per_node=2",
@@ -16,7 +16,7 @@ const HOSTS: [&str; 4] = [
     "trib_shared_memory=enable;trib_ranks_per_node=6",
 ];
 
-/// What ranks have: which owns each cell of a row, and how long the cells are. Cell c is written by rank `owners[c]`.
+/// The data of all ranks: rank `owners[c]` writes cell c of a row; the cells have different lengths.
 struct Cells {
     owners: Vec<Option<usize>>,
     lens: Vec<u64>,
@@ -60,7 +60,8 @@ fn data(file: &Extents, rank: usize, step: u64) -> Vec<u8> {
     file.iter().flat_map(|piece| (piece.offset..piece.end()).map(move |offset| byte(rank, offset, step))).collect()
 }
 
-/// Writes `cells` from offset `first` on in two steps, the second further on, reads both back, and compares the file; gives the paths of the writes.
+/// Writes `cells` from offset `first` on in two steps, the second further on, reads both back, and compares the file;
+/// returns the paths of the writes.
 fn write_and_read(
     endpoint: Endpoint,
     path: &std::path::Path,
@@ -123,7 +124,7 @@ fn write_and_read(
     (endpoint, paths)
 }
 
-/// All arrangements of hosts, with `extra` hints.
+/// Tests all arrangements of hosts, with the hints `extra`.
 fn on_all_hosts(test: &str, extra: &str, cells: &[(Cells, [Path; 2])]) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
@@ -194,8 +195,8 @@ fn where_ranges_meet_and_do_not_tile_all_is_exchanged() {
     on_all_hosts("holes", "trib_host_domains=disable", &[(holes, [Path::Exchange; 2])]);
 }
 
-/// Planes of one host after those of another; in a plane each rank of the host has bytes everywhere. A rank that is alone on its
-/// host has whole planes.
+/// Returns cells in planes: planes of one host follow planes of another; in a plane each rank of the host has bytes
+/// everywhere. A rank that is alone on its host has whole planes.
 fn planes(ranks_per_host: usize, len: u64, seed: u64) -> Cells {
     let (hosts, mut random) = (RANKS.div_ceil(ranks_per_host), SmallRng::seed_from_u64(seed));
     let (mut owners, mut lens) = (Vec::new(), Vec::new());
@@ -249,7 +250,7 @@ fn hosts_that_are_apart_write_and_read_their_own() {
     .unwrap();
 }
 
-/// Ranks of a host have the same bytes, no two hosts do: the highest rank's stay, on each host.
+/// Ranks of a host write the same bytes, but no two hosts do: the bytes of each host's highest rank are in the file.
 #[test]
 fn ranks_that_overlap_on_hosts_that_are_apart_are_in_order() {
     let _watchdog = Watchdog::new("overlap on hosts", 60);
@@ -297,7 +298,8 @@ fn ranks_that_overlap_on_hosts_that_are_apart_are_in_order() {
     .unwrap();
 }
 
-/// What lies in a gap is read and written back with what is around it; never where another host may write at that time.
+/// Bytes in a gap are read and written back with their surroundings, but never if another host may write there at
+/// that time.
 #[test]
 fn hosts_do_not_write_back_what_others_write() {
     let _watchdog = Watchdog::new("write back", 120);
@@ -358,7 +360,7 @@ fn large_pieces_that_overlap_are_written_again_in_order() {
     .unwrap();
 }
 
-/// A few bytes of one rank lie in a large piece of another, which is written before any rank knows of them.
+/// A few bytes of one rank lie in a large piece of another rank, which is written before any rank knows of them.
 #[test]
 fn little_data_over_large_pieces_is_in_the_order_of_ranks() {
     let _watchdog = Watchdog::new("little over large", 60);
@@ -418,7 +420,7 @@ fn a_bad_argument_of_one_rank_is_the_error_of_all() {
     assert!(errors.iter().all(|of_rank| *of_rank == errors[0]), "{errors:?}");
 }
 
-/// Rank 0 takes all: what the ranks of other nodes send counts, and nothing else does.
+/// Rank 0 gets all data: only bytes that ranks of other nodes send are counted.
 #[test]
 fn what_travels_between_nodes_is_counted() {
     let _watchdog = Watchdog::new("between nodes", 60);

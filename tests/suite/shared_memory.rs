@@ -1,4 +1,4 @@
-//! The conformance suite through memory that ranks share, on the threads fabric.
+//! Runs the conformance suite through memory that ranks share, with ranks as threads.
 
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
@@ -14,7 +14,7 @@ tributary_testing::tests_of_ranks! {
     one_rank(1), two_ranks(2), three_ranks(3), eight_ranks(8), thirty_two_ranks(32)
 }
 
-/// Nodes that share memory among their ranks, and exchange messages with each other.
+/// Runs the suite on nodes whose ranks share memory, and which exchange messages with each other.
 fn in_nodes(ranks: usize, part: usize) {
     let directory = tempfile::tempdir().unwrap();
     threads::run(ranks, |transport| suite::run_in_nodes(Endpoint::new(transport), directory.path(), part)).unwrap();
@@ -38,7 +38,7 @@ fn nodes_of_many_ranks() {
     in_nodes(32, 12);
 }
 
-/// Runs `accesses(rank)` as writes of one file, one after the other, and compares the file with the same writes made by rank
+/// Writes `accesses(rank)` to one file, one after the other, and compares the file with the same writes made by rank
 /// after rank.
 fn same_as_in_order(ranks: usize, hints: &str, accesses: impl Fn(usize) -> Vec<Extents> + Sync) {
     let directory = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ fn same_as_in_order(ranks: usize, hints: &str, accesses: impl Fn(usize) -> Vec<E
     }
 }
 
-/// A later call does not write what a rank left in its slot in an earlier call.
+/// A later call does not write bytes that a rank left in its slot in an earlier call.
 #[test]
 fn small_and_large_writes_in_one_call() {
     let one = |offset, len| Extents::contiguous(offset, len).unwrap();
@@ -112,7 +112,7 @@ fn pieces_of_every_size_in_one_call() {
     }
 }
 
-/// Overlapping bytes in distant places: the space between them costs nothing.
+/// Bytes overlap in distant places: the space between them costs nothing.
 #[test]
 fn overlaps_far_apart() {
     same_as_in_order(3, "romio_cb_write=enable", |rank| {

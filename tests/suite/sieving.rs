@@ -1,5 +1,5 @@
-//! When gaps between pieces are read: how often the file is asked, and for how many bytes. By messages and through shared
-//! memory the rule is one.
+//! Tests when gaps between pieces are read, by the number of calls and bytes. The rule is the same by messages and
+//! through shared memory.
 
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -13,7 +13,8 @@ const RANKS: u64 = 4;
 const MESSAGES: &str = "cb_nodes=1;trib_tiny_call=0;cb_buffer_size=16777216";
 const SHARED: &str = "trib_shared_memory=enable;trib_tiny_call=0";
 
-/// Runs `apart` from each other, of which each rank has a part: beside those of the others.
+/// An access of `count` runs that lie `apart` bytes from each other. Each rank has a part of each run, beside the
+/// parts of the others.
 #[derive(Clone, Copy)]
 struct Runs {
     count: u64,
@@ -36,8 +37,8 @@ impl Runs {
     }
 }
 
-/// Writes the runs into a file that is there, which nobody else writes if it `is_sole`, and reads them; what was asked of the file by
-/// each.
+/// Writes the runs into an existing file, which nobody else writes if it `is_sole`, and reads them; returns the
+/// counts of the write and of the read.
 fn asked(runs: Runs, hints: &str, is_sole: bool) -> [Asked; 2] {
     let _watchdog = Watchdog::new("sieving", 60);
     let directory = tempfile::tempdir().unwrap();
@@ -78,7 +79,7 @@ fn asked(runs: Runs, hints: &str, is_sole: bool) -> [Asked; 2] {
     asked.into_inner().unwrap()
 }
 
-/// Writes both ways, which must ask the file for the same, but for bytes at the ends of what is read.
+/// Writes by messages and through shared memory; the counts must be equal, except for bytes at the ends of reads.
 fn written(runs: Runs, hints: &str) -> Asked {
     let [messages, shared] =
         [MESSAGES, SHARED].map(|way| asked(runs, &format!("{way};romio_cb_write=enable;{hints}"), true)[0]);
@@ -87,7 +88,7 @@ fn written(runs: Runs, hints: &str) -> Asked {
     messages
 }
 
-/// How a read by messages, or of each rank by itself, asks for them.
+/// Returns the counts of a read by messages, or of each rank by itself.
 fn read(runs: Runs, hints: &str) -> Asked {
     asked(runs, &format!("{MESSAGES};{hints}"), true)[1]
 }
@@ -126,7 +127,7 @@ fn hints_force_either() {
     assert_eq!((reads, read), (1000, dense.bytes()));
 }
 
-/// Where others may write the file, nothing but the pieces is written, whatever a hint says.
+/// If others may write the file, only the pieces are written, whatever a hint says.
 #[test]
 fn gaps_that_others_may_write_are_not_written() {
     let dense = Runs { count: 450, part: 24, apart: 2085 };
@@ -178,7 +179,7 @@ fn reads_go_over_what_a_call_is_worth() {
     assert_eq!(read(own, "romio_cb_read=disable").reads, 100 * RANKS);
 }
 
-/// Where all ranks want the same bytes, one reads them; also after a read in which nobody wanted any.
+/// If all ranks want the same bytes, one rank reads them; also after a read in which no rank wanted any.
 #[test]
 fn what_all_want_is_read_once_also_after_a_read_of_nothing() {
     let _watchdog = Watchdog::new("same", 60);

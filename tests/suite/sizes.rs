@@ -1,4 +1,4 @@
-//! Extents and messages beyond what 31 and 32 bits count, written and read back.
+//! Tests extents and messages whose sizes exceed 31 and 32 bits, written and read back.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::periodic::{PERIOD, Periodic, same, two_periods, value};
 use tributary_testing::watchdog::Watchdog;
 
-/// Offset of the extent.
+/// Offset of the extent in the file, in bytes.
 const START: u64 = 5;
 
-/// Rank 1 writes (and reads) one extent of `size` bytes through rank 0.
+/// Lets rank 1 write (and read) one extent of `size` bytes through rank 0.
 fn through_the_exchange(size: u64, hints: &str) {
     let hints = Hints::parse(hints).unwrap();
     let storage = Periodic::new(START + size + 1000);
@@ -38,7 +38,7 @@ fn through_the_exchange(size: u64, hints: &str) {
     assert_eq!((storage.written(), storage.read()), (size, size));
 }
 
-/// A buffer of one period that stands for `len` bytes.
+/// Returns the layout of a buffer of one period that stands for `len` bytes.
 fn repeated(len: u64) -> BufferLayout {
     let period = PERIOD as u64;
     let mut layout = Extents::contiguous(0, period).unwrap().repeat(0, len / period).unwrap();

@@ -7,10 +7,11 @@ use tributary::{Endpoint, Error};
 
 use crate::Failure;
 
-/// This rank's result; if one failed, the failure of the lowest such rank on every rank, which rank 0 prints. Collective.
+/// Shares a failure among ranks. Returns this rank's result; if a rank failed, the failure of the lowest failed rank on
+/// every rank, and rank 0 prints it. Collective.
 ///
 /// # Errors
-/// The failure, or those of the fabric.
+/// The failure, or errors of the fabric.
 pub fn agreed<T>(endpoint: &mut Endpoint, own: Result<T, Failure>) -> Result<T, Failure> {
     let (waiting, speaks) = (endpoint.waiting().clone(), endpoint.rank() == 0);
     let own = own.map_err(|failure| Error::argument("failure", failure, ""));

@@ -4,46 +4,47 @@ use tributary::access::pieces::pieces;
 use tributary::access::{BufferLayout, Extent, Extents, Piece};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
-use crate::cli::replay::Buffer;
+use crate::cli::replay::MemoryLayout;
 
-/// The value of bytes in gaps.
+/// Value of bytes in gaps.
 pub const CANARY: u8 = 0xc5;
-/// Bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue 6985.
+/// Number of bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue
+/// 6985.
 const GAP: u64 = 16;
 
 /// A rank's access in one call, and its memory.
-pub struct Prepared {
-    /// The extents in the file and in `buffer`.
+pub struct PreparedAccess {
+    /// Extents in the file and in `buffer`.
     pub access: RankAccess,
-    /// The data at its places, and [`CANARY`] in all gaps.
+    /// Memory of the rank: the data at its offsets, and [`CANARY`] in all gaps.
     pub buffer: Vec<u8>,
 }
 
-/// The contents of a rank's memory.
+/// Kind of contents of a rank's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bytes {
-    /// The bytes that the rank writes.
+pub enum BufferContents {
+    /// Bytes that the rank writes.
     Written,
-    /// The bytes that a read returns after all ranks have written.
+    /// Bytes that a read returns after all ranks have written.
     Read,
 }
 
 /// Makes the rank's memory for one call.
 ///
 /// # Errors
-/// The pattern's.
+/// Errors of the pattern.
 pub fn prepare(
     pattern: &dyn Pattern,
     rank: usize,
     step: usize,
-    asked: Option<Buffer>,
-    bytes: Bytes,
-) -> Result<Prepared, PatternError> {
+    asked: Option<MemoryLayout>,
+    bytes: BufferContents,
+) -> Result<PreparedAccess, PatternError> {
     let access = laid_out(pattern.rank_access(rank, step)?, asked)?;
     let mut data = vec![0; access.file.bytes() as usize];
     match bytes {
-        Bytes::Written => pattern.fill(rank, step, &mut data)?,
-        Bytes::Read => pattern.fill_as_read(rank, step, &mut data)?,
+        BufferContents::Written => pattern.fill(rank, step, &mut data)?,
+        BufferContents::Read => pattern.fill_as_read(rank, step, &mut data)?,
     }
     let buffer = match access.layout {
         BufferLayout::Contiguous => data,
@@ -53,11 +54,11 @@ pub fn prepare(
             buffer
         }
     };
-    Ok(Prepared { access, buffer })
+    Ok(PreparedAccess { access, buffer })
 }
 
-impl Prepared {
-    /// The memory before a read: every byte of the data is wrong, and the gaps are right.
+impl PreparedAccess {
+    /// Returns the memory before a read: every byte of the data is wrong, and the gaps are right.
     pub fn inverted(&self) -> Vec<u8> {
         let mut buffer = self.buffer.clone();
         for piece in pieces(&self.access.file, &self.access.layout) {
@@ -66,7 +67,7 @@ impl Prepared {
         buffer
     }
 
-    /// Describes the first wrong byte of `got`.
+    /// Returns a description of the first wrong byte of `got`; none if all are right.
     pub fn difference(&self, got: &[u8]) -> Option<String> {
         if got == self.buffer {
             return None;
@@ -81,16 +82,16 @@ impl Prepared {
     }
 }
 
-/// The access with the memory layout that `asked` names. `noncontiguous` takes O(extents) time, and memory for the
-/// irregular parts.
+/// Returns the access with the memory layout that `asked` names. `noncontiguous` takes O(extents) time, and memory for
+/// the irregular parts.
 ///
 /// # Errors
 /// A buffer beyond 2^63 - 1 bytes.
-pub fn laid_out(access: RankAccess, asked: Option<Buffer>) -> Result<RankAccess, PatternError> {
+pub fn laid_out(access: RankAccess, asked: Option<MemoryLayout>) -> Result<RankAccess, PatternError> {
     let layout = match asked {
         None => return Ok(access),
-        Some(Buffer::Contiguous) => BufferLayout::Contiguous,
-        Some(Buffer::Noncontiguous) => {
+        Some(MemoryLayout::Contiguous) => BufferLayout::Contiguous,
+        Some(MemoryLayout::Noncontiguous) => {
             let apart = access.file.iter().scan(GAP, |at, extent| {
                 let offset = *at;
                 *at += extent.len + GAP;
@@ -110,8 +111,8 @@ mod tests {
     #[test]
     fn gaps_are_before_between_and_behind_the_extents() {
         let case = E3smF::shipped().unwrap();
-        let plain = prepare(&case, 3, 0, Some(Buffer::Contiguous), Bytes::Written).unwrap();
-        let apart = prepare(&case, 3, 0, Some(Buffer::Noncontiguous), Bytes::Written).unwrap();
+        let plain = prepare(&case, 3, 0, Some(MemoryLayout::Contiguous), BufferContents::Written).unwrap();
+        let apart = prepare(&case, 3, 0, Some(MemoryLayout::Noncontiguous), BufferContents::Written).unwrap();
         let extents = plain.access.file.count() as usize;
         assert_eq!(apart.buffer.len(), plain.buffer.len() + (extents + 1) * GAP as usize);
         let (mut at, mut from) = (0, 0);
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn every_wrong_byte_is_found_and_named() {
         let case = E3smF::shipped().unwrap();
-        let expected = prepare(&case, 5, 0, Some(Buffer::Noncontiguous), Bytes::Written).unwrap();
+        let expected = prepare(&case, 5, 0, Some(MemoryLayout::Noncontiguous), BufferContents::Written).unwrap();
         assert_eq!(expected.difference(&expected.buffer), None);
         let first = expected.access.file.iter().next().unwrap();
         let unread = expected.difference(&expected.inverted()).unwrap();

@@ -3,33 +3,33 @@
 use tributary::CallReport;
 use tributary::engine::{AutoChoice, AutoKernel, FanIn, Path};
 
-/// A path that calls took, and the reason of the first of them.
+/// Path that calls took, and the reason of the first such call.
 struct PathTaken {
     path: Path,
     why: String,
     calls: u64,
 }
 
-/// The sums over all calls of one direction.
+/// Sums over all calls of one direction (writes or reads).
 #[derive(Default)]
 pub struct Calls {
     /// Number of calls.
     pub count: u64,
-    /// Number of calls that reused plan and metadata of the call before.
+    /// Number of calls that reused plan and metadata of an earlier call.
     pub plans_reused: u64,
-    /// The numbers of all calls together.
+    /// Sum of the reports of all calls.
     pub sum: CallReport,
-    /// Seconds of each call, in their order.
+    /// Seconds of each call, in the order of the calls.
     pub each: Vec<f64>,
     /// Fan-in of aggregators per round, over all calls.
     pub fan_in: FanIn,
     ways: Vec<PathTaken>,
-    /// What `auto` took for metadata and for data in exchanges, without repeats.
+    /// Kernels that `auto` chose for metadata and for data in exchanges, without repeats.
     taken: Vec<[AutoKernel; 2]>,
 }
 
 impl Calls {
-    /// Adds one call.
+    /// Adds the report of one call to the sums.
     pub fn add(&mut self, call: CallReport) {
         self.count += 1;
         self.plans_reused += u64::from(call.plan_reused);
@@ -45,12 +45,12 @@ impl Calls {
         }
     }
 
-    /// Bytes that went to the file or came from it.
+    /// Returns the number of bytes that went to the file or came from it.
     pub fn bytes_in_file(&self) -> u64 {
         self.sum.bytes_written + self.sum.bytes_read
     }
 
-    /// The path of all calls, such as `exchange` or `direct`; `mixed` if calls took different paths.
+    /// Returns the path of all calls, such as `exchange` or `direct`; `mixed` if calls took different paths.
     pub fn path(&self) -> String {
         match &self.ways[..] {
             [] => format!("{:?}", Path::Nothing).to_lowercase(),
@@ -68,12 +68,13 @@ impl Calls {
         }
     }
 
-    /// Whether any call exchanged data by messages, so that it had aggregators and kernels.
+    /// Returns true if any call exchanged data by messages, so that it had aggregators and kernels.
     pub fn has_exchanged(&self) -> bool {
         self.ways.iter().any(|way| way.path == Path::Exchange)
     }
 
-    /// The kernels that `auto` took, of metadata (0) or data (1), without repeats; none if no call was an exchange.
+    /// Returns the names of the kernels that `auto` chose, for metadata (phase 0) or data (phase 1), without repeats;
+    /// none if no call was an exchange.
     pub fn taken(&self, phase: usize) -> Vec<String> {
         let mut names = Vec::new();
         for name in self.taken.iter().map(|taken| taken[phase].to_string()) {
@@ -84,7 +85,7 @@ impl Calls {
         names
     }
 
-    /// The reason for the path; if there are several paths, for each.
+    /// Returns the reason for the path; if there are several paths, the reason for each.
     pub fn why(&self) -> String {
         match &self.ways[..] {
             [way] => way.why.clone(),
@@ -96,7 +97,7 @@ impl Calls {
     }
 }
 
-/// What `auto` took for metadata and for data; the flat kernel where there was nothing else to take.
+/// Returns the kernels that `auto` chose for metadata and for data; the flat kernel where there was no choice.
 fn taken(call: &CallReport) -> [AutoKernel; 2] {
     let of = |is_open: fn(&AutoChoice) -> bool| call.auto.filter(is_open).map(|choice| choice.kernel);
     [of(|choice| choice.metadata), of(|choice| choice.data)].map(Option::unwrap_or_default)

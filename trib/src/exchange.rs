@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tributary::collectives::{broadcast, gather};
 use tributary::{Endpoint, Error, Hints, Topology};
-use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplayReport, ReplaySettings, Trace};
 
 use crate::Failure;
-use crate::cli::replay::{Fabric, Format, ReplayOptions};
+use crate::cli::replay::{Fabric, FileFormat, ReplayOptions};
 use crate::numbers::{grouped, sized};
 use crate::report::{facts, fan_in, kernel, name};
 
-/// The result of a replay; the same on all ranks.
+/// Result of a replay; the same on all ranks.
 pub struct ReplayOutcome {
     report: ReplayReport,
     nodes: usize,
@@ -31,7 +31,7 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
         ("--read-only", wanted.read_only.is_some()),
         ("--output", wanted.output.is_some()),
         ("--buffer", how.buffer.is_some()),
-        ("--format", how.format != Format::Raw),
+        ("--format", how.format != FileFormat::Raw),
     ];
     match file.iter().find(|(_, given)| *given) {
         Some((option, _)) => {
@@ -42,18 +42,18 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// The program of every rank. Collective; the same error on all ranks or none.
+/// Replays the exchange. Every rank calls it. Collective; the same error on all ranks or none.
 ///
 /// # Errors
-/// Those of the fabric, or a message that differs from what was sent.
+/// Errors of the fabric, or a message that differs from what was sent.
 pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<ReplayOutcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
-    let settings = Settings::of(hints, &topology)?;
+    let settings = ReplaySettings::from_hints(hints, &topology)?;
     let report = replay.run(&mut endpoint, &settings)?;
     Ok(ReplayOutcome { report, nodes: topology.nodes() })
 }
 
-/// Which ranks share a node: as the options pretend, or as the fabric says.
+/// Returns the placement of ranks on nodes: as the options pretend, or as the fabric says.
 fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
@@ -68,7 +68,7 @@ fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     Topology::listed(&labels.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>())
 }
 
-/// Describes the trace in a line.
+/// Returns a line that describes the trace.
 pub fn describe(trace: &Trace) -> String {
     format!(
         "{} messages of a trace, {} rounds, {} ranks: {}",
@@ -79,21 +79,22 @@ pub fn describe(trace: &Trace) -> String {
     )
 }
 
-/// A replay and its results.
-pub struct Replayed<'a> {
-    /// The trace.
+/// Replay of an exchange, and its results.
+pub struct ReplayedExchange<'a> {
+    /// Trace of the exchange.
     pub trace: &'a Arc<Trace>,
-    /// Its hints.
+    /// Hints of the replay.
     pub hints: &'a Hints,
-    /// The fabric.
+    /// Fabric on which the ranks ran.
     pub fabric: Fabric,
-    /// The results.
+    /// Results of the replay.
     pub outcome: &'a ReplayOutcome,
 }
 
-/// One JSON object, with the keys of a file's replay where they make sense. Every message is always checked.
-pub fn json(replayed: &Replayed<'_>) -> Value {
-    let Replayed { trace, hints, fabric, outcome } = replayed;
+/// Returns the results as one JSON object, with the keys of a file's replay where they make sense. Every message is
+/// always checked.
+pub fn json(replayed: &ReplayedExchange<'_>) -> Value {
+    let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;
     json!({
         "pattern": "wrf",
@@ -116,9 +117,9 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
     })
 }
 
-/// The results as a table.
-pub fn table(replayed: &Replayed<'_>) -> String {
-    let Replayed { trace, hints, fabric, outcome } = replayed;
+/// Returns the results as a table.
+pub fn table(replayed: &ReplayedExchange<'_>) -> String {
+    let ReplayedExchange { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;
     let rows = [
         ("pattern", format!("wrf: {}", describe(trace))),

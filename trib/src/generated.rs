@@ -1,9 +1,9 @@
-//! Files that are generated from registries: tests compare the checked-in files with what would be generated, and write them when
-//! `./generate` or `lab/generate` runs the tests.
+//! Files that are generated from registries. Tests compare the checked-in files with the generated text, and write them
+//! when `./generate` or `lab/generate` runs the tests.
 
 use std::path::{Path, PathBuf};
 
-/// The path of a file of the project, by its name from the root.
+/// Returns the path of a file of the project, by its name from the root.
 pub fn at_root(name: &str) -> PathBuf {
     let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     folders.find(|folder| folder.join("CITATION.cff").exists()).expect("the root of the project").join(name)
@@ -13,7 +13,8 @@ fn generates() -> bool {
     std::env::var_os("TRIB_REGENERATE").is_some()
 }
 
-/// Asserts that the checked-in file is `expected`, or (TRIB_REGENERATE) writes it. `source` names what it is generated from.
+/// Asserts that the checked-in file is `expected`, or (with TRIB_REGENERATE) writes it. `source` names what the file is
+/// generated from.
 pub fn assert_current(name: &str, expected: &str, source: &str) {
     let path = at_root(name);
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
@@ -24,7 +25,7 @@ pub fn assert_current(name: &str, expected: &str, source: &str) {
     assert!(kept == expected, "{name} does not match {source}; TRIB_REGENERATE=1 writes it");
 }
 
-/// Asserts that a directory has these files and no others, or (TRIB_REGENERATE) removes the others.
+/// Asserts that a directory has these files and no others, or (with TRIB_REGENERATE) removes the others.
 pub fn assert_no_others(directory: &str, mut expected: Vec<String>, source: &str) {
     let there = || {
         let files = std::fs::read_dir(at_root(directory)).unwrap().map(|file| file.unwrap().file_name());
@@ -41,7 +42,7 @@ pub fn assert_no_others(directory: &str, mut expected: Vec<String>, source: &str
     assert_eq!(there(), expected, "{directory} does not match {source}; TRIB_REGENERATE=1 writes and removes files");
 }
 
-/// Asserts that a page has a row for each command of a program that its help lists.
+/// Asserts that the page `name` has a row for each command that the program's help lists.
 pub fn assert_commands(program: &clap::Command, name: &str) {
     let page = std::fs::read_to_string(at_root(name)).unwrap();
     for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {

@@ -7,7 +7,7 @@ use crate::cli::HintsOptions;
 use crate::cli::replay::How;
 use crate::{Failure, listing, say};
 
-/// The environment's hints for all files, and `KEY=VALUE` options over them.
+/// Returns the environment's hints for all files, overridden by `KEY=VALUE` options.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
     let mut asked = Environment::of_process().map_err(explained)?.file_hints("");
     for option in options {
@@ -16,7 +16,7 @@ fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Fil
     Ok(asked)
 }
 
-/// An error that says, of a value that is not allowed, where the hint is explained.
+/// Adds to an error about a hint's value where the hint is explained.
 fn explained(error: tributary::Error) -> Failure {
     match &error {
         tributary::Error::Hint { key, .. } if Hints::default().table().iter().any(|row| row.key == key) => {
@@ -26,7 +26,7 @@ fn explained(error: tributary::Error) -> Failure {
     }
 }
 
-/// The hints of the environment.
+/// Returns the hints that the environment of this process sets.
 ///
 /// # Errors
 /// A hint or a value that does not exist.
@@ -42,7 +42,7 @@ pub fn check(options: &[String]) -> Result<(), Failure> {
     with_options(options).map(drop)
 }
 
-/// The hints of a replay.
+/// Returns the hints of a replay, from the environment and the options.
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut asked = with_options(&options.hints)?;
     let named = [
@@ -61,7 +61,7 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     Ok(asked.hints().clone())
 }
 
-/// The width from which all columns have a place.
+/// Width of the terminal in characters from which the table has all columns.
 const WIDE: u16 = 110;
 
 fn in_columns(mut table: comfy_table::Table, rows: &[HintRow]) -> comfy_table::Table {
@@ -72,7 +72,7 @@ fn in_columns(mut table: comfy_table::Table, rows: &[HintRow]) -> comfy_table::T
     table
 }
 
-/// Two columns: on a narrow terminal six have no place for words.
+/// Returns the table with two columns, for a narrow terminal on which six columns do not fit.
 fn narrow(rows: &[HintRow]) -> comfy_table::Table {
     let mut table = listing::table(["hint", "meaning"]);
     for row in rows {
@@ -84,7 +84,7 @@ fn narrow(rows: &[HintRow]) -> comfy_table::Table {
     table
 }
 
-/// The value, a number with its unit.
+/// Returns the value of a hint as text: a number with its unit.
 fn valued(row: &HintRow) -> String {
     match row.value.starts_with(|c: char| c.is_ascii_digit()) && !row.unit.is_empty() {
         true => format!("{} {}", row.value, row.unit),
@@ -96,12 +96,12 @@ fn meaning(row: &HintRow) -> String {
     row.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The blanks around each | let a list of words wrap.
+/// Returns the allowed values as text, with blanks around each |, so that a list of words can be wrapped.
 fn allowed(row: &HintRow) -> String {
     row.allowed.replace('|', " | ")
 }
 
-/// One hint, line by line.
+/// Returns the text about one hint, line by line.
 fn one(row: &HintRow) -> String {
     format!(
         "{key}={}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",

@@ -1,4 +1,4 @@
-//! The library half of `trib`, the command line of Tributary; `trib-lab` is built on it too.
+//! Library of `trib`, the command line of Tributary, and of `trib-lab`.
 //!
 //! Modules without a command of their own:
 //!
@@ -6,11 +6,13 @@
 //! |---|---|
 //! | [`cli`] | options and their help |
 //! | [`source`] | the patterns |
-//! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
+//! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on
+//! |
 //! | [`listing`], [`report`], [`progress()`], [`rest`] | tables, progress, how long it will go on |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
-//! | [`limits`], [`text`], `variables`, [`verify`], [`parallel`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
+//! | [`limits`], [`text`], `variables`, [`verify`], [`parallel`] | what is refused, files that are read, variables that
+//! are known, files compared, work on all processors |
 
 pub mod agreement;
 mod buffers;
@@ -50,13 +52,13 @@ use indicatif::ProgressBar;
 
 use cli::{Cli, Command};
 
-/// The error of a command: one line, which one process prints.
+/// Error of a command: one line, which one process prints.
 #[derive(Debug)]
 pub struct Failure {
     line: String,
-    /// Whether the error is a missing parameter.
+    /// True if the error is a missing command-line parameter.
     missing: bool,
-    /// Whether this process prints it (under MPI only rank 0 does).
+    /// True if this process prints the error (under MPI only rank 0 does).
     speaks: bool,
 }
 
@@ -73,22 +75,22 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
-    /// A failure that this process prints.
+    /// Creates a failure that this process prints.
     pub fn new(line: impl ToString) -> Self {
         Self { line: line.to_string(), missing: false, speaks: true }
     }
 
-    /// A required parameter is missing.
+    /// Creates the failure of a required parameter that is missing.
     pub fn missing(parameter: &str) -> Self {
         Self { missing: true, ..Self::new(format!("{parameter} is missing")) }
     }
 
-    /// Whether it was made by [`Failure::missing`].
+    /// Returns true if [`Failure::missing`] made this failure.
     pub fn is_of_a_missing_parameter(&self) -> bool {
         self.missing
     }
 
-    /// The same error, printed only if `speaks`.
+    /// Returns the same failure, which this process prints only if `speaks`.
     pub fn said_by(self, speaks: bool) -> Self {
         Self { speaks, ..self }
     }
@@ -103,13 +105,13 @@ pub fn say(text: impl std::fmt::Display) -> Result<(), Failure> {
     }
 }
 
-/// A bar of so many steps on standard error, if that is a terminal.
+/// Returns a progress bar of `length` steps on standard error, if that is a terminal.
 pub fn progress(length: u64, what: &'static str) -> ProgressBar {
     let style = rest::style("{msg} {wide_bar} {pos}/{len}, {elapsed}, {left}");
     ProgressBar::new(length).with_style(style).with_message(what)
 }
 
-/// Runs a command of the program `name`: its messages and its error are on standard error.
+/// Runs a command of the program `name`. Messages and the error go to standard error.
 pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("TRIB_LOG").unwrap_or_else(|_| "warn".into()))
@@ -126,7 +128,7 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
     }
 }
 
-/// The program `trib`.
+/// Runs the program `trib`.
 pub fn main() -> ExitCode {
     let command = cli::parse::<Cli>("trib", cli::groups::grouped).command;
     run("trib", || match command {

@@ -1,6 +1,6 @@
-//! Limits of a run: what exceeds them is refused before any work starts.
+//! Limits of a run: a run that exceeds them is refused before any work starts.
 //!
-//! Memory is limited by what the system has free and the process may still map, files by the free space of the file
+//! Memory is limited by what the system has free and the process may still map, and files by the free space of the file
 //! system. Fixed limits, far above what anybody would wait for, refuse runs that take too long.
 
 use std::path::Path;
@@ -9,28 +9,28 @@ use nix::sys::resource::{Resource, getrlimit};
 
 use crate::Failure;
 
-/// The most ranks that are planned, simulated or listed.
+/// Maximum number of ranks that are planned, simulated or listed.
 pub const MOST_RANKS: usize = 1 << 24;
-/// The most ranks that run as threads of one process.
+/// Maximum number of ranks that run as threads of one process.
 pub const MOST_THREADS: usize = 1 << 15;
-/// The most calls, rounds or repetitions of anything.
+/// Maximum number of calls, rounds or repetitions.
 pub const MOST_TIMES: u64 = 1 << 24;
-/// The most requests or messages that are processed one by one.
+/// Maximum number of requests or messages that are processed one by one.
 pub const MOST_MESSAGES: u64 = 1 << 40;
 
-/// The most bytes of a message that is counted or simulated: sums over all messages fit 64 bits.
+/// Maximum number of bytes of a message that is counted or simulated, so that sums over all messages fit into 64 bits.
 pub const MOST_BYTES: u64 = 1 << 40;
 
-/// Refuses a number above `most`.
+/// Returns an error if `value` is above `most`.
 pub fn at_most(what: &str, value: u64, most: u64) -> Result<(), Failure> {
     if value <= most { Ok(()) } else { Err(Failure::new(format!("{what}: {value}; allowed: {most} or fewer"))) }
 }
 
-/// From so many bytes on a run says beforehand what it takes.
+/// Number of bytes from which on a run prints beforehand how much memory it takes.
 const WORTH_SAYING: u64 = 1 << 30;
 
-/// Refuses `what` if it needs more memory than there is: `bytes`, or `None` for more than 64 bits can count. Says on standard
-/// error what it will take, if that is much.
+/// Returns an error if `what` needs more memory than the system has: `bytes`, or `None` for more than 64 bits can
+/// count. If it needs much, prints on standard error how much.
 pub fn in_memory(what: &str, bytes: Option<u64>) -> Result<(), Failure> {
     fits(what, "of memory", bytes, memory())?;
     if let Some(bytes) = bytes.filter(|&bytes| bytes >= WORTH_SAYING) {
@@ -39,7 +39,8 @@ pub fn in_memory(what: &str, bytes: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As [`in_memory`], for a run of so many ranks that needs memory in proportion to them: an error says how many would fit.
+/// Checks memory like [`in_memory`], for a run that needs memory in proportion to its `ranks`: the error says how many
+/// ranks would fit.
 pub fn in_memory_of_ranks(what: &str, bytes: Option<u64>, ranks: u64) -> Result<(), Failure> {
     in_memory(what, bytes).map_err(|failure| match bytes.zip(memory()) {
         Some((bytes, free)) => {
@@ -54,7 +55,7 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// Refuses a file of `bytes` bytes if the file system of `directory` has less space.
+/// Returns an error if the file system of `directory` has less than `bytes` bytes of free space.
 pub fn in_directory(what: &str, bytes: u64, directory: &Path) -> Result<(), Failure> {
     let free = nix::sys::statvfs::statvfs(directory).ok();
     let free = free.map(|system| system.blocks_available().saturating_mul(system.fragment_size()));
@@ -70,7 +71,8 @@ fn fits(what: &str, place: &str, needed: Option<u64>, there: Option<u64>) -> Res
     Err(Failure::new(format!("{what}: needs {needed} {place}; allowed: what fits {}", gigabytes(there))))
 }
 
-/// Bytes that the system has free, or that this process may still map if that is less; `None` if neither is known.
+/// Returns the number of bytes of memory that the system has free, or that this process may still map if that is less;
+/// `None` if neither is known.
 fn memory() -> Option<u64> {
     let mapped = line("/proc/self/status", "VmSize:").unwrap_or(0);
     let may = limit(Resource::RLIMIT_AS).map(|limit| limit.saturating_sub(mapped));
@@ -81,7 +83,7 @@ fn limit(of: Resource) -> Option<u64> {
     getrlimit(of).ok().map(|(soft, _)| soft)
 }
 
-/// The value of `key` in a file such as /proc/meminfo, in bytes.
+/// Returns the value of `key` in a file such as /proc/meminfo, in bytes.
 pub fn line(file: &str, key: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(key))?;

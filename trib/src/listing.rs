@@ -1,11 +1,11 @@
-//! Tables, as wide as the terminal, or as a page if there is none.
+//! Makes tables as wide as the terminal; without a terminal as wide as a page.
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-/// Width in characters without a terminal.
+/// Width in characters if standard output is no terminal.
 const PIPED: u16 = 120;
 
-/// An empty table with these columns.
+/// Returns an empty table with these columns.
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = of(header);
     if !table.is_tty() {
@@ -14,7 +14,7 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-/// The same, always as wide as a page: an mpiexec may pretend a terminal of any width.
+/// Returns an empty table that is always as wide as a page, because an mpiexec may pretend a terminal of any width.
 pub fn page<const N: usize>(header: [&str; N]) -> Table {
     let mut table = of(header);
     table.set_width(PIPED);
@@ -40,7 +40,7 @@ pub fn keep_words(table: &mut Table) {
     };
     let widths: Vec<usize> = table.column_iter().map(longest).collect();
     for (column, longest) in table.column_iter_mut().zip(widths) {
-        // Including the blanks on both sides.
+        // The width includes the blanks on both sides.
         let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }

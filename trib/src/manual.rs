@@ -1,6 +1,6 @@
-//! `trib manual`: manual pages and completions of shells, from the definition of the command line.
+//! `trib manual`: writes manual pages and completions of shells, from the definition of the command line.
 //!
-//! It is not in the help: `bindings/install` runs it.
+//! The command is not in the help; `bindings/install` runs it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use clap_complete::{Shell, generate_to};
 use crate::Failure;
 use crate::cli::{Cli, ManualOptions};
 
-/// Where each shell looks for completions below a directory of shared data.
+/// Directory of each shell's completions, below a directory of shared data.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "bash-completion/completions"),
     (Shell::Fish, "fish/vendor_completions.d"),

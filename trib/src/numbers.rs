@@ -1,6 +1,6 @@
-//! Numbers as text, for tables, sentences and drawings.
+//! Formats numbers as text, for tables, sentences and drawings.
 
-/// A number with separated thousands.
+/// Returns a number as text with separated thousands.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let group = |(at, digit): (usize, char)| {
@@ -10,7 +10,7 @@ pub fn grouped(value: u64) -> String {
     digits.char_indices().flat_map(group).collect()
 }
 
-/// A number of bytes, and the same in a larger unit.
+/// Returns a number of bytes as text, followed by the same in a larger unit.
 pub fn sized(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);
@@ -20,12 +20,12 @@ pub fn sized(bytes: u64) -> String {
     }
 }
 
-/// A count with its noun: `1 node`, `2 nodes`.
+/// Returns a count with its noun: `1 node`, `2 nodes`.
 pub fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(count)) }
 }
 
-/// A time in the unit that fits it.
+/// Returns a time in seconds as text, in the unit that fits.
 pub fn time(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_string(),
@@ -35,7 +35,7 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// A time in the unit that fits it, with three digits at most: `5 ms`, `35.9 ms`, `1.5 s`.
+/// Returns a time in seconds as text, in the unit that fits, with at most three digits: `5 ms`, `35.9 ms`, `1.5 s`.
 pub fn brief(seconds: f64) -> String {
     let (value, unit) = match seconds {
         at if at >= 0.9995 => (at, "s"),
@@ -53,22 +53,22 @@ pub fn brief(seconds: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// Bytes in so many seconds, in MiB/s.
+/// Returns the speed of `bytes` bytes in `seconds` seconds as text, in MiB/s.
 pub fn speed(bytes: u64, seconds: f64) -> String {
     if seconds > 0.0 { format!("{:.0} MiB/s", bytes as f64 / f64::from(1 << 20) / seconds) } else { "-".to_string() }
 }
 
-/// A part of a whole, in percent.
+/// Returns a part of a whole as text, in percent.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole <= 0.0 { "0 %".to_string() } else { format!("{:.0} %", 100.0 * part / whole) }
 }
 
-/// One time in parts of another.
+/// Returns `one` divided by `other` as text.
 pub fn ratio(one: f64, other: f64) -> String {
     if other > 0.0 { format!("{:.2}", one / other) } else { "-".to_string() }
 }
 
-/// The number at a tick of an axis.
+/// Returns the text at a tick of an axis.
 pub fn tick(value: f64) -> String {
     match value {
         value if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) => format!("{value:.0e}"),

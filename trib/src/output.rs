@@ -1,11 +1,11 @@
-//! The file of a replay: the user's, or a temporary one.
+//! File of a replay: the user's, or a temporary one.
 
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::cli::replay::Wanted;
 
-/// A file that is kept, or a temporary one.
+/// File of a replay.
 pub enum Output {
     /// The user's file, which is written and kept.
     Kept(PathBuf),
@@ -16,11 +16,11 @@ pub enum Output {
 }
 
 impl Output {
-    /// The file that the options name.
+    /// Returns the file that the options name.
     ///
     /// # Errors
     /// No temporary file can be made.
-    pub fn of(wanted: &Wanted) -> Result<Self, Failure> {
+    pub fn from_wanted(wanted: &Wanted) -> Result<Self, Failure> {
         if let Some(path) = &wanted.read_only {
             return Ok(Self::Read(path.clone()));
         }
@@ -32,7 +32,7 @@ impl Output {
         Ok(Self::Temporary(file.map_err(fail)?.into_temp_path()))
     }
 
-    /// Its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         match self {
             Self::Kept(path) | Self::Read(path) => path,
@@ -40,7 +40,7 @@ impl Output {
         }
     }
 
-    /// Its path, if it is kept.
+    /// Returns the path of the file, if it is kept.
     pub fn kept(&self) -> Option<&Path> {
         match self {
             Self::Kept(path) | Self::Read(path) => Some(path),
@@ -48,7 +48,7 @@ impl Output {
         }
     }
 
-    /// The error, with a note that a kept file is incomplete.
+    /// Returns the error as a failure, with a note that a kept file is incomplete.
     pub fn failed(&self, error: tributary::Error) -> Failure {
         let writes = !matches!(self, Self::Read(_));
         let begun = writes

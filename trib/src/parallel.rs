@@ -1,15 +1,15 @@
-//! Independent work on several processors.
+//! Runs independent work on several processors.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of processors.
+/// Returns the number of processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The results of `work` on every item, in the order of the items, on up to `jobs` threads.
+/// Returns the results of `work` on every item, in the order of the items, on up to `jobs` threads.
 pub fn parallel_map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();

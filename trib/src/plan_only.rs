@@ -11,19 +11,19 @@ use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::buffers::laid_out;
-use crate::cli::replay::{Buffer, How};
+use crate::cli::replay::{How, MemoryLayout};
 use crate::numbers::{grouped, sized};
 use crate::report::{facts, kernel};
 use crate::{Failure, hints, report, rest, say};
 
-/// Ranks per node without --ranks-per-node.
+/// Default number of ranks per node.
 const RANKS_PER_NODE: usize = 64;
-/// Bytes of an offset-length pair, as ROMIO sends it for every request.
+/// Number of bytes of an offset-length pair, as ROMIO sends it for every request.
 const PAIR: u64 = 16;
 
-/// The sums over all calls.
+/// Sums over all planned calls.
 #[derive(Default)]
-struct Planned {
+struct PlanTotals {
     aggregators: usize,
     extents: u64,
     bytes: u64,
@@ -31,11 +31,11 @@ struct Planned {
     metadata_bytes: u64,
     metadata_messages: u64,
     data_messages: u64,
-    /// Fan-in of each call that exchanges anything.
+    /// Fan-in of the aggregators in each call with an exchange.
     fan_in: Vec<FanIn>,
 }
 
-impl Planned {
+impl PlanTotals {
     /// Adds one call. Windows of different calls are distinct, even if they have the same number.
     fn add(&mut self, aggregators: usize, call: &Exchanged) {
         self.aggregators = self.aggregators.max(aggregators);
@@ -48,7 +48,7 @@ impl Planned {
         self.fan_in.extend(Some(call.fan_in()).filter(|fan_in| fan_in.max > 0));
     }
 
-    /// Minimum and maximum over all calls, and the median of the calls' medians.
+    /// Returns the minimum and maximum fan-in over all calls, and the median of the calls' medians.
     fn fan_in(&self) -> FanIn {
         let mut medians: Vec<_> = self.fan_in.iter().map(|call| call.median).collect();
         medians.sort_unstable();
@@ -60,7 +60,7 @@ impl Planned {
     }
 }
 
-/// Plans and prints.
+/// Plans the calls of a pattern and prints the counts.
 pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failure> {
     let hints = &hints::of_replay(how)?;
     // One node with thousands of ranks is not realistic. The report states the assumption.
@@ -69,9 +69,9 @@ pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failur
         hinted => (hinted, String::new()),
     };
     let topology = Topology::blocks(pattern.ranks(), per_node)?;
-    let (name, mut all) = (probe(hints)?.0, Planned::default());
+    let (name, mut all) = (probe(hints)?.0, PlanTotals::default());
     for step in 0..pattern.steps() {
-        plan(Call { pattern, step, buffer: how.buffer }, &topology, hints, &mut all)?;
+        plan(PatternCall { pattern, step, buffer: how.buffer }, &topology, hints, &mut all)?;
     }
     let totals = pattern.totals();
     let per_request = all.metadata_bytes as f64 / totals.requests.max(1) as f64;
@@ -121,14 +121,14 @@ pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failur
 
 /// One collective call of a pattern.
 #[derive(Clone, Copy)]
-struct Call<'a> {
+struct PatternCall<'a> {
     pattern: &'a dyn Pattern,
     step: usize,
-    buffer: Option<Buffer>,
+    buffer: Option<MemoryLayout>,
 }
 
 /// Plans one call, which has its own file domains.
-fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -> Result<(), Failure> {
+fn plan(call: PatternCall<'_>, topology: &Topology, hints: &Hints, all: &mut PlanTotals) -> Result<(), Failure> {
     let (_, driver, layout) = probe(hints)?;
     let ranges = fold(call, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
     let mut histogram = Vec::new();
@@ -144,7 +144,7 @@ fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -
     Ok(())
 }
 
-/// The driver, with its name, and the layout a new file in the temporary directory has under these hints.
+/// Returns the driver, with its name, and the layout that a new file in the temporary directory has under these hints.
 fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("probe");
@@ -155,15 +155,15 @@ fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure
     Ok((name, driver, layout))
 }
 
-/// Folds over all ranks on all cores, with a progress bar on a terminal.
+/// Combines the accesses of all ranks into one value, on all cores, with a progress bar on a terminal.
 fn fold<T: Send + Sync + Clone>(
-    call: Call<'_>,
+    call: PatternCall<'_>,
     what: &'static str,
     empty: T,
     add: impl Fn(&mut T, usize, &RankAccess) + Sync,
     merge: impl Fn(&mut T, T),
 ) -> Result<T, PatternError> {
-    let Call { pattern, step, buffer } = call;
+    let PatternCall { pattern, step, buffer } = call;
     let style = rest::style("{msg:34} {wide_bar} {pos}/{len} ranks, {left}");
     let bar = ProgressBar::new(pattern.ranks() as u64).with_style(style);
     bar.set_message(match pattern.steps() {

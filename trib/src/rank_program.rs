@@ -1,4 +1,4 @@
-//! The program of every rank in a replay, on any fabric: write all calls, read all calls, or both.
+//! Program that every rank runs in a replay, on any fabric: write all calls, read all calls, or both.
 
 use std::path::Path;
 use std::pin::pin;
@@ -8,80 +8,80 @@ use tributary::hints::DriverName;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_benchmarks::{NetcdfCase, Pattern, write_case};
 
-use crate::buffers::{self, Bytes, Prepared};
+use crate::buffers::{self, BufferContents, PreparedAccess};
 use crate::calls::Calls;
-use crate::cli::replay::{Buffer, Format};
+use crate::cli::replay::{FileFormat, MemoryLayout};
 
-/// The task of a replay; the same on all ranks.
-pub struct Task<'a> {
-    /// The pattern.
+/// Task of a replay; the same on all ranks.
+pub struct ReplayTask<'a> {
+    /// Pattern to replay.
     pub pattern: &'a dyn Pattern,
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// The hints.
+    /// Hints for the file.
     pub hints: &'a Hints,
-    /// The layout of each rank's memory; by default the pattern's.
-    pub buffer: Option<Buffer>,
-    /// The format of the file.
-    pub format: Format,
-    /// The calls.
+    /// Layout of each rank's memory; by default the pattern's.
+    pub buffer: Option<MemoryLayout>,
+    /// Format of the file.
+    pub format: FileFormat,
+    /// Calls to make: writes, reads or both.
     pub calls: Wished,
-    /// Whether what is read is compared with the pattern.
+    /// True if bytes that are read are compared with the pattern.
     pub compared: bool,
 }
 
-/// The calls that a task makes.
+/// Calls that a task makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wished {
-    /// Writes.
+    /// Writes only.
     Write,
     /// Writes, then reads of the same bytes.
     WriteAndRead,
-    /// Reads.
+    /// Reads only.
     Read,
 }
 
-/// The result of a run; the same on all ranks.
+/// Result of a replay; the same on all ranks.
 pub struct RunOutcome {
-    /// The collective calls.
+    /// Collective calls that were made.
     pub done: Done,
     /// Number of nodes, as found or pretended.
     pub nodes: usize,
-    /// The driver.
+    /// Name of the file-system driver.
     pub driver: DriverName,
 }
 
-/// The collective calls, by direction.
+/// Collective calls that were made, by direction.
 pub enum Done {
-    /// Only writes.
+    /// Writes only.
     Wrote(Calls),
     /// Writes, then reads of the same bytes.
     ReadBack(Calls, Box<Read>),
-    /// Only reads.
+    /// Reads only.
     Read(Read),
 }
 
 impl Done {
-    /// The writes, or the reads if nothing was written.
+    /// Returns the writes, or the reads if nothing was written.
     pub fn calls(&self) -> &Calls {
         match self {
             Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
         }
     }
 
-    /// As [`Done::calls`].
+    /// Returns the writes, or the reads if nothing was written, and drops the rest.
     pub fn into_calls(self) -> Calls {
         match self {
             Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
         }
     }
 
-    /// Whether anything was written.
+    /// Returns true if anything was written.
     pub fn wrote(&self) -> bool {
         !matches!(self, Self::Read(_))
     }
 
-    /// The reads.
+    /// Returns the result of reading, if anything was read.
     pub fn read(&self) -> Option<&Read> {
         match self {
             Self::Wrote(_) => None,
@@ -91,44 +91,44 @@ impl Done {
     }
 }
 
-/// The result of reading.
+/// Result of reading.
 pub struct Read {
-    /// The calls.
+    /// Sums over the reads.
     pub calls: Calls,
-    /// If verification was asked for: whether every rank read the pattern's bytes, or the difference on the lowest rank that
-    /// did not.
+    /// If the bytes were compared: `Ok` if every rank read the pattern's bytes, or the difference on the lowest rank
+    /// that did not.
     pub right: Option<Result<(), String>>,
 }
 
-impl Task<'_> {
+impl ReplayTask<'_> {
     /// Runs the task, and returns the endpoint for another one. Collective; the same error on all ranks or none.
     ///
     /// # Errors
-    /// Those of the engine, or the pattern's error on the lowest failing rank.
+    /// Errors of the engine, or the pattern's error on the lowest failing rank.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<(RunOutcome, Endpoint), Error> {
         if self.calls == Wished::Read {
-            let first = self.first(&mut endpoint, Bytes::Read)?;
+            let first = self.first(&mut endpoint, BufferContents::Read)?;
             let (read, shown, endpoint) = self.read(endpoint, first)?;
             return Ok((shown.with(Done::Read(read)), endpoint));
         }
-        let first = self.first(&mut endpoint, Bytes::Written)?;
+        let first = self.first(&mut endpoint, BufferContents::Written)?;
         let (written, shown, mut endpoint) = self.write(endpoint, first)?;
         if self.calls == Wished::Write {
             return Ok((shown.with(Done::Wrote(written)), endpoint));
         }
-        let first = self.first(&mut endpoint, Bytes::Read)?;
+        let first = self.first(&mut endpoint, BufferContents::Read)?;
         let (read, _, endpoint) = self.read(endpoint, first)?;
         Ok((shown.with(Done::ReadBack(written, Box::new(read))), endpoint))
     }
 
-    /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.
-    /// Collective.
-    fn first(&self, endpoint: &mut Endpoint, bytes: Bytes) -> Result<Prepared, Error> {
+    /// Returns the memory of the first call. The memory is prepared before the file is opened, so that an error of the
+    /// pattern leaves no file. Collective.
+    fn first(&self, endpoint: &mut Endpoint, bytes: BufferContents) -> Result<PreparedAccess, Error> {
         let first = self.prepare(endpoint.rank(), 0, bytes);
         endpoint.waiting().clone().wait(pin!(agree(endpoint, first)))
     }
 
-    fn prepare(&self, rank: usize, step: usize, bytes: Bytes) -> Result<Prepared, Error> {
+    fn prepare(&self, rank: usize, step: usize, bytes: BufferContents) -> Result<PreparedAccess, Error> {
         let failed = |error| {
             Error::argument(format!("rank {rank}, call {step}"), error, "a pattern that every rank can generate")
         };
@@ -136,24 +136,25 @@ impl Task<'_> {
     }
 
     /// Writes with one collective call per step.
-    fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Calls, Shown, Endpoint), Error> {
+    fn write(&self, endpoint: Endpoint, first: PreparedAccess) -> Result<(Calls, Shown, Endpoint), Error> {
         if let Some(case) = self.netcdf() {
             return self.write_netcdf(endpoint, case);
         }
         let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
-        let (shown, mut calls) = (Shown::of(&file), Calls::default());
-        let mut file = self.steps(file, first, Bytes::Written, |file, Prepared { access, buffer }, _| {
-            let call = file.write_all(&access.file, &access.layout, &buffer)?;
-            calls.add(call);
-            Ok(())
-        })?;
+        let (shown, mut calls) = (Shown::from_file(&file), Calls::default());
+        let mut file =
+            self.steps(file, first, BufferContents::Written, |file, PreparedAccess { access, buffer }, _| {
+                let call = file.write_all(&access.file, &access.layout, &buffer)?;
+                calls.add(call);
+                Ok(())
+            })?;
         calls.fan_in = file.fan_in()?;
         Ok((calls, shown, file.close()?))
     }
 
-    /// The pattern as a NetCDF file, if that is asked for.
+    /// Returns the pattern as a NetCDF file, if the options ask for that format.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
-        self.pattern.netcdf().filter(|_| self.format == Format::Netcdf)
+        self.pattern.netcdf().filter(|_| self.format == FileFormat::Netcdf)
     }
 
     /// Writes through the NetCDF writer, with one flush per step.
@@ -166,11 +167,11 @@ impl Task<'_> {
     }
 
     /// Reads with one collective call per step.
-    fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown, Endpoint), Error> {
+    fn read(&self, endpoint: Endpoint, first: PreparedAccess) -> Result<(Read, Shown, Endpoint), Error> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
-        let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
-        let mut file = self.steps(file, first, Bytes::Read, |file, expected, step| {
+        let (shown, mut calls, mut wrong) = (Shown::from_file(&file), Calls::default(), None);
+        let mut file = self.steps(file, first, BufferContents::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
             let read = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?;
             calls.add(read.call);
@@ -191,9 +192,9 @@ impl Task<'_> {
     fn steps(
         &self,
         mut file: File,
-        first: Prepared,
-        bytes: Bytes,
-        mut step: impl FnMut(&mut File, Prepared, usize) -> Result<(), Error>,
+        first: PreparedAccess,
+        bytes: BufferContents,
+        mut step: impl FnMut(&mut File, PreparedAccess, usize) -> Result<(), Error>,
     ) -> Result<File, Error> {
         let (rank, mut first) = (file.endpoint().rank(), Some(first));
         for number in 0..self.pattern.steps() {
@@ -207,14 +208,14 @@ impl Task<'_> {
     }
 }
 
-/// The settings of an open file.
+/// Settings of an open file that the results show.
 struct Shown {
     nodes: usize,
     driver: DriverName,
 }
 
 impl Shown {
-    fn of(file: &File) -> Self {
+    fn from_file(file: &File) -> Self {
         Self { nodes: file.topology().nodes(), driver: file.driver() }
     }
 
@@ -223,7 +224,7 @@ impl Shown {
     }
 }
 
-/// The difference that the lowest failing rank found, on every rank. Collective.
+/// Returns the difference that the lowest failing rank found, on every rank. Collective.
 fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, Error> {
     const DIFFERENCE: u32 = 0;
     match file.agree(wrong.map_or(Ok(()), |found| Err(Error::refused(DIFFERENCE, found)))) {

@@ -13,15 +13,15 @@ use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Replay;
 
 use crate::agreement::agreed;
-use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
+use crate::cli::replay::{Fabric, FileFormat, MemoryLayout, ReplayOptions};
 use crate::output::Output;
-use crate::rank_program::{RunOutcome, Task, Wished};
+use crate::rank_program::{ReplayTask, RunOutcome, Wished};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
 use crate::{exchange, hints, limits, plan_only, verify};
 
-/// Bytes of an extent in a rank's list, packed or not.
+/// Number of bytes of an extent in a rank's list, packed or not.
 const EXTENT: u64 = 16;
 
 /// Runs a replay.
@@ -36,15 +36,15 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// What a replay needs before it touches a file.
+/// Inputs of a replay, checked before it touches a file.
 struct Prepared {
     hints: Hints,
     subject: Subject,
-    /// The file, on the process that reports.
+    /// File of the replay; only on the process that reports.
     output: Option<Output>,
 }
 
-/// Checks the whole command line.
+/// Reads and checks the whole command line.
 fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Result<Prepared, Failure> {
     let mut hints = hints::of_replay(&options.how)?;
     let subject = options.pattern.subject(ranks)?;
@@ -61,7 +61,7 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
         Subject::File(pattern) => {
             check_format(options, &**pattern)?;
             check_limits(options, &**pattern)?;
-            reports.then(|| Output::of(&options.wanted)).transpose()?
+            reports.then(|| Output::from_wanted(&options.wanted)).transpose()?
         }
     };
     Ok(Prepared { hints, subject, output })
@@ -70,14 +70,14 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
 /// Checks that the pattern can be written in this format from these buffers.
 fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
     let (how, wanted) = (&options.how, &options.wanted);
-    if how.format == Format::Raw {
+    if how.format == FileFormat::Raw {
         return Ok(());
     }
     if pattern.netcdf().is_none() {
         let allowed = "allowed: raw, or a pattern that is a NetCDF file (e3sm-*, flash, btio)";
         return Err(Failure::new(format!("--format netcdf: {} has no NetCDF form; {allowed}", pattern.name())));
     }
-    if how.buffer == Some(Buffer::Noncontiguous) && !wanted.read && wanted.read_only.is_none() {
+    if how.buffer == Some(MemoryLayout::Noncontiguous) && !wanted.read && wanted.read_only.is_none() {
         let packs = "the NetCDF writer packs what it writes; allowed: contiguous, or --read, which it applies to";
         return Err(Failure::new(format!("--buffer noncontiguous: {packs}")));
     }
@@ -108,7 +108,7 @@ fn check_limits(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
     limits::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
 }
 
-fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
+fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> ReplayTask<'a> {
     let (how, wanted) = (&options.how, &options.wanted);
     let calls = match (&wanted.read_only, wanted.read) {
         (Some(_), _) => Wished::Read,
@@ -116,7 +116,7 @@ fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path
         (None, false) => Wished::Write,
     };
     let compared = wanted.verify || wanted.read;
-    Task { pattern, path, hints, buffer: how.buffer, format: how.format, calls, compared }
+    ReplayTask { pattern, path, hints, buffer: how.buffer, format: how.format, calls, compared }
 }
 
 fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
@@ -138,14 +138,19 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
             let outcome = threads::run(trace.ranks(), program)?.into_iter().next().ok_or_else(nobody)??;
             say_exchange(
                 options,
-                &exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Threads, outcome: &outcome },
+                &exchange::ReplayedExchange {
+                    trace: &trace,
+                    hints: &hints,
+                    fabric: Fabric::Threads,
+                    outcome: &outcome,
+                },
             )
         }
         (Subject::File(_), None) => Err(nobody()),
     }
 }
 
-/// Runs in every process. Errors of one process are agreed on before the file is touched.
+/// Runs the replay on MPI, in every process. All processes agree on errors before they touch the file.
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
@@ -164,7 +169,8 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
         Subject::Exchange(trace) => {
             let outcome = exchange::run(endpoint, &Replay::new(trace.clone()), &hints);
             let outcome = outcome.map_err(|failure| failure.said_by(speaks))?;
-            let replayed = exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
+            let replayed =
+                exchange::ReplayedExchange { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
             return if speaks { say_exchange(options, &replayed) } else { Ok(()) };
         }
     };
@@ -180,11 +186,11 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
 }
 
 /// Prints the report of an exchange.
-fn say_exchange(options: &ReplayOptions, replayed: &exchange::Replayed<'_>) -> Result<(), Failure> {
+fn say_exchange(options: &ReplayOptions, replayed: &exchange::ReplayedExchange<'_>) -> Result<(), Failure> {
     if options.wanted.json { say(exchange::json(replayed)) } else { say(exchange::table(replayed)) }
 }
 
-/// Verifies and reports.
+/// Verifies the file, if the options ask for it, and prints the report.
 fn finish(
     options: &ReplayOptions,
     pattern: &dyn Pattern,

@@ -1,4 +1,4 @@
-//! The report of a replay: a table, or JSON.
+//! Prints the report of a replay: a table, or JSON.
 
 use std::path::Path;
 
@@ -9,34 +9,34 @@ use tributary::engine::FanIn;
 use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
-use crate::cli::replay::{Fabric, Format};
+use crate::cli::replay::{Fabric, FileFormat};
 use crate::numbers::{grouped, sized, speed};
 use crate::rank_program::{Done, RunOutcome};
 
-/// A replay and its results.
+/// Replay of a file, and its results.
 pub struct Replayed<'a> {
-    /// The pattern.
+    /// Pattern that was replayed.
     pub pattern: &'a dyn Pattern,
-    /// The hints.
+    /// Hints of the replay.
     pub hints: &'a Hints,
-    /// The results.
+    /// Results of the replay.
     pub outcome: &'a RunOutcome,
-    /// The fabric.
+    /// Fabric on which the ranks ran.
     pub fabric: Fabric,
-    /// The format of the file.
-    pub format: Format,
-    /// The path of the file, if it is kept.
+    /// Format of the file.
+    pub format: FileFormat,
+    /// Path of the file, if it is kept.
     pub output: Option<&'a Path>,
-    /// Whether the file is right; `None` if that was not checked.
+    /// True if the file has the right bytes; `None` if that was not checked.
     pub verified: Option<bool>,
-    /// Its SHA-256; `None` if it was not computed.
+    /// SHA-256 of the file; `None` if it was not computed.
     pub sha256: Option<String>,
 }
 
-/// The word of hints that leaves the kernel to the engine.
+/// Value of a hint that leaves the choice of the kernel to the engine.
 const AUTO: &str = "auto";
 
-/// The name of a fabric.
+/// Returns the name of a fabric.
 pub fn name(fabric: Fabric) -> &'static str {
     match fabric {
         Fabric::Threads => "threads",
@@ -44,7 +44,8 @@ pub fn name(fabric: Fabric) -> &'static str {
     }
 }
 
-/// One JSON object: the writes, with the reads under `read`; or the reads if nothing was written.
+/// Returns the results as one JSON object: the writes, with the reads under `read`; or the reads if nothing was
+/// written.
 pub fn json(replayed: &Replayed<'_>) -> Value {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let done = &outcome.done;
@@ -59,7 +60,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
         "requests": pattern.totals().requests,
-        "format": if replayed.format == Format::Netcdf { "netcdf" } else { "raw" },
+        "format": if replayed.format == FileFormat::Netcdf { "netcdf" } else { "raw" },
         "driver": outcome.driver.to_string(),
         "fabric": name(replayed.fabric),
         "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
@@ -76,7 +77,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
     object
 }
 
-/// Adds the keys of calls.
+/// Adds the keys that describe calls.
 fn insert(object: &mut Value, calls: &Calls, writes: bool) {
     let keys = json!({
         "aggregators": calls.sum.aggregators,
@@ -100,7 +101,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
     }
 }
 
-/// A kernel with its outer kernel, where it has one.
+/// Returns the name of a kernel, with its outer kernel if it has one.
 pub fn kernel(hints: &Hints, metadata: bool) -> String {
     match if metadata { hints.metadata_kernel() } else { hints.data_kernel() } {
         tributary::hints::KernelHint::TwoLayer => format!("two_layer ({})", hints.two_layer_outer),
@@ -108,12 +109,12 @@ pub fn kernel(hints: &Hints, metadata: bool) -> String {
     }
 }
 
-/// Fan-in as text.
+/// Returns the fan-in of aggregators as text.
 pub fn fan_in(fan_in: &FanIn) -> String {
     format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)
 }
 
-/// Two columns of facts.
+/// Returns a table of two columns: names and values.
 pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
@@ -123,7 +124,7 @@ pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
     table
 }
 
-/// The report as text: a table of facts, then one of the phases.
+/// Returns the report as text: a table of facts, then one of the phases.
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let calls = outcome.done.calls();
@@ -157,7 +158,8 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     text
 }
 
-/// Bytes of the calls over the seconds of the slowest rank in each.
+/// Returns the speed of writes or reads as text: the bytes of the calls divided by the seconds of the slowest rank in
+/// each.
 fn speeds(done: &Done) -> String {
     let of = |calls: &Calls| speed(calls.sum.bytes, calls.sum.seconds.total);
     match done {
@@ -167,7 +169,7 @@ fn speeds(done: &Done) -> String {
     }
 }
 
-/// The phases of all calls of one direction: of an exchange only where there was one.
+/// Returns a table of the phases of all calls of one direction; phases of an exchange only if there was one.
 fn phases(calls: &Calls, hints: &Hints, nodes: usize, title: &str) -> Table {
     let mut phases = Table::new();
     phases.load_style(presets::UTF8_FULL_CONDENSED);
@@ -215,7 +217,7 @@ fn phases(calls: &Calls, hints: &Hints, nodes: usize, title: &str) -> Table {
     phases
 }
 
-/// The kernel of metadata (0) or data (1); of `auto`, also what it took.
+/// Returns the name of the kernel of metadata (phase 0) or data (phase 1); for `auto`, also the kernels that it chose.
 fn named(hints: &Hints, calls: &Calls, phase: usize) -> String {
     match (kernel(hints, phase == 0), calls.taken(phase)) {
         (name, taken) if name == AUTO && !taken.is_empty() => format!("{name}: {}", taken.join(", ")),

@@ -1,4 +1,4 @@
-//! How long work will go on: the key `left` of a progress bar.
+//! Estimates the remaining time of work: the key `left` of a progress bar.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use indicatif::style::ProgressTracker;
 use indicatif::{HumanDuration, ProgressState, ProgressStyle};
 
-/// A style whose template may have `{left}`: "2 minutes left", after the first step.
+/// Returns a style whose template may have `{left}`: "2 minutes left", after the first step.
 pub fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("left", Rest::default())
 }
 
-/// Steps that were done, and when the last of them was: an estimate that only looks at the present would grow while a step goes on.
+/// Number of steps done, and the time when the last of them ended. An estimate that used only the current time would
+/// grow while a step goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Rest {
     done: u64,
@@ -20,8 +21,8 @@ struct Rest {
 }
 
 impl Rest {
-    /// If steps take as long as they did on average. None before the first one.
-    fn of(self, all: u64, now: Duration) -> Option<Duration> {
+    /// Returns the remaining time, if steps take as long as they did on average. None before the first step is done.
+    fn remaining(self, all: u64, now: Duration) -> Option<Duration> {
         let rate = (self.done > 0).then(|| self.after.as_secs_f64() / self.done as f64)?;
         let rest = Duration::try_from_secs_f64(rate * all.saturating_sub(self.done) as f64).ok()?;
         Some(rest.saturating_sub(now.saturating_sub(self.after)))
@@ -44,7 +45,7 @@ impl ProgressTracker for Rest {
     }
 
     fn write(&self, state: &ProgressState, text: &mut dyn Write) {
-        if let Some(rest) = state.len().and_then(|all| self.of(all, state.elapsed())) {
+        if let Some(rest) = state.len().and_then(|all| self.remaining(all, state.elapsed())) {
             let _ = write!(text, "{} left", HumanDuration(rest));
         }
     }
@@ -57,11 +58,11 @@ mod tests {
     #[test]
     fn the_rest_shrinks_while_a_step_goes_on() {
         let seconds = Duration::from_secs;
-        assert_eq!(Rest::default().of(100, seconds(9)), None);
+        assert_eq!(Rest::default().remaining(100, seconds(9)), None);
         let third = Rest { done: 30, after: seconds(60) };
-        assert_eq!(third.of(100, seconds(60)), Some(seconds(140)));
-        assert_eq!(third.of(100, seconds(100)), Some(seconds(100)));
-        assert_eq!(third.of(100, seconds(1000)), Some(seconds(0)));
-        assert_eq!(third.of(30, seconds(60)), Some(seconds(0)));
+        assert_eq!(third.remaining(100, seconds(60)), Some(seconds(140)));
+        assert_eq!(third.remaining(100, seconds(100)), Some(seconds(100)));
+        assert_eq!(third.remaining(100, seconds(1000)), Some(seconds(0)));
+        assert_eq!(third.remaining(30, seconds(60)), Some(seconds(0)));
     }
 }

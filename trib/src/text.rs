@@ -1,16 +1,16 @@
-//! Text files that a user names.
+//! Reads text files that a user names.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// The longest text in bytes. A device may have no end.
+/// Maximum size of a text in bytes. A device may have no end.
 const LONGEST: u64 = 256 << 20;
 
-/// Reads a text.
+/// Reads a text file.
 ///
 /// # Errors
-/// Those of the operating system; bytes that are no text; a text that is too long.
+/// Errors of the operating system; bytes that are no text; a text that is too long.
 pub fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;

@@ -1,6 +1,6 @@
-//! The variables that the library and this program read, and those that look like one and are none.
+//! Environment variables that the library and this program read, and variables with similar names that nothing reads.
 
-/// The variables.
+/// Names of the environment variables that are read.
 const KNOWN: [&str; 13] = [
     "TRIB_CAPTURE",
     "TRIB_CAPTURE_LIMIT",
@@ -17,13 +17,13 @@ const KNOWN: [&str; 13] = [
     "TRIB_REPORT",
 ];
 
-/// Those that are set, and LD_PRELOAD.
+/// Returns name and value of the known variables that are set, and of LD_PRELOAD.
 pub fn set() -> Vec<(String, String)> {
     let all = all().filter(|(name, _)| KNOWN.contains(&name.as_str()) || name == "LD_PRELOAD");
     all.collect()
 }
 
-/// A line for each that is set and is almost one of them.
+/// Returns a line for each variable that is set and whose name is similar to a known one.
 pub fn unknown() -> Vec<String> {
     let said = |(name, value): (String, String)| {
         let meant = meant(&name)?;
@@ -32,7 +32,7 @@ pub fn unknown() -> Vec<String> {
     all().filter_map(said).collect()
 }
 
-/// What a variable that is not known may have been meant for.
+/// Returns the known variable that an unknown one may have been meant for.
 fn meant(name: &str) -> Option<&'static str> {
     let is_none = name.starts_with("TRIB") && !KNOWN.contains(&name);
     is_none.then(|| tributary::hints::similar(name, KNOWN)).flatten()

@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 use tributary_benchmarks::{Pattern, write_case_serially};
 
 use crate::Failure;
-use crate::cli::replay::Format;
+use crate::cli::replay::FileFormat;
 
-/// Writes the reference serially beside `output` and compares. The first difference is the error.
-pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(), Failure> {
+/// Writes the reference serially beside `output` and compares both files. The first difference is the error.
+pub fn compare(pattern: &dyn Pattern, format: FileFormat, output: &Path) -> Result<(), Failure> {
     let directory = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let reference = tempfile::tempfile_in(directory)
         .map_err(|cause| Failure::new(format!("no reference file in {}: {cause}", directory.display())))?;
-    match pattern.netcdf().filter(|_| format == Format::Netcdf) {
+    match pattern.netcdf().filter(|_| format == FileFormat::Netcdf) {
         Some(case) => write_case_serially(case, &reference)?,
         None => pattern.write_serially(&reference)?,
     }
@@ -43,7 +43,7 @@ pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(
     Ok(())
 }
 
-/// The SHA-256 of a file, in hexadecimal.
+/// Returns the SHA-256 of a file, in hexadecimal.
 pub fn sha256(path: &Path) -> Result<String, Failure> {
     let mut file = open(path)?;
     let mut digest = Sha256::new();

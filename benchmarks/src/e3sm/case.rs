@@ -1,63 +1,64 @@
-//! The cases as a pattern: every rank writes its elements of all variables of a history file, one record in one collective
-//! call.
+//! Makes the cases of E3SM-IO a pattern: every rank writes its elements of all variables of a history file, one
+//! record in one collective call.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::PatternError;
 use crate::pattern::Totals;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::content::{Content, E3smCase, ElementType, History};
 use super::decomposition::{Decompositions, share};
 use super::generator::{Generator, GeneratorOptions};
-use super::layout::{Layout, Owner, Variable};
+use super::layout::{HistoryLayout, LayoutVariable, VariableOwner};
 use super::map::DecompositionMap;
 use super::view::{Counts, RankLists};
 
-/// A map of 16 ranks with 20 columns each, made by the generator (see `examples/write_map.rs`).
+/// Map file of 16 ranks with 20 columns each, made by the generator (see `examples/write_map.rs`).
 static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
-/// The name of the shipped map.
+/// Name of the shipped map in errors and reports.
 pub const SMALL_MAP_NAME: &str = "small_map_16p.nc (shipped)";
-/// Ranks of the small decompositions that need no file.
+/// Number of ranks of the small decompositions that need no file.
 const SMALL_RANKS: usize = 16;
-/// Columns and groups of each of these ranks in the G and I cases, which have more elements per column than the F case. The
-/// groups do not divide the columns, so some cells of the I case's grid have no owner: they are not land.
+/// Number of columns and groups of each of these ranks in the G and I cases, which have more elements per column than
+/// the F case. The groups do not divide the columns, so some cells of the I case's grid have no owner: they are not
+/// land.
 const SMALL: GeneratorOptions = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
 const SMALL_LAND: GeneratorOptions = GeneratorOptions { columns_per_rank: 7, ..SMALL };
 
-/// The options of [`E3sm::open`].
+/// Options of [`E3sm::open`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// The file's content.
+    /// Case, history file, element type and number of records.
     pub content: Content,
-    /// A map file of the benchmark; without, decompositions that need no file.
+    /// Map file of the benchmark; without one, decompositions are generated.
     pub map: Option<&'a Path>,
-    /// Number of ranks; by default that of the decompositions.
+    /// Number of ranks; by default the number that the decompositions were made for.
     pub ranks: Option<usize>,
-    /// Whether decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
+    /// True if decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
     /// decompositions are made for `ranks`.
     pub fold: bool,
 }
 
-/// A history file of E3SM-IO.
+/// The pattern of a history file of E3SM-IO.
 #[derive(Clone)]
 pub struct E3sm {
     pub(super) source: Arc<dyn Decompositions>,
-    pub(super) layout: Arc<Layout>,
+    pub(super) layout: Arc<HistoryLayout>,
     pub(super) ranks: usize,
     pub(super) totals: Totals,
 }
 
-/// [`E3sm`] by the name of its default: record 0 of h0 of the F case.
+/// Another name of [`E3sm`], for its default content: record 0 of h0 of the F case.
 pub type E3smF = E3sm;
 
 impl E3sm {
-    /// A case as a user names it.
+    /// Creates the pattern that a user's options describe.
     ///
     /// # Errors
-    /// Content that the benchmark does not have, a map that is missing, damaged or of another case, a number of ranks that
-    /// is not the map's, unless folded.
+    /// The benchmark has no such content, the map is missing, damaged or of another case, or the number of ranks is
+    /// not the map's and is not folded.
     pub fn open(options: &Options<'_>) -> Result<Self, PatternError> {
         let Options { content, map, ranks, fold } = *options;
         content.check()?;
@@ -70,7 +71,7 @@ impl E3sm {
             (None, case, ranks) => {
                 let small = if case == E3smCase::I { SMALL_LAND } else { SMALL };
                 let ranks = ranks.filter(|_| !fold).unwrap_or(SMALL_RANKS);
-                Arc::new(Generator::of(case, ranks, small)?)
+                Arc::new(Generator::from_case(case, ranks, small)?)
             }
         };
         let case = Self::with_content(source, content)?;
@@ -78,63 +79,65 @@ impl E3sm {
         case.with_ranks(ranks, fold)
     }
 
-    /// A file on decompositions of its case, on as many ranks as they have. O(entries of those that are not another on
-    /// levels) time.
+    /// Creates the pattern of a file on these decompositions, which must fit the case, with as many ranks as they
+    /// have. O(entries), without decompositions that repeat another on several levels.
     ///
     /// # Errors
-    /// Content that the benchmark does not have, decompositions of another shape.
+    /// The benchmark has no such content, or the decompositions have another shape.
     pub fn with_content(source: Arc<dyn Decompositions>, content: Content) -> Result<Self, PatternError> {
-        let layout = Arc::new(Layout::new(content, source.name(), source.dims())?);
+        let layout = Arc::new(HistoryLayout::new(content, source.name(), source.dims())?);
         let ranks = source.ranks();
         let totals = totals(&*source, &layout, ranks);
         Ok(Self { source, layout, ranks, totals })
     }
 
-    /// Record 0 of h0 of the F case on decompositions D1, D2 (columns) and D3 (levels and columns).
+    /// Creates the pattern of record 0 of h0 of the F case on decompositions D1, D2 (columns) and D3 (levels and
+    /// columns).
     ///
     /// # Errors
-    /// Decompositions of another shape.
+    /// The decompositions have another shape.
     pub fn new(source: Arc<dyn Decompositions>, element: ElementType) -> Result<Self, PatternError> {
         Self::with_content(source, Content { element, ..Content::default() })
     }
 
-    /// The same on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
+    /// Creates the pattern of the F case on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
     ///
     /// # Errors
-    /// None, as long as the shipped map is whole.
+    /// No error occurs unless the shipped map is damaged.
     pub fn shipped() -> Result<Self, PatternError> {
         Self::shipped_as(ElementType::Double)
     }
 
-    /// The same with elements of another type.
+    /// Creates the pattern of the F case on the small map, with elements of another type.
     ///
     /// # Errors
-    /// None, as long as the shipped map is whole.
+    /// No error occurs unless the shipped map is damaged.
     pub fn shipped_as(element: ElementType) -> Result<Self, PatternError> {
         Self::new(Arc::new(small_map()?), element)
     }
 
-    /// The same on a map file of E3SM-IO.
+    /// Creates the pattern of the F case on a map file of E3SM-IO.
     ///
     /// # Errors
-    /// A file that is missing, damaged, or not of the F case.
+    /// The file is missing, damaged, or not of the F case.
     pub fn from_map_file(path: &Path, element: ElementType) -> Result<Self, PatternError> {
         Self::new(Arc::new(DecompositionMap::open(path)?), element)
     }
 
-    /// The same on generated decompositions, for any number of ranks.
+    /// Creates the pattern of the F case on generated decompositions, for any number of ranks.
     ///
     /// # Errors
-    /// Options out of range.
+    /// An option is out of range.
     pub fn generated(ranks: usize, options: GeneratorOptions, element: ElementType) -> Result<Self, PatternError> {
         Self::new(Arc::new(Generator::new(ranks, options)?), element)
     }
 
-    /// The same file written by `ranks` ranks. With `fold`, rank i takes consecutive decomposition ranks (the first
-    /// `P % ranks` ranks one more); ranks beyond the map's write nothing, but take part.
+    /// Returns the pattern of the same file, written by `ranks` ranks. With `fold`, rank i takes consecutive
+    /// decomposition ranks (the first `P % ranks` ranks one more); ranks beyond the map's number write nothing, but
+    /// take part.
     ///
     /// # Errors
-    /// No ranks; without `fold`, any number but the map's.
+    /// `ranks` is 0; or `fold` is false and `ranks` is not the map's number.
     pub fn with_ranks(self, ranks: usize, fold: bool) -> Result<Self, PatternError> {
         let made_for = self.source.ranks();
         if ranks == 0 {
@@ -147,17 +150,17 @@ impl E3sm {
         Ok(Self { ranks, totals, ..self })
     }
 
-    /// The decompositions.
+    /// Returns the decompositions: the elements that each rank owns.
     pub fn decompositions(&self) -> &dyn Decompositions {
         &*self.source
     }
 
-    /// The variables and their places in the file.
-    pub fn layout(&self) -> &Layout {
+    /// Returns the variables and their positions in the file.
+    pub fn layout(&self) -> &HistoryLayout {
         &self.layout
     }
 
-    /// What `rank` owns, if there are such a rank and step.
+    /// Returns the elements that `rank` owns; an error if there is no such rank or step.
     pub(super) fn lists(&self, rank: usize, step: usize) -> Result<RankLists, PatternError> {
         let records = self.layout.content.records;
         if step >= records {
@@ -167,10 +170,10 @@ impl E3sm {
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
-        Ok(RankLists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
+        Ok(RankLists::from_decompositions(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
-    /// The case and the file's name, as text.
+    /// Returns the case and the file's name, as text.
     pub(super) fn title(&self) -> String {
         let Content { case, history, .. } = self.layout.content;
         let history = match history {
@@ -182,18 +185,22 @@ impl E3sm {
 }
 
 fn small_map() -> Result<DecompositionMap, PatternError> {
-    DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
+    DecompositionMap::from_bytes(SMALL_MAP_NAME, SharedBytes::from(SMALL_MAP))
 }
 
-/// Sums over variables with their places. `counts` has the counts of one variable of each decomposition; with `root`, the
-/// variables of rank 0 are included.
-pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
+/// Returns the sums over variables with their offsets in the file. `counts` has the counts of one variable of each
+/// decomposition; with `root`, the variables that rank 0 writes are included.
+pub(super) fn sums<'a>(
+    variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
+    counts: &[Counts],
+    root: bool,
+) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for (variable, begin) in variables {
         let one = match variable.owner {
-            Owner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
-            Owner::Root => Counts::default(),
-            Owner::Decomposed(which) => counts[which],
+            VariableOwner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
+            VariableOwner::Root => Counts::default(),
+            VariableOwner::Decomposed(which) => counts[which],
         };
         sum.requests += one.requests;
         sum.bytes += one.elements * variable.size;
@@ -204,12 +211,12 @@ pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, cou
     sum
 }
 
-/// Sums over all ranks and records. O(entries of the lists), none of them held longer than its rank takes.
-fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
+/// Returns the sums over all ranks and records. O(entries of the lists); holds no list longer than its rank takes.
+fn totals(source: &dyn Decompositions, layout: &HistoryLayout, ranks: usize) -> Totals {
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {
-        let one = RankLists::of(source, share(source.ranks(), rank, ranks)).counts();
+        let one = RankLists::from_decompositions(source, share(source.ranks(), rank, ranks)).counts();
         all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
     let last = layout.content.records - 1;

@@ -1,4 +1,4 @@
-//! The cases of the benchmark, their history files and contents.
+//! Defines the cases of the benchmark, their history files and contents.
 
 use tributary_netcdf::Type;
 
@@ -7,17 +7,17 @@ use crate::error::PatternError;
 /// A case of the benchmark: a component of the climate model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum E3smCase {
-    /// The atmosphere: 3 decompositions.
+    /// The atmosphere component, which has 3 decompositions (maps of elements to ranks).
     #[default]
     F,
-    /// The ocean: 6 decompositions.
+    /// The ocean component, which has 6 decompositions.
     G,
-    /// The land: 5 decompositions.
+    /// The land component, which has 5 decompositions.
     I,
 }
 
 impl E3smCase {
-    /// Number of decompositions.
+    /// Returns the number of decompositions of the case.
     pub fn decompositions(self) -> usize {
         match self {
             Self::F => 3,
@@ -30,26 +30,26 @@ impl E3smCase {
 /// A history file of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum History {
-    /// The large one. The only one of the G case.
+    /// The large history file. The G case has only this one.
     #[default]
     H0,
-    /// The small one of the F case; for the I case almost the same again.
+    /// The second history file: small in the F case, nearly as large as h0 in the I case.
     H1,
 }
 
-/// The external type of the variables whose type the user may choose.
+/// The type in the file of the variables whose type the user may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ElementType {
-    /// 8 bytes: the benchmark's default.
+    /// A number of 8 bytes: the benchmark's default.
     #[default]
     Double,
-    /// 4 bytes: the benchmark's option `-j`, and the size of the published production runs. What is a double by
-    /// definition (coordinates, say: `lat`, `lon` and `area` of the F case) stays one.
+    /// A number of 4 bytes: the benchmark's option `-j`, and the size of the published production runs. Variables
+    /// that are doubles by definition (coordinates, for example `lat`, `lon` and `area` of the F case) stay doubles.
     Float,
 }
 
 impl ElementType {
-    /// The type in the file.
+    /// Returns the NetCDF type of an element.
     pub fn kind(self) -> Type {
         match self {
             Self::Double => Type::Double,
@@ -57,23 +57,23 @@ impl ElementType {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element, in bytes.
     pub fn size(self) -> u64 {
         self.kind().size()
     }
 }
 
-/// The contents of a file of the benchmark.
+/// The content of a file of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// The case. Default F.
+    /// Case of the benchmark. Default F.
     pub case: E3smCase,
-    /// The file. Default h0.
+    /// History file of the case. Default h0.
     pub history: History,
-    /// The type of its fields. Default double; the G case has no other.
+    /// Type of the file's fields. Default double; the G case has no other.
     pub element: ElementType,
-    /// Number of records, each appended by one collective call; the first writes the fixed-size variables too. Default 1,
-    /// which is all that the benchmark writes to h0 of the F case and h1 of the I case.
+    /// Number of records. One collective call appends each record; the first call writes the fixed-size variables
+    /// too. Default 1, the only number that the benchmark writes to h0 of the F case and h1 of the I case.
     pub records: usize,
 }
 
@@ -87,7 +87,7 @@ impl Content {
     /// Checks that the benchmark has such a file.
     ///
     /// # Errors
-    /// h1 or floats of the G case, no records.
+    /// The G case has no h1 and no floats, and there must be at least one record.
     pub(super) fn check(&self) -> Result<(), PatternError> {
         if self.case == E3smCase::G && self.history == History::H1 {
             return Err(PatternError::argument("history file of the G case", "h1", "h0, its only one"));

@@ -1,11 +1,12 @@
-//! The elements of an array that each rank owns: sorted and merged as in the benchmark, or folded onto fewer ranks.
+//! Defines which elements of an array each rank owns: sorted and merged as in the benchmark, or folded onto fewer
+//! ranks.
 
 use std::ops::Range;
 
-/// A row-major array's elements `offset..offset + length`.
+/// Consecutive elements `offset..offset + length` of a row-major array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// First element.
+    /// Number of the first element.
     pub offset: u64,
     /// Number of elements.
     pub length: u64,
@@ -14,25 +15,25 @@ pub struct Entry {
 /// The decompositions D1, D2, ... of a case over its ranks, numbered from 0. An implementation must ensure that entries lie
 /// inside their array and inside one row, that no element has two owners, and that arrays have fewer than 2^63 elements.
 pub trait Decompositions: Send + Sync {
-    /// Their name in errors and reports: a file name, or how they were made.
+    /// Returns the name of the decompositions in errors and reports: a file name, or how they were made.
     fn name(&self) -> &str;
 
-    /// Number of ranks they were made for.
+    /// Returns the number of ranks that the decompositions were made for.
     fn ranks(&self) -> usize;
 
-    /// Lengths of the array's dimensions, slowest first, of every decomposition.
+    /// Returns, for every decomposition, the lengths of its array's dimensions, slowest first.
     fn dims(&self) -> &[Vec<u64>];
 
     /// Calls `visitor` with every entry of `rank` in decomposition `which`, as recorded: neither sorted nor merged.
-    /// Nothing when either is out of range.
+    /// Does nothing if either is out of range.
     fn visit(&self, which: usize, rank: usize, visitor: &mut dyn FnMut(Entry));
 
-    /// Whether decomposition `which` is known to be `base` repeated on every one of its levels (its first dimension).
+    /// Returns true if decomposition `which` is known to be `base` repeated on every one of its levels (its first dimension).
     fn is_levels_of(&self, which: usize, base: usize) -> bool;
 }
 
-/// The entries of some ranks together as the benchmark requests them: sorted by offset, adjacent ones merged, never
-/// across the end of a row. O(n log n) in their number.
+/// Returns the entries of some ranks together as the benchmark requests them: sorted by offset, adjacent ones merged,
+/// but never across the end of a row. O(n log n) for n entries.
 pub fn merged(all: &dyn Decompositions, which: usize, ranks: Range<usize>) -> Vec<Entry> {
     let row = all.dims().get(which).and_then(|dims| dims.last()).map_or(1, |&row| row.max(1));
     let mut entries = Vec::new();
@@ -54,8 +55,8 @@ pub fn merged(all: &dyn Decompositions, which: usize, ranks: Range<usize>) -> Ve
     entries
 }
 
-/// Which of `total` decomposition ranks rank `rank` of `ranks` takes: consecutive ones, the first `total % ranks` ranks
-/// one more; none when there are more ranks than decomposition ranks left.
+/// Returns the decomposition ranks, of `total`, that rank `rank` of `ranks` takes: consecutive ones, the first `total
+/// % ranks` ranks one more; empty for ranks beyond `total`.
 pub fn share(total: usize, rank: usize, ranks: usize) -> Range<usize> {
     if ranks == 0 {
         return 0..0;
@@ -65,7 +66,7 @@ pub fn share(total: usize, rank: usize, ranks: usize) -> Range<usize> {
     start..start + each + usize::from(rank < more)
 }
 
-/// Compares decomposition `which` with `base` repeated on its levels, rank by rank. O(entries).
+/// Returns true if decomposition `which` is `base` repeated on each of its levels, rank by rank. O(entries).
 pub fn compare_levels(all: &dyn Decompositions, which: usize, base: usize) -> bool {
     let (Some([levels, plane @ ..]), Some(dims)) = (all.dims().get(which).map(Vec::as_slice), all.dims().get(base))
     else {
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(share(16, 3, 0), 0..0);
     }
 
-    /// One decomposition of rows of 10, one rank a list.
+    /// One decomposition with rows of 10 elements: a list of elements for each rank.
     struct Lists(Vec<Vec<u64>>, [Vec<u64>; 1]);
 
     impl Decompositions for Lists {

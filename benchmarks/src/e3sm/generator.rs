@@ -17,21 +17,21 @@ use crate::value::splitmix64;
 use super::content::E3smCase;
 use super::decomposition::{Decompositions, Entry};
 
-/// Levels of the atmosphere in the F case.
+/// Number of levels of the atmosphere in the F case.
 const LEVELS: u64 = 72;
-/// Levels of the ocean in the G case; interfaces between them are one more.
+/// Number of levels of the ocean in the G case; there is one more interface between levels.
 const OCEAN_LEVELS: u64 = 100;
-/// Levels of D2 to D5 in the I case.
+/// Numbers of levels of D2 to D5 in the I case.
 const LAND_LEVELS: [u64; 4] = [15, 10, 9, 17];
 
-/// The options of the generator.
+/// Options of the generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GeneratorOptions {
     /// Number of columns of each rank. Default 36.
     pub columns_per_rank: u64,
-    /// Number of runs of each rank, at most its columns. Default 13.
+    /// Number of runs (consecutive columns) of each rank, at most its number of columns. Default 13.
     pub groups: u64,
-    /// Seed of the order of the ranks. Default 0.
+    /// Seed of the random order of the ranks. Default 0.
     pub seed: u64,
 }
 
@@ -41,45 +41,45 @@ impl Default for GeneratorOptions {
     }
 }
 
-/// A decomposition, by the runs of columns.
+/// The form of a decomposition, made of the runs of columns.
 #[derive(Debug, Clone, Copy)]
-enum Form {
-    /// One run of a rank's size.
+enum DecompositionForm {
+    /// One run for each rank, as long as the rank's columns.
     Block,
-    /// The runs, with this number of elements per column.
+    /// The runs, each column with this number of elements.
     Runs(u64),
-    /// The runs on each of this number of levels.
+    /// The runs, repeated on this number of levels.
     Levels(u64),
-    /// The runs, with a number of elements per column, and for each element a row of levels.
+    /// The runs, each column with this number of elements, and each element with a row of this number of levels.
     Rows(u64, u64),
 }
 
-/// Generated decompositions. Memory: 4 bytes per rank; a rank's entries are computed on demand.
+/// Generated decompositions. Takes 4 bytes of memory per rank; a rank's entries are computed on demand.
 pub struct Generator {
     name: String,
     options: GeneratorOptions,
-    /// The place of every rank in a band.
+    /// Position of every rank in a band.
     place: Vec<u32>,
-    /// Whether bands are rows of a grid, all of the length of the longest.
+    /// True if bands are rows of a grid, which all have the length of the longest.
     is_grid: bool,
-    forms: Vec<Form>,
+    forms: Vec<DecompositionForm>,
     dims: Vec<Vec<u64>>,
 }
 
 impl Generator {
-    /// Decompositions of the F case over `ranks` ranks.
+    /// Generates decompositions of the F case for `ranks` ranks.
     ///
     /// # Errors
-    /// No ranks or too many, no columns, or groups that are none or more than a rank's columns.
+    /// There are no ranks or too many, no columns, no groups, or more groups than a rank has columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
-        Self::of(E3smCase::F, ranks, options)
+        Self::from_case(E3smCase::F, ranks, options)
     }
 
-    /// Decompositions of a case over `ranks` ranks.
+    /// Generates decompositions of a case for `ranks` ranks.
     ///
     /// # Errors
-    /// As [`Generator::new`].
-    pub fn of(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
+    /// The errors of [`Generator::new`].
+    pub fn from_case(case: E3smCase, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
             return Err(PatternError::argument("ranks", ranks, "1 to 2^32 - 1"));
@@ -105,7 +105,7 @@ impl Generator {
         Ok(Self { name, options, place: permutation(count, seed), is_grid, forms, dims })
     }
 
-    /// The rank's run in every band, in ascending order.
+    /// Returns the run of `rank` in every band, in ascending order.
     fn runs(&self, rank: usize) -> impl Iterator<Item = Entry> + '_ {
         let GeneratorOptions { columns_per_rank, groups, .. } = self.options;
         let (least, more) = (columns_per_rank / groups, columns_per_rank % groups);
@@ -123,26 +123,26 @@ impl Generator {
     }
 }
 
-/// The decompositions of a case over so many columns, and their dimensions.
-fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
+/// Returns the decompositions of a case over `columns` columns, and their dimensions.
+fn forms(case: E3smCase, columns: u64, groups: u64) -> (Vec<DecompositionForm>, Vec<Vec<u64>>) {
     let all = match case {
         E3smCase::F => vec![
-            (Form::Block, vec![columns]),
-            (Form::Runs(1), vec![columns]),
-            (Form::Levels(LEVELS), vec![LEVELS, columns]),
+            (DecompositionForm::Block, vec![columns]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Levels(LEVELS), vec![LEVELS, columns]),
         ],
         E3smCase::G => vec![
-            (Form::Runs(1), vec![columns]),
-            (Form::Runs(3), vec![3 * columns]),
-            (Form::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
-            (Form::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
-            (Form::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
-            (Form::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
+            (DecompositionForm::Runs(1), vec![columns]),
+            (DecompositionForm::Runs(3), vec![3 * columns]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
+            (DecompositionForm::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
         ],
         E3smCase::I => {
             let (rows, row) = (groups, columns / groups);
-            let levels = LAND_LEVELS.map(|levels| (Form::Levels(levels), vec![levels, rows, row]));
-            std::iter::once((Form::Runs(1), vec![rows, row])).chain(levels).collect()
+            let levels = LAND_LEVELS.map(|levels| (DecompositionForm::Levels(levels), vec![levels, rows, row]));
+            std::iter::once((DecompositionForm::Runs(1), vec![rows, row])).chain(levels).collect()
         }
     };
     all.into_iter().unzip()
@@ -165,18 +165,18 @@ impl Decompositions for Generator {
         let Some(form) = self.forms.get(which).filter(|_| rank < self.place.len()) else { return };
         let scaled = |by: u64| self.runs(rank).map(move |e| Entry { offset: by * e.offset, length: by * e.length });
         match *form {
-            Form::Block => {
+            DecompositionForm::Block => {
                 let length = self.options.columns_per_rank;
                 visitor(Entry { offset: rank as u64 * length, length });
             }
-            Form::Runs(by) => scaled(by).for_each(visitor),
-            Form::Levels(levels) => {
+            DecompositionForm::Runs(by) => scaled(by).for_each(visitor),
+            DecompositionForm::Levels(levels) => {
                 let plane: u64 = self.dims[which][1..].iter().product();
                 (0..levels)
                     .flat_map(|level| self.runs(rank).map(move |e| Entry { offset: e.offset + level * plane, ..e }))
                     .for_each(visitor);
             }
-            Form::Rows(by, levels) => {
+            DecompositionForm::Rows(by, levels) => {
                 let elements = scaled(by).flat_map(|e| e.offset..e.offset + e.length);
                 elements.map(|element| Entry { offset: element * levels, length: levels }).for_each(visitor);
             }
@@ -184,11 +184,14 @@ impl Decompositions for Generator {
     }
 
     fn is_levels_of(&self, which: usize, base: usize) -> bool {
-        matches!((self.forms.get(which), self.forms.get(base)), (Some(Form::Levels(_)), Some(Form::Runs(1))))
+        matches!(
+            (self.forms.get(which), self.forms.get(base)),
+            (Some(DecompositionForm::Levels(_)), Some(DecompositionForm::Runs(1)))
+        )
     }
 }
 
-/// A random order of `0..count`: Fisher and Yates, driven by splitmix64.
+/// Returns a random order of `0..count`: Fisher and Yates, driven by splitmix64.
 fn permutation(count: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut state = seed;

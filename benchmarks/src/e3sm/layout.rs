@@ -1,61 +1,62 @@
-//! The layout of a history file, as PnetCDF makes it under the benchmark's hints: the header, the fixed-size variables, then
-//! the records, padded only to multiples of 4 bytes.
+//! Computes the layout of a history file, as PnetCDF makes it under the benchmark's hints: the header, the fixed-size
+//! variables, then the records, padded only to multiples of 4 bytes.
 
 use tributary_netcdf::{Alignment, Schema, Type, VariableId};
 
 use crate::error::PatternError;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 use super::content::Content;
 use super::table;
-pub use super::table::Owner;
+pub use super::table::VariableOwner;
 
-/// A variable in the file.
+/// A variable of a history file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
-    /// Its place in the order of definition.
+pub struct LayoutVariable {
+    /// Number of the variable in the order of definition.
     pub number: usize,
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
-    /// Its owner.
-    pub owner: Owner,
-    /// Lengths of its dimensions, without the unlimited one.
+    /// Owner of the variable: the ranks that write it.
+    pub owner: VariableOwner,
+    /// Lengths of the variable's dimensions, without the unlimited one.
     pub shape: Vec<u64>,
-    /// Number of elements, of one record.
+    /// Number of elements in one record (or in all, for a fixed-size variable).
     pub elements: u64,
     /// Type of an element.
-    pub kind: Kind,
-    /// Bytes of an element.
+    pub kind: ValueKind,
+    /// Size of an element, in bytes.
     pub size: u64,
-    /// First byte in the file, of record 0.
+    /// Offset of the first byte in the file, in record 0.
     pub begin: u64,
-    /// Whether it is written anew in every record.
+    /// True if the variable is a record variable, which every record contains anew.
     pub is_record: bool,
 }
 
-/// A history file.
+/// The layout of a history file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
-    /// Its contents.
+pub struct HistoryLayout {
+    /// Content of the file.
     pub content: Content,
-    /// The variables in the order of definition.
-    pub variables: Vec<Variable>,
-    /// Bytes before the first variable.
+    /// Variables of the file, in the order of definition.
+    pub variables: Vec<LayoutVariable>,
+    /// Number of bytes before the first variable.
     pub header: u64,
-    /// First byte of record 0.
+    /// Offset of the first byte of record 0.
     pub begin_of_records: u64,
-    /// Bytes from record to record.
+    /// Number of bytes from the start of a record to the start of the next.
     pub record_size: u64,
-    /// One past the last variable of the last record.
+    /// Offset of the first byte behind the last variable of the last record.
     pub end: u64,
     schema: Schema,
 }
 
-impl Layout {
-    /// Lays the file out over decompositions of these shapes, which errors call `name`.
+impl HistoryLayout {
+    /// Computes the layout of a file over decompositions whose arrays have the dimensions `dims`. Errors call the
+    /// decompositions `name`.
     ///
     /// # Errors
-    /// Decompositions of another case, a file beyond 2^63 - 1 bytes.
+    /// The decompositions belong to another case, or the file ends beyond 2^63 - 1 bytes.
     pub fn new(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<Self, PatternError> {
         content.check()?;
         let Content { case, history, element, records } = content;
@@ -72,13 +73,13 @@ impl Layout {
             let lengths = variable.dimensions.iter().map(|id| schema.dimensions()[id.0].length);
             let shape: Vec<u64> = lengths.skip(usize::from(places.is_record(id))).collect();
             let kind = kind(variable.kind);
-            if let Owner::Decomposed(which) = owner
+            if let VariableOwner::Decomposed(which) = owner
                 && dims[which] != shape
             {
                 let problem = format!("is {:?}; variable {} has {shape:?}", dims[which], variable.name);
                 return Err(PatternError::input(name, format!("attribute D{}.dims", which + 1), problem));
             }
-            variables.push(Variable {
+            variables.push(LayoutVariable {
                 number,
                 name: variable.name.clone(),
                 owner,
@@ -103,14 +104,14 @@ impl Layout {
         })
     }
 
-    /// The definitions.
+    /// Returns the NetCDF definitions of the file.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The variables that call `step` writes, in the order of the file, with their offsets: the fixed-size variables in the
-    /// first call, then the step's record of each record variable.
-    pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&Variable, u64)> {
+    /// Returns the variables that call `step` writes, in the order of the file, with their offsets: the fixed-size
+    /// variables in the first call, then the step's record of each record variable.
+    pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&LayoutVariable, u64)> {
         let fixed = self.variables.iter().filter(move |variable| step == 0 && !variable.is_record);
         let record = self.variables.iter().filter(|variable| variable.is_record);
         let far = self.record_size * step as u64;
@@ -118,7 +119,7 @@ impl Layout {
     }
 }
 
-/// Checks that there are the dimensions that the table needs.
+/// Checks that the decompositions have the dimensions that the table of the case needs.
 fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(), PatternError> {
     let expected: &[usize] = match content.case {
         super::E3smCase::F => &[1, 1, 2],
@@ -134,12 +135,12 @@ fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(
     Ok(())
 }
 
-/// The payload's type. The tables have no others.
-fn kind(kind: Type) -> Kind {
+/// Returns the payload's type for a NetCDF type. The tables have no other types.
+fn kind(kind: Type) -> ValueKind {
     match kind {
-        Type::Char => Kind::Char,
-        Type::Int => Kind::Int,
-        Type::Float => Kind::Float,
-        _ => Kind::Double,
+        Type::Char => ValueKind::Char,
+        Type::Int => ValueKind::Int,
+        Type::Float => ValueKind::Float,
+        _ => ValueKind::Double,
     }
 }

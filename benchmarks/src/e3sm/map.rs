@@ -1,37 +1,38 @@
-//! Decompositions from a map file of the E3SM-IO benchmark (NetCDF classic; the file is mapped, not read).
+//! Reads decompositions from a map file of the E3SM-IO benchmark (NetCDF classic; the file is memory-mapped).
 //!
-//! Of decomposition k the file holds `Dk.dims` (attribute), `Dk.nreqs` (entries of every rank), `Dk.offsets` and
-//! `Dk.lengths` (the entries, rank after rank, in elements), and possibly `Dk.fill_starts`: the number of a rank's entries
-//! that are requests. The entries after them are elements without an owner, to which a rank writes fill values, but only
-//! in fill mode, which is not used here.
+//! For decomposition k the file has `Dk.dims` (attribute), `Dk.nreqs` (number of entries of every rank), `Dk.offsets`
+//! and `Dk.lengths` (the entries, rank after rank, in elements), and possibly `Dk.fill_starts`: the number of a
+//! rank's entries that are requests. The entries after them are elements without an owner, to which a rank writes
+//! fill values, but only in fill mode, which is not used here.
 
 use std::path::Path;
 
 use tributary_netcdf::reader::{FileReader, Ints, ReadError};
 
 use crate::error::PatternError;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::decomposition::{Decompositions, Entry, compare_levels};
 
-/// An upper bound of decompositions (the G case has 6).
+/// Maximum number of decompositions in a file (the G case has 6).
 const MOST_DECOMPOSITIONS: u64 = 100;
 
-/// The decompositions of a map file, checked: every entry inside its array and inside one row, no element twice.
+/// The decompositions of a map file, which are checked: every entry lies inside its array and inside one row, and no
+/// element occurs twice.
 pub struct DecompositionMap {
     name: String,
     ranks: usize,
     dims: Vec<Vec<u64>>,
     parts: Vec<MapDecomposition>,
-    /// (which, base) where `which` is `base` on every level.
+    /// Pairs (which, base) such that decomposition `which` is `base` on every level.
     levels: Vec<(usize, usize)>,
 }
 
-/// One decomposition: where each rank's entries begin and how many are requests.
+/// One decomposition: the position of each rank's entries in the file, and the number of them that are requests.
 struct MapDecomposition {
     ranks: Vec<(usize, usize)>,
-    offsets: Ints<Source>,
-    lengths: Ints<Source>,
+    offsets: Ints<SharedBytes>,
+    lengths: Ints<SharedBytes>,
 }
 
 impl MapDecomposition {
@@ -42,23 +43,24 @@ impl MapDecomposition {
 }
 
 impl DecompositionMap {
-    /// Maps and checks a file. O(entries) time; memory for the numbers of entries per rank, besides the mapping.
+    /// Maps and checks a file. O(entries) time; memory only for the numbers of entries per rank.
     ///
     /// # Errors
-    /// A file that is missing, of another format, damaged, or no decomposition map; one line that says which and where.
+    /// The file is missing, has another format, is damaged, or is no decomposition map. The message is one line that
+    /// says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::from_bytes(&path.display().to_string(), Source::map(path, "a NetCDF file")?)
+        Self::from_bytes(&path.display().to_string(), SharedBytes::map(path, "a NetCDF file")?)
     }
 
-    /// Checks a map in memory; `name` is what errors call it.
+    /// Checks a map in memory. Errors call it `name`.
     ///
     /// # Errors
-    /// As [`DecompositionMap::open`].
-    pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
+    /// The errors of [`DecompositionMap::open`].
+    pub fn from_bytes(name: &str, bytes: impl Into<SharedBytes>) -> Result<Self, PatternError> {
         Self::read(&FileReader::new(name, bytes.into())?)
     }
 
-    fn read(file: &FileReader<Source>) -> Result<Self, PatternError> {
+    fn read(file: &FileReader<SharedBytes>) -> Result<Self, PatternError> {
         let count = file.dimension("num_decomp")?;
         if count == 0 || count > MOST_DECOMPOSITIONS {
             let problem = format!("is {count}; allowed: 1 to {MOST_DECOMPOSITIONS}");
@@ -81,7 +83,7 @@ impl DecompositionMap {
         Ok(map)
     }
 
-    /// Finds decompositions that repeat a one-dimensional one on every level.
+    /// Finds decompositions that repeat a one-dimensional decomposition on every level.
     fn find_levels(&mut self) {
         for which in 0..self.parts.len() {
             if let Some(base) = (0..self.parts.len()).find(|&base| compare_levels(self, which, base)) {
@@ -135,8 +137,8 @@ impl Decompositions for DecompositionMap {
     }
 }
 
-/// `Dk.dims`, checked against `Dk.ndims` if that is there.
-fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
+/// Returns the dimensions `Dk.dims`, checked against `Dk.ndims` if the file has it.
+fn shape(file: &FileReader<SharedBytes>, label: u64) -> Result<Vec<u64>, ReadError> {
     let place = format!("D{label}.dims");
     let dims = file.attribute_ints(&place)?;
     let wrong = |problem: String| Err(file.error(&format!("attribute {place}"), problem));
@@ -159,8 +161,8 @@ fn shape(file: &FileReader<Source>, label: u64) -> Result<Vec<u64>, ReadError> {
     Ok(shape)
 }
 
-/// The entries of decomposition `label`, every one checked.
-fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
+/// Returns the entries of decomposition `label` after checking each.
+fn part(file: &FileReader<SharedBytes>, label: u64, ranks: u64, shape: &[u64]) -> Result<MapDecomposition, ReadError> {
     let name = |part: &str| format!("D{label}.{part}");
     let total = file.dimension(&name("total_nreqs"))?;
     let nreqs = file.ints(&name("nreqs"), ranks)?;
@@ -179,13 +181,13 @@ fn part(file: &FileReader<Source>, label: u64, ranks: u64, shape: &[u64]) -> Res
     Ok(part)
 }
 
-/// First entry and number of requests of every rank.
+/// Returns the number of the first entry, and the number of requests, of every rank.
 fn rank_ranges(
-    file: &FileReader<Source>,
+    file: &FileReader<SharedBytes>,
     label: u64,
     total: u64,
-    nreqs: &Ints<Source>,
-    fills: Option<&Ints<Source>>,
+    nreqs: &Ints<SharedBytes>,
+    fills: Option<&Ints<SharedBytes>>,
 ) -> Result<Vec<(usize, usize)>, ReadError> {
     let place = format!("variable D{label}.nreqs");
     let mut start = 0u64;
@@ -208,7 +210,7 @@ fn rank_ranges(
     Ok(ranges)
 }
 
-/// The variable and the description of an error in an entry, if it has one.
+/// Returns the file's variable and a description of the problem if an entry is wrong; None if it is right.
 fn entry_problem(offset: i32, length: i32, shape: &[u64]) -> Option<(&'static str, String)> {
     let elements: u64 = shape.iter().product();
     let row = shape.last().copied().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Writes decompositions as a map file (CDF-5) that the E3SM-IO benchmark reads, and [`super::DecompositionMap`] too.
+//! Writes decompositions as a map file (CDF-5), which the E3SM-IO benchmark and [`super::DecompositionMap`] read.
 
 use std::io::Write;
 
@@ -8,8 +8,8 @@ use crate::error::PatternError;
 
 use super::decomposition::{Decompositions, Entry};
 
-/// Numbers of one decomposition that the header states.
-struct Facts {
+/// Numbers of one decomposition that the header contains.
+struct DecompositionHeader {
     nreqs: Vec<i32>,
     elements: u64,
 }
@@ -17,7 +17,7 @@ struct Facts {
 /// Writes the map to `out`, streaming: O(ranks) memory. `out` should be buffered.
 ///
 /// # Errors
-/// Numbers beyond the format's 32 bits, or what `out` says.
+/// A number does not fit the format's 32 bits, or writing to `out` fails.
 pub fn write_map(all: &dyn Decompositions, out: &mut dyn Write) -> Result<(), PatternError> {
     let facts = (0..all.dims().len()).map(|which| count(all, which)).collect::<Result<Vec<_>, _>>()?;
     let failed = |e: std::io::Error| PatternError::io(std::path::Path::new("map file"), "write", &e);
@@ -39,10 +39,10 @@ pub fn write_map(all: &dyn Decompositions, out: &mut dyn Write) -> Result<(), Pa
     out.flush().map_err(failed)
 }
 
-/// The map as bytes.
+/// Returns the bytes of the map file.
 ///
 /// # Errors
-/// Numbers beyond the format's 32 bits.
+/// A number does not fit the format's 32 bits.
 pub fn to_map(all: &dyn Decompositions) -> Result<Vec<u8>, PatternError> {
     let mut bytes = Vec::new();
     write_map(all, &mut bytes)?;
@@ -50,7 +50,7 @@ pub fn to_map(all: &dyn Decompositions) -> Result<Vec<u8>, PatternError> {
 }
 
 /// Counts entries and elements; checks that every number fits the format.
-fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> {
+fn count(all: &dyn Decompositions, which: usize) -> Result<DecompositionHeader, PatternError> {
     let limit = i32::MAX as u64;
     let (mut nreqs, mut elements) = (Vec::new(), 0u64);
     let mut largest = all.dims()[which].iter().copied().max().unwrap_or(0);
@@ -68,16 +68,16 @@ fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> 
         let what = format!("decomposition D{} of {}", which + 1, all.name());
         return Err(PatternError::argument(what, largest, "numbers up to 2^31 - 1, which is what a map file holds"));
     }
-    Ok(Facts { nreqs, elements })
+    Ok(DecompositionHeader { nreqs, elements })
 }
 
-/// Writes values of a variable.
+/// Writes values of a variable, as big-endian 32-bit integers.
 fn put_ints(out: &mut dyn Write, values: impl IntoIterator<Item = i32>) -> std::io::Result<()> {
     values.into_iter().try_for_each(|value| out.write_all(&value.to_be_bytes()))
 }
 
-/// The header's bytes. The variables follow in the order of their definition, without gaps.
-fn header(all: &dyn Decompositions, facts: &[Facts]) -> Result<Vec<u8>, PatternError> {
+/// Returns the header's bytes. The variables follow in the order of their definition, without gaps.
+fn header(all: &dyn Decompositions, facts: &[DecompositionHeader]) -> Result<Vec<u8>, PatternError> {
     // A decomposition without entries has a dimension of length 0.
     let mut schema = Schema::without_records(Format::Cdf5);
     schema.define_dimension("num_decomp", facts.len() as u64)?;

@@ -1,5 +1,5 @@
-//! E3SM-IO: components of the E3SM climate model write history files, millions of small requests of all ranks in one
-//! collective call. The F case is the atmosphere, G the ocean, I the land.
+//! The patterns of E3SM-IO: components of the E3SM climate model write history files, with millions of small requests
+//! of all ranks in one collective call. The F case is the atmosphere, G the ocean, I the land.
 //!
 //! | module | holds |
 //! |---|---|

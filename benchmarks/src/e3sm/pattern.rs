@@ -1,4 +1,4 @@
-//! [`E3sm`] as a [`Pattern`]; a step is a record.
+//! Implements [`Pattern`] for [`E3sm`]; a step is a record.
 
 use std::fs::File;
 
@@ -12,7 +12,7 @@ use crate::value::fill_elements;
 
 use super::case::{E3sm, sums};
 use super::content::E3smCase;
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 use super::{serial, view};
 
 impl Pattern for E3sm {
@@ -66,9 +66,9 @@ impl Pattern for E3sm {
         let mut rest = buffer;
         for (variable, _) in self.layout.of_step(step) {
             match variable.owner {
-                Owner::Root if rank == 0 => rest = put(rest, variable, step, 0..variable.elements),
-                Owner::Root => {}
-                Owner::Decomposed(which) => {
+                VariableOwner::Root if rank == 0 => rest = put(rest, variable, step, 0..variable.elements),
+                VariableOwner::Root => {}
+                VariableOwner::Decomposed(which) => {
                     for entry in lists.entries(which) {
                         rest = put(rest, variable, step, entry.offset..entry.offset + entry.length);
                     }
@@ -82,8 +82,8 @@ impl Pattern for E3sm {
         self.totals
     }
 
-    /// The elements of every rank are spread over every variable, so in the worst case every rank sends to every aggregator
-    /// in every round. The benchmark's maps of the F case reach this bound.
+    /// Returns the closed form. The elements of every rank are spread over every variable, so in the worst case every
+    /// rank sends to every aggregator in every round. The benchmark's maps of the F case reach this bound.
     fn closed_form(&self, _division: Division) -> ClosedForm {
         let ranks = Some(self.ranks.min(self.source.ranks()) as u64);
         let Totals { requests, bytes, .. } = self.totals;
@@ -99,10 +99,10 @@ impl Pattern for E3sm {
     }
 }
 
-/// Puts elements of record `step` at the front of `buffer`; returns what is behind them.
+/// Writes the values of elements of record `step` to the front of `buffer`; returns the rest of `buffer`.
 pub(super) fn put<'a>(
     buffer: &'a mut [u8],
-    variable: &Variable,
+    variable: &LayoutVariable,
     step: usize,
     elements: std::ops::Range<u64>,
 ) -> &'a mut [u8] {

@@ -1,4 +1,4 @@
-//! [`E3sm`] as a [`NetcdfCase`]: the benchmark's calls of PnetCDF, variable by variable.
+//! Implements [`NetcdfCase`] for [`E3sm`]: the benchmark's calls of PnetCDF, variable by variable.
 
 use smallvec::{SmallVec, smallvec};
 use tributary_netcdf::{Alignment, Requests, Schema, VariableId};
@@ -8,7 +8,7 @@ use crate::netcdf_case::{NetcdfCase, Put};
 
 use super::case::E3sm;
 use super::decomposition::Entry;
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 use super::pattern::put;
 
 impl NetcdfCase for E3sm {
@@ -20,15 +20,15 @@ impl NetcdfCase for E3sm {
         Alignment::PACKED
     }
 
-    /// Variables without elements of the rank are left out.
+    /// Returns the puts of a rank. Leaves out variables of which the rank has no elements.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
         let lists = self.lists(rank, step)?;
         let mut puts = Vec::new();
         for (variable, _) in self.layout.of_step(step) {
             let (requests, bytes) = match variable.owner {
-                Owner::Root if rank == 0 => (whole(variable, step), data(variable, step, [all_of(variable)])),
-                Owner::Root => continue,
-                Owner::Decomposed(which) => {
+                VariableOwner::Root if rank == 0 => (whole(variable, step), data(variable, step, [all_of(variable)])),
+                VariableOwner::Root => continue,
+                VariableOwner::Decomposed(which) => {
                     let mut requests = Requests::default();
                     lists.entries(which).for_each(|entry| push(&mut requests, variable, step, entry));
                     (requests, data(variable, step, lists.entries(which)))
@@ -42,12 +42,12 @@ impl NetcdfCase for E3sm {
     }
 }
 
-fn all_of(variable: &Variable) -> Entry {
+fn all_of(variable: &LayoutVariable) -> Entry {
     Entry { offset: 0, length: variable.elements }
 }
 
-/// The whole variable, or its part of one record.
-fn whole(variable: &Variable, step: usize) -> Requests {
+/// Returns the request for the whole variable, or for its part of one record.
+fn whole(variable: &LayoutVariable, step: usize) -> Requests {
     let record = variable.is_record.then_some((step as u64, 1)).into_iter();
     let parts = record.chain(variable.shape.iter().map(|&length| (0, length)));
     let (start, count): (Vec<u64>, Vec<u64>) = parts.unzip();
@@ -56,11 +56,11 @@ fn whole(variable: &Variable, step: usize) -> Requests {
     requests
 }
 
-/// An index per dimension, without an allocation, because there are millions.
+/// An index along each dimension. Needs no allocation, because there are millions.
 type Index = SmallVec<[u64; 4]>;
 
-/// An entry, which lies inside a row: one element along every dimension but the last.
-fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry) {
+/// Adds the request for an entry, which lies inside a row: one element along every dimension but the last.
+fn push(requests: &mut Requests, variable: &LayoutVariable, step: usize, entry: Entry) {
     let dimensions = variable.shape.len() + usize::from(variable.is_record);
     let (mut start, mut count): (Index, Index) = (smallvec![0; dimensions], smallvec![1; dimensions]);
     let mut rest = entry.offset;
@@ -77,8 +77,8 @@ fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry)
     requests.push(&start, &count);
 }
 
-/// The values of entries, one after the other.
-fn data(variable: &Variable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
+/// Returns the values of entries, one after the other.
+fn data(variable: &LayoutVariable, step: usize, entries: impl IntoIterator<Item = Entry>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in entries {
         let from = bytes.len();

@@ -9,10 +9,10 @@ use crate::error::PatternError;
 use crate::value::element_bytes;
 
 use super::decomposition::Decompositions;
-use super::layout::{Layout, Owner, Variable};
+use super::layout::{HistoryLayout, LayoutVariable, VariableOwner};
 
-/// Writes the file, from length 0. Holds one variable of one record in memory.
-pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> Result<(), PatternError> {
+/// Writes the whole file, after setting its length to 0. Holds one variable of one record in memory.
+pub(super) fn write(all: &dyn Decompositions, layout: &HistoryLayout, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     file.set_len(0).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -21,8 +21,8 @@ pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> R
         for record in 0..records {
             bytes.clear();
             match variable.owner {
-                Owner::Root => put(&mut bytes, variable, record, 0, variable.elements),
-                Owner::Decomposed(which) => {
+                VariableOwner::Root => put(&mut bytes, variable, record, 0, variable.elements),
+                VariableOwner::Decomposed(which) => {
                     for rank in 0..all.ranks() {
                         all.visit(which, rank, &mut |entry| {
                             put(&mut bytes, variable, record, entry.offset, entry.length);
@@ -36,8 +36,9 @@ pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> R
     Ok(())
 }
 
-/// Puts elements of a record into the bytes of its variable, which grow as needed. Elements without an owner stay zero.
-fn put(bytes: &mut Vec<u8>, variable: &Variable, record: u64, offset: u64, length: u64) {
+/// Writes elements of a record into the bytes of their variable, which grow as needed. Elements without an owner stay
+/// zero.
+fn put(bytes: &mut Vec<u8>, variable: &LayoutVariable, record: u64, offset: u64, length: u64) {
     let size = variable.size as usize;
     for element in offset..offset + length {
         let at = element as usize * size;

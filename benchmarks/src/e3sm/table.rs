@@ -1,7 +1,7 @@
-//! The history files of all cases as tables of the benchmark's definitions, in its order.
+//! Reads the tables that define the history files of all cases: the benchmark's definitions, in its order.
 //!
-//! A line is an item, its fields separated by tabs; `#` begins a comment line. `h0:` or `h1:` before an item: in that
-//! history file only.
+//! A line is an item, whose fields are separated by tabs; `#` begins a comment line. `h0:` or `h1:` before an item
+//! means that only this history file has the item.
 //!
 //! | line | fields |
 //! |---|---|
@@ -22,32 +22,32 @@ const F_CASE: &str = include_str!("tables/f_case.tsv");
 const G_CASE: &str = include_str!("tables/g_case.tsv");
 const I_CASE: &str = include_str!("tables/i_case.tsv");
 
-/// The owner of a variable, who writes it.
+/// The owner of a variable: the ranks that write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// Rank 0, whole.
+pub enum VariableOwner {
+    /// Rank 0 writes the whole variable.
     Root,
-    /// All ranks, by the decomposition with this number (from 0).
+    /// All ranks write their elements, by the decomposition with this number (from 0).
     Decomposed(usize),
 }
 
-/// The definitions of a history file over decompositions of these shapes, and who writes each variable. The file is a
-/// CDF-5, as the benchmark's.
+/// Returns the NetCDF definitions of a history file over decompositions with these dimensions, and the owner of each
+/// variable. The file is a CDF-5, as the benchmark's.
 ///
 /// # Errors
-/// A dimension that the decompositions do not have or that the format cannot hold.
+/// The decompositions lack a dimension, or the format cannot hold it.
 pub(super) fn schema(
     case: E3smCase,
     history: History,
     dims: &[Vec<u64>],
     element: ElementType,
-) -> Result<(Schema, Vec<Owner>), PatternError> {
+) -> Result<(Schema, Vec<VariableOwner>), PatternError> {
     let (name, table) = match case {
         E3smCase::F => ("f_case.tsv", F_CASE),
         E3smCase::G => ("g_case.tsv", G_CASE),
         E3smCase::I => ("i_case.tsv", I_CASE),
     };
-    let mut reader = Reader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
+    let mut reader = TableReader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
     for (line, number) in table.lines().zip(1..) {
         let (only, item) = match line.split_once(':') {
             Some(("h0", item)) => (Some(History::H0), item),
@@ -64,18 +64,18 @@ pub(super) fn schema(
     Ok((reader.schema, reader.owners))
 }
 
-/// The state of reading a table.
-struct Reader<'a> {
+/// The state of reading a table of definitions line by line.
+struct TableReader<'a> {
     schema: Schema,
-    owners: Vec<Owner>,
+    owners: Vec<VariableOwner>,
     dims: &'a [Vec<u64>],
     element: ElementType,
-    /// Whether the last variable is in this history file.
+    /// True if the variable that was read last is in this history file.
     kept: bool,
 }
 
-impl Reader<'_> {
-    /// Whether an item is in the file: attributes of a variable are if it is.
+impl TableReader<'_> {
+    /// Returns true if this history file has an item. It has the attributes of a variable if it has the variable.
     fn keeps(&mut self, keyword: &str, here: bool) -> bool {
         match keyword {
             "variable" => {
@@ -139,8 +139,8 @@ impl Reader<'_> {
             _ => return Ok(None),
         };
         let owner = match decomposition.strip_prefix('D').map(str::parse::<usize>) {
-            Some(Ok(which)) if (1..=self.dims.len()).contains(&which) => Owner::Decomposed(which - 1),
-            None if decomposition == "-" => Owner::Root,
+            Some(Ok(which)) if (1..=self.dims.len()).contains(&which) => VariableOwner::Decomposed(which - 1),
+            None if decomposition == "-" => VariableOwner::Root,
             _ => return Ok(None),
         };
         let names = dimensions.split(',').filter(|&name| name != "-");
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 }
 
-/// The values of an attribute.
+/// Parses the values of an attribute; None if they do not have the type `kind`.
 fn values(kind: &str, value: &str, element: ElementType) -> Option<Values> {
     fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
         text.split(',').map(|number| number.parse().ok()).collect()

@@ -1,24 +1,24 @@
-//! One rank's extents in the whole file, in little memory.
+//! Computes one rank's extents in the whole file, in little memory.
 //!
-//! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps: so where D3 is
-//! D2 on every level, a sequence of such variables is D2's list repeated at the distance of a row, whatever their number.
-//! The same holds for the planes of the I case.
+//! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps. If D3 is
+//! D2 on every level, a sequence of such variables is therefore D2's list repeated at the distance of a row, whatever
+//! their number. The same holds for the planes of the I case.
 
 use tributary::access::{Extent, Extents};
 
 use crate::error::PatternError;
 
 use super::decomposition::{Decompositions, Entry, merged};
-use super::layout::{Owner, Variable};
+use super::layout::{LayoutVariable, VariableOwner};
 
-/// A rank's elements: a merged list for each decomposition, and its number of repetitions.
+/// The elements that a rank owns: a merged list for each decomposition, and its number of repetitions.
 pub(super) struct RankLists {
     lists: Vec<Vec<Entry>>,
-    /// By decomposition: which list, on how many levels, with how many elements a level.
+    /// List, number of levels, and number of elements in a level, of each decomposition.
     parts: Vec<LeveledList>,
 }
 
-/// A decomposition as a list on levels.
+/// A decomposition as a list that is repeated on levels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeveledList {
     list: usize,
@@ -27,8 +27,8 @@ pub(super) struct LeveledList {
 }
 
 impl RankLists {
-    /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
-    pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
+    /// Returns the joined lists of the decomposition ranks `ranks`. O(their entries), without lists that repeat.
+    pub fn from_decompositions(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
             let base = (0..which).find(|&base| all.is_levels_of(which, base));
@@ -43,7 +43,7 @@ impl RankLists {
         Self { lists, parts }
     }
 
-    /// What one variable of each decomposition takes; nothing is expanded.
+    /// Returns the counts of one variable of each decomposition, without expanding any list.
     pub fn counts(&self) -> Vec<Counts> {
         let one = |part: &LeveledList| {
             let list = &self.lists[part.list];
@@ -56,7 +56,7 @@ impl RankLists {
         self.parts.iter().map(one).collect()
     }
 
-    /// The requests for one variable of decomposition `which`, ascending.
+    /// Returns the requests for one variable of decomposition `which`, in ascending order.
     pub fn entries(&self, which: usize) -> impl Iterator<Item = Entry> + '_ {
         let part = self.parts[which];
         (0..part.levels).flat_map(move |level| {
@@ -66,14 +66,14 @@ impl RankLists {
     }
 }
 
-/// Sums over one variable of a decomposition.
+/// Number of requests and elements of one variable of a decomposition.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Number of requests.
     pub requests: u64,
-    /// Number of elements in them.
+    /// Number of elements in these requests.
     pub elements: u64,
-    /// One past the last element; 0 when there is none.
+    /// Number of the element behind the last one; 0 if there are none.
     pub end: u64,
 }
 
@@ -86,7 +86,7 @@ impl Counts {
     }
 }
 
-/// A list repeated at the distance of a row, as far as the variables seen continue it.
+/// A list that is repeated at the distance of a row. It grows while variables continue it.
 struct Rows {
     list: usize,
     size: u64,
@@ -96,12 +96,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(variable: &Variable, begin: u64, part: LeveledList) -> Self {
+    fn from_variable(variable: &LayoutVariable, begin: u64, part: LeveledList) -> Self {
         let stride = part.row * variable.size;
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
 
-    /// Extends these rows by `next` if it continues them.
+    /// Extends these rows by `next` if `next` continues them. Returns true in that case.
     fn continues(&mut self, next: &Self) -> bool {
         let same = (self.list, self.size, self.stride) == (next.list, next.size, next.stride);
         let joins = same && self.begin + self.stride * self.count == next.begin;
@@ -112,10 +112,10 @@ impl Rows {
     }
 }
 
-/// The extents of a rank in variables with their places in the file, in this order; `root`: with the variables that are
-/// not decomposed.
+/// Returns the file extents of a rank in variables with their offsets in the file, in this order. With `root`, the
+/// variables that rank 0 writes are included.
 pub(super) fn extents<'a>(
-    variables: impl Iterator<Item = (&'a Variable, u64)>,
+    variables: impl Iterator<Item = (&'a LayoutVariable, u64)>,
     lists: &RankLists,
     root: bool,
 ) -> Result<Extents, PatternError> {
@@ -124,24 +124,25 @@ pub(super) fn extents<'a>(
     let mut rows: Option<Rows> = None;
     for (variable, begin) in variables {
         match variable.owner {
-            Owner::Decomposed(which) => {
-                let next = Rows::of(variable, begin, lists.parts[which]);
+            VariableOwner::Decomposed(which) => {
+                let next = Rows::from_variable(variable, begin, lists.parts[which]);
                 if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
                     push(&mut all, rows.replace(next), lists, &mut packed)?;
                 }
             }
-            Owner::Root if root => {
+            VariableOwner::Root if root => {
                 push(&mut all, rows.take(), lists, &mut packed)?;
                 all.push(&Extents::contiguous(begin, variable.elements * variable.size)?)?;
             }
-            Owner::Root => {}
+            VariableOwner::Root => {}
         }
     }
     push(&mut all, rows, lists, &mut packed)?;
     Ok(all)
 }
 
-/// Lists as extents by (list, element size): packed once, shared wherever they repeat.
+/// Lists as extents, by number of the list and size of an element: each is packed once and shared wherever it
+/// repeats.
 type PackedLists = Vec<((usize, u64), Extents)>;
 
 fn push(
@@ -170,25 +171,25 @@ fn push(
 mod tests {
     use super::super::generator::{Generator, GeneratorOptions};
     use super::*;
-    use crate::value::Kind;
+    use crate::value::ValueKind;
 
     #[test]
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
-        let lists = RankLists::of(&source, 0..1);
-        let variable = |begin, owner, elements| Variable {
+        let lists = RankLists::from_decompositions(&source, 0..1);
+        let variable = |begin, owner, elements| LayoutVariable {
             number: 0,
             name: "v".to_string(),
             owner,
             shape: vec![elements],
             elements,
-            kind: Kind::Double,
+            kind: ValueKind::Double,
             size: 8,
             begin,
             is_record: false,
         };
-        let (d2, root) = (Owner::Decomposed(1), Owner::Root);
+        let (d2, root) = (VariableOwner::Decomposed(1), VariableOwner::Root);
         let variables = [variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
         let first = lists.entries(1).next().unwrap().offset * 8;
         let offsets = |root| -> Vec<u64> {

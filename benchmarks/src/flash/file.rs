@@ -1,4 +1,4 @@
-//! The definitions of FLASH-IO's three files: dimensions, variables, attributes, in the benchmark's order.
+//! Defines FLASH-IO's three files: dimensions, variables and attributes, in the benchmark's order.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,29 +6,30 @@ use std::str::FromStr;
 use tributary_netcdf::{Format, Schema, Type, VariableId};
 
 use crate::error::PatternError;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
-/// Variables that describe the tree of blocks; they come first.
+/// Number of variables that describe the tree of blocks; they come first.
 pub(super) const TREE: usize = 6;
-/// Faces, parent and children of a block in three dimensions: the length of its list of neighbours.
+/// Length of a block's list of neighbours: faces, parent and children in three dimensions.
 const NEIGHBOURS: u64 = 6 + 1 + 8;
-/// The unknowns of the checkpoint: hydrodynamics, and 13 abundances (`IONMAX` of the benchmark).
+/// Names of the unknowns in the checkpoint: hydrodynamics, and 13 abundances (`IONMAX` of the benchmark).
 const UNKNOWNS: [&str; 24] = [
     "dens", "velx", "vely", "velz", "pres", "ener", "temp", "gamc", "game", "enuc", "gpot", "f1__", "f2__", "f3__",
     "f4__", "f5__", "f6__", "f7__", "f8__", "f9__", "f10_", "f11_", "f12_", "f13_",
 ];
-/// Those of the plot files.
+/// Names of the unknowns in the plot files.
 const PLOTTED: [&str; 4] = ["dens", "temp", "pres", "f1__"];
 
-/// One of the three files.
+/// One of FLASH-IO's three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FlashFile {
-    /// `ncmpi_chk`: 24 unknowns, doubles.
+    /// The checkpoint (`ncmpi_chk`): 24 unknowns as doubles.
     #[default]
     Checkpoint,
-    /// `ncmpi_plt_cnt`: 4 unknowns at the cells' centres, floats.
+    /// The plot file of cell centres (`ncmpi_plt_cnt`): 4 unknowns as floats.
     PlotCenter,
-    /// `ncmpi_plt_crn`: the 4 at the cells' corners, one more along each dimension, floats.
+    /// The plot file of cell corners (`ncmpi_plt_crn`): the same 4 unknowns as floats, one more value along each
+    /// dimension.
     PlotCorner,
 }
 
@@ -45,7 +46,7 @@ impl fmt::Display for FlashFile {
 impl FromStr for FlashFile {
     type Err = PatternError;
 
-    /// The name that it is displayed with.
+    /// Parses the name with which the file is displayed.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let all = [Self::Checkpoint, Self::PlotCenter, Self::PlotCorner];
         let wrong = || PatternError::argument("file", text, "checkpoint, plot-center, plot-corner");
@@ -53,29 +54,33 @@ impl FromStr for FlashFile {
     }
 }
 
-/// A variable; its first dimension counts blocks.
+/// A variable of the file. Its first dimension counts blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variable {
+pub(super) struct FlashVariable {
     pub id: VariableId,
-    pub kind: Kind,
-    /// Elements of a block along the other dimensions, slowest first.
+    pub kind: ValueKind,
+    /// Number of elements of a block along each other dimension, slowest first.
     pub shape: Vec<u64>,
 }
 
-impl Variable {
-    /// Elements of a block.
+impl FlashVariable {
+    /// Returns the number of elements of a block.
     pub fn block_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// Bytes of a block.
+    /// Returns the size of a block, in bytes.
     pub fn block_bytes(&self) -> u64 {
         self.block_elements() * self.kind.size() as u64
     }
 }
 
-/// Defines a file of `blocks` blocks in all; `cells` along x, y, z.
-pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(Schema, Vec<Variable>), PatternError> {
+/// Defines a file of `blocks` blocks in all; `cells` is the number of cells of a block along x, y, z.
+pub(super) fn define(
+    file: FlashFile,
+    cells: [u64; 3],
+    blocks: i32,
+) -> Result<(Schema, Vec<FlashVariable>), PatternError> {
     let more = u64::from(file == FlashFile::PlotCorner);
     let mut points = [0; 3];
     let mut zones = [0i32; 3];
@@ -95,10 +100,10 @@ pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(S
     let space = dimension("dim_NDIM", 3)?;
     let two = dimension("dim_2", 2)?;
     let (number, unknowns) = match file {
-        FlashFile::Checkpoint => ((Type::Double, Kind::Double), &UNKNOWNS[..]),
-        _ => ((Type::Float, Kind::Float), &PLOTTED[..]),
+        FlashFile::Checkpoint => ((Type::Double, ValueKind::Double), &UNKNOWNS[..]),
+        _ => ((Type::Float, ValueKind::Float), &PLOTTED[..]),
     };
-    let integer = (Type::Int, Kind::Int);
+    let integer = (Type::Int, ValueKind::Int);
     let tree = [
         ("lrefine", integer, vec![]),
         ("nodetype", integer, vec![]),
@@ -112,13 +117,13 @@ pub(super) fn define(file: FlashFile, cells: [u64; 3], blocks: i32) -> Result<(S
     for (name, (external, kind), dimensions) in tree.into_iter().chain(unknowns) {
         let ids: Vec<_> = std::iter::once(total).chain(dimensions.iter().map(|dimension| dimension.0)).collect();
         let id = schema.define_variable(name, external, &ids)?;
-        variables.push(Variable { id, kind, shape: dimensions.iter().map(|dimension| dimension.1).collect() });
+        variables.push(FlashVariable { id, kind, shape: dimensions.iter().map(|dimension| dimension.1).collect() });
     }
     attributes(&mut schema, blocks, zones)?;
     Ok((schema, variables))
 }
 
-/// What the benchmark tells of its run: the first step at time 0.
+/// Sets the attributes in which the benchmark describes its run: the first step at time 0.
 fn attributes(schema: &mut Schema, blocks: i32, zones: [i32; 3]) -> Result<(), PatternError> {
     schema.put_global_attribute("file_creation_time", "now")?;
     schema.put_global_attribute("flash_version", "FLASH I/O benchmark using Pnetcdf")?;

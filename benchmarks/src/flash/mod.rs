@@ -1,4 +1,5 @@
-//! FLASH-IO: the checkpoint and the two plot files of an adaptive-mesh code. A rank's blocks of a variable are contiguous.
+//! The pattern of FLASH-IO: the checkpoint and the two plot files of an adaptive-mesh code. A rank's blocks of a
+//! variable are contiguous.
 //!
 //! A rank holds 80 to 82 blocks (80 and its number mod 3), all blocks of all ranks are numbered in rank order, and the
 //! slowest dimension of every variable counts blocks; so each rank writes one contiguous piece of each variable. A file
@@ -16,27 +17,28 @@ use tributary_netcdf::{Alignment, Layout, Requests, Schema};
 use crate::blocks::times;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{FanIn, Span, common, fan_in, touched};
+use crate::meeting::{FanInBounds, FileSpan, common, fan_in, touched};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 use crate::value::{element_bytes, fill_elements};
 
 pub use file::FlashFile;
-use file::Variable;
+use file::FlashVariable;
 
-/// The options of FLASH-IO.
+/// Options of the FLASH-IO pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOptions {
-    /// Which of the three files. Default the checkpoint.
+    /// File that is written. Default the checkpoint.
     pub file: FlashFile,
-    /// Cells of a block along x, y, z (`nxb`, `nyb`, `nzb`). Default 8 x 8 x 8; 16 x 16 x 16 is the other usual one.
+    /// Number of cells of a block along x, y, z (`nxb`, `nyb`, `nzb`). Default 8 x 8 x 8; the other usual size is 16
+    /// x 16 x 16.
     pub cells: [u64; 3],
-    /// Blocks of a rank. Default 80.
+    /// Number of blocks of a rank. Default 80.
     pub blocks: u64,
-    /// Whether a rank has more blocks by its number mod 3, as in the benchmark. Default true.
+    /// True if rank r has `r mod 3` more blocks, as in the benchmark. Default true.
     pub uneven: bool,
-    /// `nc_var_align_size`: alignment of the first variable in bytes. Default 1, as in the benchmark.
+    /// Alignment of the first variable in bytes (`nc_var_align_size`). Default 1, as in the benchmark.
     pub alignment: u64,
 }
 
@@ -46,23 +48,23 @@ impl Default for FlashOptions {
     }
 }
 
-/// One file of FLASH-IO.
+/// One file of FLASH-IO as a pattern.
 #[derive(Debug, Clone)]
 pub struct Flash {
     ranks: usize,
     options: FlashOptions,
     schema: Schema,
     layout: Layout,
-    variables: Vec<Variable>,
+    variables: Vec<FlashVariable>,
     totals: Totals,
 }
 
 impl Flash {
-    /// The file written by `ranks` ranks.
+    /// Creates the pattern of the file that `ranks` ranks write.
     ///
     /// # Errors
-    /// No ranks, empty blocks, more than 2^31 - 1 blocks in all (the file states their number in 32 bits), a file beyond
-    /// 2^63 - 1 bytes.
+    /// There are no ranks, blocks are empty, there are more than 2^31 - 1 blocks in all (the file states their number
+    /// in 32 bits), or the file ends beyond 2^63 - 1 bytes.
     pub fn new(ranks: usize, options: FlashOptions) -> Result<Self, PatternError> {
         if ranks == 0 {
             return Err(PatternError::argument("ranks", 0, "1 or more"));
@@ -85,8 +87,8 @@ impl Flash {
         Ok(Self { ranks, options, schema, layout, variables, totals })
     }
 
-    /// The closed form of the unknowns alone, without the tree variables, as in the papers. 24 requests per rank in the
-    /// checkpoint.
+    /// Returns the closed form of the unknowns alone, without the tree variables, as in the papers: 24 requests per
+    /// rank in the checkpoint.
     pub fn unknowns_form(&self, division: Division) -> ClosedForm {
         let unknowns = &self.variables[file::TREE..];
         let (count, one) = (unknowns.len() as u64, self.span(&unknowns[0]));
@@ -98,7 +100,7 @@ impl Flash {
             }
             Division::Ranges { .. } => false,
         };
-        let span = Span { bytes: if same { one.bytes } else { bytes }, ..one };
+        let span = FileSpan { bytes: if same { one.bytes } else { bytes }, ..one };
         let met = self.met(division, span, unknowns);
         ClosedForm {
             requests: count * self.ranks as u64,
@@ -108,25 +110,25 @@ impl Flash {
         }
     }
 
-    /// First byte of the first unknown, which all others follow.
+    /// Returns the offset of the first byte of the first unknown, which all other unknowns follow.
     pub fn begin_of_unknowns(&self) -> u64 {
         self.layout.begin(self.variables[file::TREE].id)
     }
 
-    /// Blocks of all ranks below this one.
+    /// Returns the number of the first block of `rank`, which is the number of blocks of all lower ranks.
     fn first_block(&self, rank: usize) -> u64 {
         let rank = rank as u64;
         rank * self.options.blocks + if self.options.uneven { extra(rank) } else { 0 }
     }
 
-    /// The position of a variable in the file.
-    fn span(&self, variable: &Variable) -> Span {
+    /// Returns the size and the alignment of a variable's part of the file.
+    fn span(&self, variable: &FlashVariable) -> FileSpan {
         let bytes = variable.block_bytes() * self.first_block(self.ranks);
-        Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
+        FileSpan { bytes, grain: common(self.layout.begin(variable.id), bytes) }
     }
 
-    /// The bounds for adjoining variables that lie in `span`.
-    fn met(&self, division: Division, span: Span, variables: &[Variable]) -> FanIn {
+    /// Returns the bounds of the fan-in for adjoining variables that lie in `span`.
+    fn met(&self, division: Division, span: FileSpan, variables: &[FlashVariable]) -> FanInBounds {
         let blocks = if self.options.uneven { 1 } else { self.options.blocks };
         let piece = variables.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
         let grain = variables.iter().fold(0, |grain, variable| {
@@ -135,8 +137,8 @@ impl Flash {
         fan_in(division, span, self.ranks as u64, |bytes, of| touched(bytes, piece, common(grain, of)))
     }
 
-    /// A rank's part of a variable: first element and elements along each dimension.
-    fn part(&self, rank: usize, variable: &Variable) -> (Vec<u64>, Vec<u64>) {
+    /// Returns a rank's part of a variable: start and count along each dimension.
+    fn part(&self, rank: usize, variable: &FlashVariable) -> (Vec<u64>, Vec<u64>) {
         let first = self.first_block(rank);
         let (mut start, mut count) = (vec![first], vec![self.first_block(rank + 1) - first]);
         start.resize(variable.shape.len() + 1, 0);
@@ -144,7 +146,7 @@ impl Flash {
         (start, count)
     }
 
-    /// The bytes of a rank's part of a variable.
+    /// Writes the values of a rank's part of a variable to `bytes`.
     fn values(&self, rank: usize, number: usize, bytes: &mut [u8]) {
         let variable = &self.variables[number];
         let first = self.first_block(rank) * variable.block_elements();
@@ -185,7 +187,7 @@ impl Pattern for Flash {
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         serial::check(self, rank, step)?;
         let blocks = self.first_block(rank + 1) - self.first_block(rank);
-        serial::check_size(data, blocks * self.variables.iter().map(Variable::block_bytes).sum::<u64>())?;
+        serial::check_size(data, blocks * self.variables.iter().map(FlashVariable::block_bytes).sum::<u64>())?;
         let mut rest = data;
         for (number, variable) in self.variables.iter().enumerate() {
             let (bytes, behind) = rest.split_at_mut((blocks * variable.block_bytes()) as usize);
@@ -199,12 +201,12 @@ impl Pattern for Flash {
         self.totals
     }
 
-    /// The pieces of a variable adjoin in rank order. The tree variables are so small that the pieces of all ranks lie in few
-    /// windows. For the unknowns alone see [`Flash::unknowns_form`].
+    /// Returns the closed form. The pieces of a variable adjoin in rank order. The tree variables are so small that
+    /// the pieces of all ranks lie in few windows. For the unknowns alone see [`Flash::unknowns_form`].
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, file_size } = self.totals;
         let begin = self.layout.begin(self.variables[0].id);
-        let span = Span { bytes: file_size - begin, grain: common(begin, file_size) };
+        let span = FileSpan { bytes: file_size - begin, grain: common(begin, file_size) };
         let whole = self.met(division, span, &self.variables);
         // With round-robin stripes, an aggregator has at most the sum of its senders in all variables.
         let metadata = match division {
@@ -220,7 +222,7 @@ impl Pattern for Flash {
         ClosedForm { requests, bytes, metadata_fan_in: Some(metadata), data_fan_in: Some(whole.data) }
     }
 
-    /// The header's bytes stay zero: ranks do not write it.
+    /// Writes the file with zeros in place of the header, which ranks do not write.
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
         let blocks = self.first_block(self.ranks);
         serial::write(file, |out| {
@@ -263,7 +265,7 @@ impl NetcdfCase for Flash {
     }
 }
 
-/// Sum of the ranks' numbers mod 3, below `ranks`.
+/// Returns the sum of `r mod 3` over all ranks r below `ranks`.
 fn extra(ranks: u64) -> u64 {
     ranks / 3 * 3 + u64::from(ranks % 3 == 2)
 }

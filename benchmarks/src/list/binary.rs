@@ -1,4 +1,4 @@
-//! The binary form: header, numbers of extents, extents; all little-endian.
+//! Reads and writes the binary form of a list file: header, numbers of extents, extents; all little-endian.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,22 +7,22 @@ use tributary::{Extent, Extents};
 
 use crate::error::PatternError;
 
-use super::lists::{LARGEST, Section, extent};
+use super::lists::{LARGEST, ListSection, extent};
 
-/// The first bytes.
+/// First bytes of a binary list file.
 pub(super) const MAGIC: &[u8] = b"TRIBLIST";
 const VERSION: u32 = 1;
-/// Magic, version, zero, ranks.
+/// Size of the header in bytes: magic, version, zero, ranks.
 const HEADER: usize = 24;
-/// Bytes of an extent.
+/// Size of an extent in the file, in bytes.
 const PAIR: usize = 16;
 
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Finds where each rank's extents are. O(ranks).
-pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, PatternError> {
+/// Finds the position of each rank's extents in the file. O(ranks).
+pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<ListSection>, PatternError> {
     let wrong = |place: &str, problem: String| PatternError::input(name, place, problem);
     let size = bytes.len();
     if size < HEADER {
@@ -50,7 +50,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
             return Err(wrong(&format!("rank {rank}"), problem));
         }
         let end = at + PAIR * count as usize;
-        sections.push(Section { bytes: at..end, place: rank as u64 });
+        sections.push(ListSection { bytes: at..end, place: rank as u64 });
         at = end;
     }
     if at < size {
@@ -59,7 +59,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     Ok(sections)
 }
 
-/// The extents of rank `rank`.
+/// Iterates over the extents of rank `rank`, whose part of the file is `bytes`.
 pub(super) fn entries<'a>(
     name: &'a str,
     bytes: &'a [u8],
@@ -79,12 +79,12 @@ fn number(what: &str, value: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the lists of `ranks` ranks to `out`, which should be buffered. `extents` is asked for every rank's list twice:
-/// once for its length, once for its extents; no more than one is held. To record a pattern `p`:
+/// Writes the lists of `ranks` ranks to `out`, which should be buffered. Calls `extents` twice for every rank, once
+/// for the length of its list, once for its extents; holds no more than one list. To record a pattern `p`:
 /// `write_binary(out, p.ranks(), &mut |rank| Ok(p.rank_access(rank, 0)?.file))`.
 ///
 /// # Errors
-/// No ranks, what `extents` reports, or what `out` says.
+/// There are no ranks, `extents` fails, or writing to `out` fails.
 pub fn write_binary(
     out: &mut dyn Write,
     ranks: usize,

@@ -4,11 +4,11 @@ use tributary::Extent;
 
 use crate::error::PatternError;
 
-/// A rank's extents by offset, with their places in its buffer. They may overlap.
+/// A rank's extents sorted by file offset, with their positions in the rank's buffer. Extents may overlap.
 pub(crate) struct ExtentIndex {
-    /// Ascending offsets.
+    /// Extents with their positions in the buffer (in bytes), in the order of ascending offsets.
     extents: Vec<(Extent, usize)>,
-    /// The highest end up to each extent.
+    /// Highest end of each extent and all extents before it, in bytes.
     ends: Vec<u64>,
 }
 
@@ -16,8 +16,8 @@ impl ExtentIndex {
     /// Builds the index of a list. O(extents log extents).
     ///
     /// # Errors
-    /// Those of the list.
-    pub fn of(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
+    /// The errors of the list.
+    pub fn from_extents(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
         let mut extents = Vec::new();
         let mut at = 0;
         for extent in list {
@@ -34,7 +34,7 @@ impl ExtentIndex {
         Ok(Self { extents, ends })
     }
 
-    /// Calls `part` with every part of `wanted` in the index, and its position in the buffer.
+    /// Calls `part` with every part of `wanted` that is in the index, and the part's position in the buffer.
     pub fn within(&self, wanted: Extent, mut part: impl FnMut(Extent, usize)) {
         let behind = self.extents.partition_point(|(extent, _)| extent.offset < wanted.end());
         for index in (0..behind).rev().take_while(|&index| self.ends[index] > wanted.offset) {

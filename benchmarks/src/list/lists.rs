@@ -1,5 +1,5 @@
-//! An open list file of either form. Opening checks every entry. Only the position of each rank's entries is kept in memory,
-//! and they are parsed again whenever they are needed.
+//! Opens a list file of either form. Opening checks every entry. Only the position of each rank's entries is kept in
+//! memory, and the entries are parsed again whenever they are needed.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,35 +7,35 @@ use std::path::Path;
 use tributary::Extent;
 
 use crate::error::PatternError;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
 use super::{binary, text};
 
-/// Where the entries of one rank are in the file.
-pub(super) struct Section {
-    /// Their bytes.
+/// The position of the entries of one rank in the file.
+pub(super) struct ListSection {
+    /// Range of bytes that contains the entries.
     pub bytes: Range<usize>,
-    /// Number of the line the section begins behind (text), or of its rank (binary): for errors.
+    /// Number of the line before the section (text), or of the rank (binary), for errors.
     pub place: u64,
 }
 
 /// Sums over one rank's entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Extents that are not empty.
+    /// Number of extents that are not empty.
     pub requests: u64,
-    /// Their bytes, overlaps counted as often as they are listed.
+    /// Number of bytes of these extents; bytes in several extents count several times.
     pub bytes: u64,
-    /// One past the last byte of the file they reach; 0 without any.
+    /// Highest end of an extent in the file; 0 if there are none.
     pub end: u64,
 }
 
-/// The lists of a file. Memory: O(ranks), besides the mapping.
+/// The lists of extents in a file. Takes O(ranks) memory, besides the mapping.
 pub struct Lists {
     name: String,
-    source: Source,
+    source: SharedBytes,
     is_binary: bool,
-    sections: Vec<Section>,
+    sections: Vec<ListSection>,
     sums: Vec<Sums>,
 }
 
@@ -43,17 +43,17 @@ impl Lists {
     /// Maps a file and checks every entry. O(entries) time.
     ///
     /// # Errors
-    /// A file that is missing or damaged, a rank that is missing or out of order, an extent that is no pair of numbers or
-    /// ends beyond 2^63 - 1: one line that says which and where.
+    /// The file is missing or damaged, a rank is missing or out of order, or an extent is no pair of numbers or ends
+    /// beyond 2^63 - 1. The message is one line that says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::from_bytes(&path.display().to_string(), Source::map(path, "a list of extents")?)
+        Self::from_bytes(&path.display().to_string(), SharedBytes::map(path, "a list of extents")?)
     }
 
-    /// Checks lists in memory; `name` is what errors call them.
+    /// Checks lists in memory. Errors call them `name`.
     ///
     /// # Errors
-    /// As [`Lists::open`].
-    pub fn from_bytes(name: &str, bytes: impl Into<Source>) -> Result<Self, PatternError> {
+    /// The errors of [`Lists::open`].
+    pub fn from_bytes(name: &str, bytes: impl Into<SharedBytes>) -> Result<Self, PatternError> {
         let source = bytes.into();
         let is_binary = source.starts_with(binary::MAGIC);
         let sections = if is_binary { binary::sections(name, &source)? } else { text::sections(name, &source)? };
@@ -73,7 +73,7 @@ impl Lists {
         Ok(lists)
     }
 
-    /// Adds up a rank's entries, and so checks each.
+    /// Checks a rank's entries and returns their sums.
     fn sum(&self, rank: usize) -> Result<Sums, PatternError> {
         let mut sums = Sums::default();
         for extent in self.extents(rank) {
@@ -87,23 +87,23 @@ impl Lists {
         Ok(sums)
     }
 
-    /// What errors call the file.
+    /// Returns the name that errors call the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks that have a list in the file.
     pub fn ranks(&self) -> usize {
         self.sections.len()
     }
 
-    /// Sums over a rank's entries; zeros for a rank that is not there.
+    /// Returns the sums over a rank's entries; zeros if there is no such rank.
     pub fn sums(&self, rank: usize) -> Sums {
         self.sums.get(rank).copied().unwrap_or_default()
     }
 
-    /// The extents of a rank in the order of the file, empty ones too; none for a rank that is not there. After opening
-    /// an error means that the file has been changed meanwhile.
+    /// Iterates over the extents of a rank in the order of the file, empty ones too; over none if there is no such
+    /// rank. An error means that the file was changed after it was opened.
     pub fn extents(&self, rank: usize) -> Box<dyn Iterator<Item = Result<Extent, PatternError>> + '_> {
         let Some(section) = self.sections.get(rank) else { return Box::new(std::iter::empty()) };
         let bytes = &self.source[section.bytes.clone()];
@@ -115,10 +115,10 @@ impl Lists {
     }
 }
 
-/// Largest offset, length and end.
+/// Maximum offset, length and end of an extent.
 pub(super) const LARGEST: u64 = i64::MAX as u64;
 
-/// An extent of numbers up to [`LARGEST`], if its end is one too.
+/// Returns an extent, if its end is at most [`LARGEST`]. Both numbers must be at most [`LARGEST`].
 pub(super) fn extent(offset: u64, len: u64) -> Result<Extent, String> {
     if offset > LARGEST - len {
         return Err(format!("ends beyond 2^63 - 1: offset {offset}, length {len}"));

@@ -1,6 +1,7 @@
-//! Any access: for each rank a list of extents, from a memory-mapped file.
+//! The pattern of any access: a list of extents for each rank, from a memory-mapped file.
 //!
-//! A list may be in any order and may overlap itself and others'. Two forms of the file, told apart by their first bytes:
+//! A list may be in any order, and may overlap itself and other lists. The file has one of two forms, which differ in
+//! their first bytes:
 //!
 //! *Text*, lines of decimal numbers, `#` begins a comment. First `ranks P`, then for every rank from 0 to P - 1 a line
 //! `rank R` and below it the rank's extents, a line `OFFSET LENGTH` for each, in bytes; none for a rank that writes
@@ -23,7 +24,7 @@
 //! |---|---|
 //! | `lists` | an open file of either form, checked |
 //! | `text`, `binary` | the forms |
-//! | `pattern` | the pattern [`List`] |
+//! | `pattern` | the pattern [`ListPattern`] |
 //! | `extent_index` | a rank's extents by file offset |
 
 mod binary;
@@ -35,4 +36,4 @@ mod text;
 pub use binary::write_binary;
 pub(crate) use extent_index::ExtentIndex;
 pub use lists::Lists;
-pub use pattern::List;
+pub use pattern::ListPattern;

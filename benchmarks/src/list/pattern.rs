@@ -1,8 +1,8 @@
-//! The lists of a file as a pattern.
+//! Makes the lists of a file a pattern.
 //!
-//! The byte at an offset is a hash of the offset and the rank that writes it. So where ranks overlap, a test can tell whose
-//! byte is in the file; where a rank overlaps itself, its bytes are equal. The serial file is that of rank order: the
-//! highest rank wins (`trib_overlap=rank_order`).
+//! The byte at an offset is a hash of the offset and the rank that writes it. So where ranks overlap, a test can find
+//! out whose byte is in the file; where a rank overlaps itself, its bytes are equal. The serial writer writes in rank
+//! order: the highest rank wins (`trib_overlap=rank_order`).
 
 use std::fs::File;
 use std::path::Path;
@@ -20,23 +20,23 @@ use crate::value::fill_bytes;
 use super::extent_index::ExtentIndex;
 use super::lists::Lists;
 
-/// One list of extents a rank, written in one collective call.
+/// A list of extents for each rank, which are written in one collective call.
 #[derive(Clone)]
-pub struct List {
+pub struct ListPattern {
     lists: Arc<Lists>,
     totals: Totals,
 }
 
-impl List {
-    /// The pattern of a file.
+impl ListPattern {
+    /// Opens a list file as a pattern.
     ///
     /// # Errors
-    /// As [`Lists::open`].
+    /// The errors of [`Lists::open`].
     pub fn open(path: &Path) -> Result<Self, PatternError> {
         Ok(Self::new(Lists::open(path)?))
     }
 
-    /// The pattern of lists that are open. O(ranks).
+    /// Creates the pattern of lists that are open. O(ranks).
     pub fn new(lists: Lists) -> Self {
         let mut totals = Totals { requests: 0, bytes: 0, file_size: 0 };
         for sums in (0..lists.ranks()).map(|rank| lists.sums(rank)) {
@@ -47,7 +47,7 @@ impl List {
         Self { lists: Arc::new(lists), totals }
     }
 
-    /// The lists.
+    /// Returns the open list file that the pattern uses.
     pub fn lists(&self) -> &Lists {
         &self.lists
     }
@@ -63,7 +63,7 @@ impl List {
     }
 }
 
-impl Pattern for List {
+impl Pattern for ListPattern {
     fn name(&self) -> &str {
         "list"
     }
@@ -115,10 +115,10 @@ impl Pattern for List {
         true
     }
 
-    /// O(own extents) memory; every extent of the higher ranks is looked for among them.
+    /// Takes O(own extents) memory; looks up every extent of the higher ranks among the rank's own.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = ExtentIndex::of(self.lists.extents(rank))?;
+        let own = ExtentIndex::from_extents(self.lists.extents(rank))?;
         for higher in rank + 1..self.ranks() {
             for extent in self.lists.extents(higher) {
                 let extent = extent?;

@@ -1,22 +1,23 @@
-//! The text form: `ranks P`, then `rank R` and its lines `OFFSET LENGTH`.
+//! Reads the text form of a list file: `ranks P`, then `rank R` and its lines `OFFSET LENGTH`.
 
 use tributary::Extent;
 
 use crate::error::PatternError;
 
-use super::lists::{LARGEST, Section, extent};
+use super::lists::{LARGEST, ListSection, extent};
 
-/// The most characters of a word in a message.
+/// Maximum number of characters of a word in a message.
 const SHOWN: usize = 40;
 
-/// A line that is not empty: its number from 1, the start of the next line, and its words.
+/// A line that is not empty: its number (from 1), the start of the next line, and its words.
 struct WordsLine<'a> {
     number: u64,
     end: usize,
     words: &'a [u8],
 }
 
-/// The lines with anything but blanks and comments; `before` is the number of the line before the first.
+/// Iterates over the lines that have more than blanks and comments; `before` is the number of the line before the
+/// first.
 fn lines(bytes: &[u8], before: u64) -> impl Iterator<Item = WordsLine<'_>> {
     let mut end = 0;
     bytes.split_inclusive(|&byte| byte == b'\n').zip(before + 1..).filter_map(move |(line, number)| {
@@ -36,7 +37,7 @@ fn shown(word: &[u8]) -> String {
     format!("{}{cut}", word[..word.len().min(SHOWN)].escape_ascii())
 }
 
-/// A number from 0 to 2^63 - 1; `what` is what it is.
+/// Parses a number from 0 to 2^63 - 1. `what` names the number in errors.
 fn number(what: &str, word: &[u8]) -> Result<u64, String> {
     let digits = word.strip_prefix(b"-").unwrap_or(word);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -51,7 +52,7 @@ fn number(what: &str, word: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// The number behind the keyword of a line that begins with it.
+/// Returns the number behind `keyword`, if a line begins with this keyword.
 fn keyword(line: &[u8], keyword: &str) -> Option<Result<u64, String>> {
     let mut words = words(line);
     (words.next() == Some(keyword.as_bytes())).then(|| match (words.next(), words.next()) {
@@ -60,8 +61,8 @@ fn keyword(line: &[u8], keyword: &str) -> Option<Result<u64, String>> {
     })
 }
 
-/// Finds where each rank's lines are. O(bytes).
-pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, PatternError> {
+/// Finds the position of each rank's lines in the file. O(bytes).
+pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<ListSection>, PatternError> {
     let wrong = |line: u64, problem: String| PatternError::input(name, format!("line {line}"), problem);
     let mut all = lines(bytes, 0);
     let Some(first) = all.next() else {
@@ -77,13 +78,13 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     if ranks == 0 {
         return Err(wrong(first.number, "ranks is 0; allowed: 1 or more".to_string()));
     }
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<ListSection> = Vec::new();
     for line in all {
         match (keyword(line.words, "rank"), sections.last_mut()) {
             (Some(rank), _) => {
                 let rank = rank.map_err(|problem| wrong(line.number, problem))?;
                 follows(rank, sections.len() as u64, ranks).map_err(|problem| wrong(line.number, problem))?;
-                sections.push(Section { bytes: line.end..line.end, place: line.number });
+                sections.push(ListSection { bytes: line.end..line.end, place: line.number });
             }
             (None, Some(section)) => section.bytes.end = line.end,
             (None, None) => {
@@ -98,7 +99,7 @@ pub(super) fn sections(name: &str, bytes: &[u8]) -> Result<Vec<Section>, Pattern
     Ok(sections)
 }
 
-/// Whether `rank` is the next one.
+/// Checks that `rank` is the rank whose list must come next; the error says what is wrong.
 fn follows(rank: u64, next: u64, ranks: u64) -> Result<(), String> {
     if rank >= ranks {
         return Err(format!("is rank {rank}; allowed: 0 to {}", ranks - 1));
@@ -112,7 +113,7 @@ fn follows(rank: u64, next: u64, ranks: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The extents of a section that begins behind line `before`.
+/// Iterates over the extents of a section that begins behind line `before`.
 pub(super) fn entries<'a>(
     name: &'a str,
     bytes: &'a [u8],

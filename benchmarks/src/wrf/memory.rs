@@ -1,7 +1,8 @@
-//! The buffers behind a replay's schedules: nothing but slices of the payload where every sender talks to every receiver
-//! itself; real memory where a local aggregator merges.
+//! The buffers of a replay's schedules: only slices of the payload if every sender sends to every receiver itself;
+//! real memory if a local aggregator merges messages.
 //!
-//! Wrong contents are counted, not returned: the other ranks must be able to go on to the end, where all agree.
+//! Wrong contents are counted and not returned as errors: the other ranks must be able to go on to the end, where all
+//! ranks agree.
 
 use std::collections::BTreeMap;
 
@@ -13,51 +14,53 @@ use tributary::fabric::{Memory, Message};
 use tributary::schedule::{Buffer, Span};
 
 use super::payload::Payload;
-use super::trace::Transfer;
+use super::trace::PeerBytes;
 
-/// Every message has an address range of its own in the send and receive buffers.
+/// Size of a message's range of addresses: every message has a range of its own in the send and receive buffers.
 const SLOT: u64 = 1 << 40;
 
-/// The address of message `index`.
+/// Returns the first address of the range of message `index`.
 pub(super) fn slot(index: usize) -> u64 {
     index as u64 * SLOT
 }
 
-/// What one rank has sent and checked so far.
+/// Counts of the messages that one rank has sent and checked so far.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub sent: u64,
     pub received: u64,
     pub messages: u64,
-    /// The first message that was not what it should be.
+    /// Description of the first message that had wrong contents.
     pub problem: Option<String>,
 }
 
-/// One rank in one round.
-pub(super) struct Round<'a> {
+/// The messages of one rank in one round.
+pub(super) struct RankRound<'a> {
     pub number: usize,
     pub rank: Rank,
     pub payload: &'a Payload,
     pub tally: &'a mut Tally,
-    /// What it sends, by ascending peer.
-    pub sends: &'a [Transfer],
-    /// What it receives, message by message: who is in it, in order. One sender each, unless a local aggregator merges.
-    pub receives: &'a [Vec<Transfer>],
-    /// On a local aggregator: what members handed over, by address.
+    /// Messages that this rank sends, by ascending receiver.
+    pub sends: &'a [PeerBytes],
+    /// Messages that this rank receives, each with its senders in order: one sender, unless a local aggregator has
+    /// merged.
+    pub receives: &'a [Vec<PeerBytes>],
+    /// Bytes that members have sent to this local aggregator, by address.
     pub gathered: BTreeMap<u64, Bytes>,
-    /// On a local aggregator: what it sends on; `sealed` once it is complete.
+    /// Bytes that this local aggregator sends on; `sealed` has them when they are complete.
     pub merged: Vec<u8>,
     pub sealed: Bytes,
 }
 
-impl Round<'_> {
-    /// All this rank sends, one after the other: what a member hands to its local aggregator.
+impl RankRound<'_> {
+    /// Returns all messages that this rank sends, one after the other, as a member sends them to its local
+    /// aggregator.
     fn all_sends(&self) -> Bytes {
-        let part = |send: &Transfer| self.payload.message(self.number, self.rank, send.peer, send.bytes);
+        let part = |send: &PeerBytes| self.payload.message(self.number, self.rank, send.peer, send.bytes);
         self.sends.iter().map(part).collect::<Vec<_>>().concat().into()
     }
 
-    /// One of the messages within [`Round::all_sends`].
+    /// Returns one of the messages within [`Round::all_sends`].
     fn own(&self, span: Span) -> Result<Bytes> {
         let mut before = 0;
         let send = self.sends.iter().find(|send| {
@@ -69,7 +72,7 @@ impl Round<'_> {
         Ok(self.payload.message(self.number, self.rank, send.peer, send.bytes))
     }
 
-    /// Looks at a message that has arrived in the `index`-th place.
+    /// Checks message number `index` that has arrived, and counts it.
     fn check(&mut self, index: usize, message: &[u8]) {
         let mut rest = message;
         for part in &self.receives[index] {
@@ -90,7 +93,7 @@ impl Round<'_> {
         }
     }
 
-    /// The bytes of a span that a merge takes or makes.
+    /// Returns the bytes of a range that a merge reads or has made.
     fn bytes(&mut self, span: Span) -> Result<Bytes> {
         let (from, len) = (span.offset as usize, span.len as usize);
         if span.buffer == GATHERED {
@@ -110,8 +113,8 @@ fn no_such(span: Span) -> Error {
     Error::Fabric(format!("a replay has no bytes at {span:?}"))
 }
 
-/// The memory where every sender talks to every receiver itself: spans are [`slot`]s.
-pub(super) struct Direct<'a>(pub Round<'a>);
+/// The memory of a replay in which every sender sends to every receiver itself: the ranges are [`slot`]s.
+pub(super) struct Direct<'a>(pub RankRound<'a>);
 
 impl Memory for Direct<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {
@@ -137,8 +140,8 @@ impl Memory for Direct<'_> {
     }
 }
 
-/// The memory of the two-layer kernel.
-pub(super) struct Merging<'a>(pub Round<'a>);
+/// The memory of a replay with the two-layer kernel, where local aggregators merge messages.
+pub(super) struct Merging<'a>(pub RankRound<'a>);
 
 impl Memory for Merging<'_> {
     fn read(&mut self, span: Span) -> Result<Message> {
@@ -158,7 +161,7 @@ impl Memory for Merging<'_> {
         Ok(())
     }
 
-    /// A share into the merged message of its aggregator, or a merged message to oneself.
+    /// Copies a share into the merged message of its aggregator, or delivers a merged message to this rank itself.
     fn copy(&mut self, from: Span, to: Span) -> Result<()> {
         if to.buffer != MERGED {
             let message = self.0.bytes(from)?;

@@ -1,8 +1,9 @@
-//! WRF: the messages of a real all-to-many exchange, recorded while the Weather Research and Forecasting model wrote
-//! through PnetCDF on 8 nodes of 128 ranks (32 aggregators, 253 rounds, 129,074.16 MiB), and their replay.
+//! The trace of WRF: the messages of a real all-to-many exchange, recorded while the Weather Research and Forecasting
+//! model wrote through PnetCDF on 8 nodes of 128 ranks (32 aggregators, 253 rounds, 129,074.16 MiB), and their
+//! replay.
 //!
-//! This is no file pattern: nothing is written. The trace says how many bytes each rank sends to each other in each
-//! round; the replay sends as many through the library's exchange kernels and checks what arrives.
+//! This is no file pattern: nothing is written. The trace has the number of bytes that each rank sends to each other
+//! in each round; the replay sends as many through the library's exchange kernels and checks the bytes that arrive.
 //!
 //! The file (plain, or compressed with gzip) is 32-bit little-endian integers: ranks, rounds, then the length of each
 //! rank's block in integers, then the blocks. A block: for every round the number of peers it sends to, then for every
@@ -26,6 +27,6 @@ pub mod synthetic;
 pub mod trace;
 mod write;
 
-pub use replay::{Replay, ReplayReport, Settings};
+pub use replay::{Replay, ReplayReport, ReplaySettings};
 pub use synthetic::Synthetic;
-pub use trace::{Trace, Transfer};
+pub use trace::{PeerBytes, Trace};

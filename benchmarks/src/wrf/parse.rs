@@ -1,5 +1,5 @@
-//! The file of a trace: see the head of [`super`] for its layout. Every number is checked before it is used; a message of
-//! no bytes is none.
+//! Reads the file of a trace, whose layout the comment of [`super`] describes. Every number is checked before it is
+//! used; a message of no bytes is left out.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,17 +8,17 @@ use flate2::read::GzDecoder;
 use tributary::Rank;
 
 use crate::error::PatternError;
-use crate::source::Source;
+use crate::source::SharedBytes;
 
-use super::trace::{Table, Trace, Transfer};
+use super::trace::{PeerBytes, Trace, TransferTable};
 
-/// The first bytes of a gzip file.
+/// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Bytes of a number.
+/// Size of a number in the file, in bytes.
 const WORD: usize = 4;
 
 pub(super) fn open(path: &Path) -> Result<Trace, PatternError> {
-    bytes(&path.display().to_string(), &Source::map(path, "a trace of WRF")?)
+    bytes(&path.display().to_string(), &SharedBytes::map(path, "a trace of WRF")?)
 }
 
 pub(super) fn bytes(name: &str, bytes: &[u8]) -> Result<Trace, PatternError> {
@@ -38,11 +38,11 @@ fn plain(name: &str, bytes: &[u8]) -> Result<Trace, PatternError> {
     if !size.is_multiple_of(WORD) {
         return Err(wrong("end".into(), format!("at {size} bytes, which is no multiple of {WORD}: truncated")));
     }
-    let mut header = Words { name, place: "header".to_string(), bytes };
+    let mut header = NumberReader { name, place: "header".to_string(), bytes };
     let ranks = header.number("ranks", 1, u64::from(u32::MAX))? as usize;
     let rounds = header.number("rounds", 1, u64::from(u32::MAX))? as usize;
     let mut lengths = header.part("block lengths", ranks as u64)?;
-    let (mut sends, mut receives) = (Table::default(), Table::default());
+    let (mut sends, mut receives) = (TransferTable::default(), TransferTable::default());
     let mut rest = header;
     for rank in 0..ranks {
         lengths.place = format!("block of rank {rank}");
@@ -62,8 +62,15 @@ fn plain(name: &str, bytes: &[u8]) -> Result<Trace, PatternError> {
     Trace::new(name.to_string(), ranks, rounds, sends, receives)
 }
 
-/// The sends or the receives of a block: the counts of all rounds, then round by round peers and bytes.
-fn half(block: &mut Words<'_>, what: &str, ranks: usize, rounds: usize, table: &mut Table) -> Result<(), PatternError> {
+/// Reads the sends or the receives of a block: the counts of all rounds, then round by round the peers and their
+/// bytes.
+fn half(
+    block: &mut NumberReader<'_>,
+    what: &str,
+    ranks: usize,
+    rounds: usize,
+    table: &mut TransferTable,
+) -> Result<(), PatternError> {
     let mut counts = block.part(&format!("numbers of {what}"), rounds as u64)?;
     for round in 0..rounds {
         let count = counts.number(&format!("number of {what} in round {round}"), 0, ranks as u64)?;
@@ -73,7 +80,7 @@ fn half(block: &mut Words<'_>, what: &str, ranks: usize, rounds: usize, table: &
         let mut transfers = Vec::with_capacity(count as usize);
         for _ in 0..count {
             let peer = peers.number(&format!("peer among the {label}"), 0, ranks as u64 - 1)? as Rank;
-            transfers.push(Transfer { peer, bytes: bytes.number(&format!("size among the {label}"), 0, u64::MAX)? });
+            transfers.push(PeerBytes { peer, bytes: bytes.number(&format!("size among the {label}"), 0, u64::MAX)? });
         }
         transfers.sort_unstable();
         if let Some(pair) = transfers.windows(2).find(|pair| pair[0].peer == pair[1].peer) {
@@ -84,19 +91,19 @@ fn half(block: &mut Words<'_>, what: &str, ranks: usize, rounds: usize, table: &
     Ok(())
 }
 
-/// Numbers yet to be read, in a named part of the file.
-struct Words<'a> {
+/// The numbers that are not read yet, in a named part of the file.
+struct NumberReader<'a> {
     name: &'a str,
     place: String,
     bytes: &'a [u8],
 }
 
-impl<'a> Words<'a> {
+impl<'a> NumberReader<'a> {
     fn wrong(&self, problem: String) -> PatternError {
         PatternError::input(self.name, &self.place, problem)
     }
 
-    /// Cuts the next `count` numbers off.
+    /// Splits off the next `count` numbers.
     fn part(&mut self, what: &str, count: u64) -> Result<Self, PatternError> {
         let here = (self.bytes.len() / WORD) as u64;
         if count > here {
@@ -104,10 +111,10 @@ impl<'a> Words<'a> {
         }
         let (part, rest) = self.bytes.split_at(count as usize * WORD);
         self.bytes = rest;
-        Ok(Words { name: self.name, place: self.place.clone(), bytes: part })
+        Ok(NumberReader { name: self.name, place: self.place.clone(), bytes: part })
     }
 
-    /// The next number, which is `what`.
+    /// Returns the next number, which must be from `least` to `most`. `what` names it in errors.
     fn number(&mut self, what: &str, least: u64, most: u64) -> Result<u64, PatternError> {
         let Some((word, rest)) = self.bytes.split_first_chunk::<WORD>() else {
             return Err(self.wrong(format!("ends before its {what}: truncated")));

@@ -1,38 +1,40 @@
-//! What the messages of a replay carry: slices of one buffer, so that 126 GiB cost no copying.
+//! Makes the contents of a replay's messages: slices of one buffer, so that 126 GiB need no copying.
 //!
-//! The buffer is words of a hash of their place, and a message begins at a word chosen by its round and both ends. So
-//! the first and last bytes of what arrives show whether it is the right message: a look at 16 bytes.
+//! The words of the buffer are hashes of their position, and a message begins at a word that depends on its round,
+//! sender and receiver. So the first and last 8 bytes of a message show whether it is the right one.
 
 use bytes::Bytes;
 use tributary::Rank;
 
 use crate::value::{fill_bytes, splitmix64};
 
-/// Words a message may begin at.
+/// Number of words of the buffer at which a message may begin.
 const PLACES: u64 = 1 << 13;
-/// Bytes looked at on either end.
+/// Number of bytes that are checked at each end of a message.
 const STAMP: usize = 8;
 
-/// The buffer behind all messages; clones share it.
+/// The buffer of all messages; clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Payload(Bytes);
 
 impl Payload {
-    /// For messages of up to `largest` bytes.
+    /// Creates the buffer for messages of up to `largest` bytes.
     pub fn new(largest: u64) -> Self {
         let mut bytes = vec![0; ((PLACES - 1) * 8 + largest) as usize];
         fill_bytes(0, 0, &mut bytes);
         Self(bytes.into())
     }
 
-    /// The message of `len` bytes, at most the largest, from `from` to `to` in `round`.
+    /// Returns the message of `len` bytes from rank `from` to rank `to` in `round`. `len` must not exceed the largest
+    /// message.
     pub fn message(&self, round: usize, from: Rank, to: Rank, len: u64) -> Bytes {
         let ends = splitmix64(splitmix64(from as u64) ^ to as u64);
         let start = (splitmix64(ends ^ round as u64) % PLACES * 8) as usize;
         self.0.slice(start..start + len as usize)
     }
 
-    /// Whether `message` is the one of these ends and round, by its length and both ends of its bytes.
+    /// Returns true if `message` has the length and the bytes at both ends that the message from `from` to `to` in
+    /// `round` must have.
     pub fn is_message(&self, message: &[u8], round: usize, from: Rank, to: Rank, len: u64) -> bool {
         if message.len() as u64 != len {
             return false;

@@ -1,5 +1,5 @@
-//! A trace through an exchange kernel of the library: round by round each rank runs the schedule of its messages, and
-//! every message is checked where it ends.
+//! Replays a trace through an exchange kernel of the library: in each round every rank runs the schedule of its
+//! messages, and the receiver checks every message.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -20,38 +20,39 @@ use tributary::{Endpoint, Rank, Topology};
 
 use crate::error::PatternError;
 
-use super::memory::{Direct, Merging, Round, Tally, slot};
+use super::memory::{Direct, Merging, RankRound, Tally, slot};
 use super::payload::Payload;
-use super::trace::{Trace, Transfer};
+use super::trace::{PeerBytes, Trace};
 
-/// Rounds follow each other in the same order everywhere; different tags make a mix-up an error all the same.
+/// Number of message tags. Rounds follow each other in the same order on all ranks; with different tags a mix-up
+/// would still be an error.
 const TAGS: usize = 1024;
 
-/// How the messages travel.
+/// The kernel, throttle and local aggregators of a replay.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    /// The flat kernel; under two layers, the one between nodes.
+pub struct ReplaySettings {
+    /// Flat kernel; with two layers, the kernel between nodes.
     pub kernel: &'static Kernel,
-    /// Its throttle.
+    /// Throttle of the kernel.
     pub throttle: Throttle,
-    /// The rank list of the balanced kernel.
+    /// Order of ranks that the balanced kernel uses.
     pub rank_list: RankList,
-    /// The local aggregators of the two-layer kernel; without, every sender talks to every receiver itself.
+    /// Local aggregators of the two-layer kernel; None if every sender sends to every receiver itself.
     pub local: Option<Arc<LocalAggregators>>,
 }
 
-impl Settings {
-    /// A flat kernel with its own throttle.
+impl ReplaySettings {
+    /// Returns the settings of a flat kernel with its own throttle.
     pub fn flat(kernel: &'static Kernel) -> Self {
         let throttle = kernel.default_limit.map_or(Throttle::NONE, Throttle::batch);
         Self { kernel, throttle, rank_list: RankList::Identity, local: None }
     }
 
-    /// What the hints say of the data phase, on these nodes.
+    /// Returns the settings that the hints give for the data phase, on the nodes of `topology`.
     ///
     /// # Errors
-    /// Hints that do not fit each other or the number of ranks.
-    pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
+    /// The hints do not fit each other or the number of ranks.
+    pub fn from_hints(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
         let kernel = hints.outermost(hints.data_kernel());
         let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));
@@ -61,30 +62,31 @@ impl Settings {
     }
 }
 
-/// What a replay did: the same on every rank.
+/// Result of a replay; the same on every rank.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayReport {
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Messages that arrived and were what they should be; those of a rank to itself too.
+    /// Number of messages that arrived with the right contents, including messages of a rank to itself.
     pub messages: u64,
-    /// Bytes that ranks sent.
+    /// Number of bytes that all ranks sent.
     pub bytes_sent: u64,
-    /// Bytes that arrived and were what they should be.
+    /// Number of bytes of the messages that arrived with the right contents.
     pub bytes_received: u64,
-    /// Messages that the fabric carried: under two layers fewer or more than the trace's; a rank's own are none.
+    /// Number of messages that went between ranks: with two layers fewer or more than the trace's. A rank's message
+    /// to itself does not count.
     pub fabric_messages: u64,
-    /// Their bytes.
+    /// Number of bytes of these messages.
     pub fabric_bytes: u64,
-    /// From how many ranks a receiver receives in a round, in the trace.
+    /// Number of ranks from which a receiver receives in a round of the trace.
     pub fan_in: FanIn,
-    /// From the start to the end of the slowest rank, checks included.
+    /// Seconds from the start to the end of the slowest rank, checks included.
     pub seconds: f64,
 }
 
-/// A trace and the payload of its messages. On threads all ranks share one.
+/// A trace and the payload of its messages. Ranks that are threads share one.
 #[derive(Debug)]
 pub struct Replay {
     trace: Arc<Trace>,
@@ -92,23 +94,24 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Prepares a replay. Memory: the trace's largest message and 64 KiB.
+    /// Prepares a replay. Takes memory for the trace's largest message and 64 KiB.
     pub fn new(trace: Arc<Trace>) -> Self {
         let payload = Payload::new(trace.largest());
         Self { trace, payload }
     }
 
-    /// The trace.
+    /// Returns the trace that is replayed.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Replays all rounds; what arrives is checked by size and by both ends of its bytes. Collective: every rank calls it
-    /// with the same settings. A rank does not wait for the others between rounds.
+    /// Replays all rounds, and checks the size and both ends of every message that arrives. Collective: every rank
+    /// calls this with the same settings. A rank does not wait for the others between rounds.
     ///
     /// # Errors
-    /// Other ranks than the trace's, the fabric's errors, and, the same on all ranks, a message that is not what was sent.
-    pub fn run(&self, endpoint: &mut Endpoint, settings: &Settings) -> Result<ReplayReport, PatternError> {
+    /// The number of ranks is not the trace's; an error of the fabric; or a message had wrong contents, which all
+    /// ranks return.
+    pub fn run(&self, endpoint: &mut Endpoint, settings: &ReplaySettings) -> Result<ReplayReport, PatternError> {
         let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
         if ranks != self.trace.ranks() {
             let allowed = format!("{}, as the trace {} has; or fold it", self.trace.ranks(), self.trace.name());
@@ -151,7 +154,7 @@ impl Replay {
     fn direct(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         number: usize,
         tally: &mut Tally,
     ) -> Result<tributary::fabric::Traffic, PatternError> {
@@ -165,7 +168,7 @@ impl Replay {
             kernel: settings.kernel,
             throttle: settings.throttle,
         };
-        let to = |transfer: &Transfer| receiver(&route.receivers, transfer.peer);
+        let to = |transfer: &PeerBytes| receiver(&route.receivers, transfer.peer);
         let outgoing = messages(sends.iter().map(|send| (to(send), send.bytes)), Buffer::Send);
         let incoming = messages(receives.iter().map(|receive| (receive.peer, receive.bytes)), Buffer::Receive);
         let receives: Vec<_> = receives.iter().map(|&receive| vec![receive]).collect();
@@ -177,7 +180,7 @@ impl Replay {
     fn merging(
         &self,
         endpoint: &mut Endpoint,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         tally: &mut Tally,
@@ -185,7 +188,7 @@ impl Replay {
         let rank = endpoint.rank();
         let (sends, receives) = (self.trace.sends(number, rank), self.trace.receives(number, rank));
         // What each local aggregator will have merged, its members in ascending order.
-        let mut merged: BTreeMap<Rank, Vec<Transfer>> = BTreeMap::new();
+        let mut merged: BTreeMap<Rank, Vec<PeerBytes>> = BTreeMap::new();
         for &receive in receives {
             merged.entry(local.aggregator_of(receive.peer)).or_default().push(receive);
         }
@@ -199,7 +202,7 @@ impl Replay {
 
     fn two_layers(
         &self,
-        settings: &Settings,
+        settings: &ReplaySettings,
         local: &LocalAggregators,
         number: usize,
         (rank, ranks): (Rank, usize),
@@ -207,7 +210,7 @@ impl Replay {
     ) -> Schedule {
         let receivers = self.trace.receivers(number);
         let shares = |rank: Rank| -> Vec<Share> {
-            let share = |send: &Transfer| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
+            let share = |send: &PeerBytes| Share { aggregator: receiver(&receivers, send.peer), len: send.bytes };
             self.trace.sends(number, rank).iter().map(share).collect()
         };
         let local_aggregator = local.aggregator_of(rank);
@@ -234,11 +237,11 @@ impl Replay {
         number: usize,
         rank: Rank,
         tally: &'a mut Tally,
-        sends: &'a [Transfer],
-        receives: &'a [Vec<Transfer>],
-    ) -> Round<'a> {
+        sends: &'a [PeerBytes],
+        receives: &'a [Vec<PeerBytes>],
+    ) -> RankRound<'a> {
         let (gathered, merged, sealed) = (BTreeMap::new(), Vec::new(), Bytes::new());
-        Round { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
+        RankRound { number, rank, payload: &self.payload, tally, sends, receives, gathered, merged, sealed }
     }
 }
 
@@ -246,12 +249,12 @@ fn tag(round: usize) -> u16 {
     FIRST_FREE_TAG + (round % TAGS) as u16
 }
 
-/// The index of a receiver among all of its round; a trace has no other peers.
+/// Returns the index of a receiver among all receivers of its round. In a trace, every peer of a send is a receiver.
 fn receiver(receivers: &[Rank], rank: Rank) -> ReceiverIndex {
     ReceiverIndex(receivers.partition_point(|&receiver| receiver < rank))
 }
 
-/// Messages of (peer, bytes), each in its own slot.
+/// Returns messages to (or from) peers with these numbers of bytes, each with its own range of addresses.
 fn messages<Peer>(all: impl Iterator<Item = (Peer, u64)>, buffer: Buffer) -> Vec<Sent<Peer>> {
     let place = |(index, (peer, len))| Sent { peer, span: Span::new(buffer, slot(index), len) };
     all.enumerate().map(place).collect()

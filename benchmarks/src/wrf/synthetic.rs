@@ -1,4 +1,5 @@
-//! A trace that nobody recorded: what the data phase of one collective write of an array sends, by arithmetic.
+//! Computes a trace without a recording: the messages of the data phase when an array is written in one collective
+//! call.
 //!
 //! A weather model cuts its grid along x and y only, so a rank owns a block of every level. The array is level by level,
 //! y by y, x fastest; the file is cut into one domain an aggregator, and in every round each of them takes the next window
@@ -9,22 +10,22 @@ use std::collections::BTreeMap;
 use crate::e3sm::decomposition::share;
 use crate::error::PatternError;
 
-use super::trace::{Table, Trace, Transfer};
+use super::trace::{PeerBytes, Trace, TransferTable};
 
-/// Bytes of an element.
+/// Size of an element, in bytes.
 const ELEMENT: usize = 4;
 
-/// An array, who owns what of it, and who writes it. The default is the trace that is shipped as
+/// An array, its division among ranks, and its aggregators. The default is the trace that is shipped as
 /// `benchmarks/data/example_trace.dat`; the example `write_trace` writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
-    /// Points along x, y and z; not 0. Default 123 x 90 x 10.
+    /// Number of points along x, y and z; not 0. Default 123 x 90 x 10.
     pub points: [usize; 3],
-    /// Ranks along x and y; not 0. Default 8 x 4.
+    /// Number of ranks along x and y; not 0. Default 8 x 4.
     pub ranks: [usize; 2],
-    /// Aggregators, evenly spread over the ranks; not 0. Default 4.
+    /// Number of aggregators, evenly spread over the ranks; not 0. Default 4.
     pub aggregators: usize,
-    /// Rounds; not 0. Default 3.
+    /// Number of rounds; not 0. Default 3.
     pub rounds: usize,
 }
 
@@ -35,10 +36,10 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// The trace. O(y * z * ranks along x + messages).
+    /// Computes the trace. O(y * z * ranks along x + messages).
     ///
     /// # Errors
-    /// A number that is 0, or more aggregators than ranks.
+    /// A number is 0, or there are more aggregators than ranks.
     pub fn trace(&self) -> Result<Trace, PatternError> {
         let Self { points: [x, y, z], ranks: [across, down], aggregators, rounds } = *self;
         let ranks = across * down;
@@ -70,9 +71,9 @@ impl Synthetic {
         let table = |own: usize, other: usize| {
             let mut lists = vec![Vec::new(); ranks * rounds];
             for (key, &bytes) in &sends {
-                lists[key[own] * rounds + key[0]].push(Transfer { peer: key[other], bytes });
+                lists[key[own] * rounds + key[0]].push(PeerBytes { peer: key[other], bytes });
             }
-            let mut table = Table::default();
+            let mut table = TransferTable::default();
             lists.into_iter().for_each(|list| table.push(list));
             table
         };

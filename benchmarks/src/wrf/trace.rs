@@ -1,4 +1,4 @@
-//! A trace in memory: who sends how many bytes to whom, round by round.
+//! Holds a trace in memory: the number of bytes that each rank sends to each other, round by round.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use super::parse;
 
 /// All bytes of a round between a rank and one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Transfer {
+pub struct PeerBytes {
     /// The other rank.
     pub peer: Rank,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// One direction: the transfers of each rank in each round, by ascending peer.
+/// The transfers of one direction (sends or receives), of each rank in each round, by ascending peer.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    /// Where the transfers of (rank, round) begin, rank by rank; one more at the end.
+pub(super) struct TransferTable {
+    /// Index of the first transfer of each (rank, round), rank by rank; one more entry at the end.
     starts: Vec<usize>,
-    all: Vec<Transfer>,
+    all: Vec<PeerBytes>,
 }
 
-impl Table {
-    /// Appends the transfers of the next round, or of the next rank's first.
-    pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+impl TransferTable {
+    /// Appends the transfers of a rank's next round, or of the next rank's first round.
+    pub fn push(&mut self, transfers: impl IntoIterator<Item = PeerBytes>) {
         self.starts.push(self.all.len());
         self.all.extend(transfers);
     }
 
-    fn of(&self, place: usize) -> &[Transfer] {
+    fn transfers(&self, place: usize) -> &[PeerBytes] {
         let end = self.starts.get(place + 1).copied().unwrap_or(self.all.len());
         self.starts.get(place).map_or(&[], |&start| &self.all[start..end])
     }
 }
 
-/// A trace whose sends and receives agree. Memory: 32 bytes a message.
+/// A trace whose sends and receives agree. Takes 32 bytes of memory a message.
 #[derive(Debug)]
 pub struct Trace {
     name: String,
     ranks: usize,
     rounds: usize,
-    sends: Table,
-    receives: Table,
+    sends: TransferTable,
+    receives: TransferTable,
     receivers: Vec<Arc<[Rank]>>,
     bytes: u64,
 }
@@ -57,27 +57,27 @@ impl Trace {
     /// Reads a trace, compressed or not, and checks it. O(messages).
     ///
     /// # Errors
-    /// A file that is missing or truncated, numbers out of range, a send that no receive of the same size meets: one line
-    /// that says which and where.
+    /// The file is missing or truncated, a number is out of range, or a send has no receive of the same size. The
+    /// message is one line that says which and where.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
         parse::open(path)
     }
 
-    /// The same for the bytes of a file; `name` is what errors call it.
+    /// Reads a trace from the bytes of a file. Errors call the trace `name`.
     ///
     /// # Errors
-    /// As [`Trace::open`].
+    /// The errors of [`Trace::open`].
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, PatternError> {
         parse::bytes(name, bytes)
     }
 
-    /// Puts both directions together, if they agree.
+    /// Creates a trace from both directions, if they agree.
     pub(super) fn new(
         name: String,
         ranks: usize,
         rounds: usize,
-        sends: Table,
-        receives: Table,
+        sends: TransferTable,
+        receives: TransferTable,
     ) -> Result<Self, PatternError> {
         let bytes = sends.all.iter().try_fold(0u64, |sum, transfer| sum.checked_add(transfer.bytes));
         let Some(bytes) = bytes else {
@@ -93,7 +93,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Every receive of a round meets the send of its size, and no send is left over.
+    /// Checks that every receive of a round has a send of the same size, and that no send is left over.
     fn check(&self, round: usize) -> Result<(), PatternError> {
         let wrong = |problem: String| PatternError::input(&self.name, format!("round {round}"), problem);
         // Receivers come in ascending order, and so do the peers of every sender.
@@ -122,52 +122,54 @@ impl Trace {
         }
     }
 
-    /// What errors call the trace.
+    /// Returns the name that errors call the trace.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// Number of rounds.
+    /// Returns the number of rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// Messages of all rounds; those of a rank to itself too.
+    /// Returns the number of messages of all rounds, including messages of a rank to itself.
     pub fn messages(&self) -> u64 {
         self.sends.all.len() as u64
     }
 
-    /// Bytes of all messages.
+    /// Returns the number of bytes of all messages.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes of the largest message.
+    /// Returns the number of bytes of the largest message.
     pub fn largest(&self) -> u64 {
         self.sends.all.iter().map(|transfer| transfer.bytes).max().unwrap_or(0)
     }
 
-    /// What `rank` sends in `round`, by ascending peer; nothing for a rank or round that is not there.
-    pub fn sends(&self, round: usize, rank: Rank) -> &[Transfer] {
-        self.place(round, rank).map_or(&[], |place| self.sends.of(place))
+    /// Returns the messages that `rank` sends in `round`, by ascending receiver; none if there is no such rank or
+    /// round.
+    pub fn sends(&self, round: usize, rank: Rank) -> &[PeerBytes] {
+        self.place(round, rank).map_or(&[], |place| self.sends.transfers(place))
     }
 
-    /// What `rank` receives in `round`, likewise.
-    pub fn receives(&self, round: usize, rank: Rank) -> &[Transfer] {
-        self.place(round, rank).map_or(&[], |place| self.receives.of(place))
+    /// Returns the messages that `rank` receives in `round`, by ascending sender; none if there is no such rank or
+    /// round.
+    pub fn receives(&self, round: usize, rank: Rank) -> &[PeerBytes] {
+        self.place(round, rank).map_or(&[], |place| self.receives.transfers(place))
     }
 
-    /// The ranks that receive in `round`, ascending.
+    /// Returns the ranks that receive in `round`, ascending.
     pub fn receivers(&self, round: usize) -> Arc<[Rank]> {
         self.receivers.get(round).cloned().unwrap_or_default()
     }
 
-    /// From how many ranks a receiver receives in a round, over all receivers and rounds.
+    /// Returns the number of ranks from which a receiver receives in a round, over all receivers and rounds.
     pub fn fan_in(&self) -> FanIn {
         let received = (0..self.rounds).flat_map(|round| (0..self.ranks).map(move |rank| (round, rank)));
         FanIn::of(
@@ -175,11 +177,12 @@ impl Trace {
         )
     }
 
-    /// The trace on `ranks` ranks: rank i takes consecutive ranks of the trace (the first `P % ranks` one more), and what
-    /// a pair exchanges in a round becomes one message; ranks beyond the trace's have none. O(messages).
+    /// Folds the trace onto `ranks` ranks: rank i takes consecutive ranks of the trace (the first `P % ranks` one
+    /// more), and all bytes between a pair in a round become one message; ranks beyond the trace's number have none.
+    /// O(messages).
     ///
     /// # Errors
-    /// No ranks.
+    /// `ranks` is 0.
     pub fn folded(&self, ranks: usize) -> Result<Self, PatternError> {
         if ranks == 0 {
             return Err(PatternError::argument("ranks", 0, "1 or more"));
@@ -189,12 +192,12 @@ impl Trace {
             owner[share(self.ranks, rank, ranks)].fill(rank);
         }
         let name = format!("{} folded onto {ranks} ranks", self.name);
-        let fold = |of: fn(&Self, usize, Rank) -> &[Transfer]| {
-            let mut table = Table::default();
+        let fold = |of: fn(&Self, usize, Rank) -> &[PeerBytes]| {
+            let mut table = TransferTable::default();
             for rank in 0..ranks {
                 for round in 0..self.rounds {
                     let members = share(self.ranks, rank, ranks).flat_map(|member| of(self, round, member));
-                    table.push(summed(members.map(|t| Transfer { peer: owner[t.peer], ..*t }).collect()));
+                    table.push(summed(members.map(|t| PeerBytes { peer: owner[t.peer], ..*t }).collect()));
                 }
             }
             table
@@ -207,8 +210,9 @@ impl Trace {
     }
 }
 
-/// One transfer for each peer, ascending. Their sum fits: the trace's does.
-fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
+/// Adds up the transfers of each peer; returns one transfer for each, ascending. The sums fit, because the trace's
+/// sum does.
+fn summed(mut all: Vec<PeerBytes>) -> Vec<PeerBytes> {
     all.sort_unstable();
     all.dedup_by(|next, last| {
         let same = next.peer == last.peer;
@@ -220,6 +224,6 @@ fn summed(mut all: Vec<Transfer>) -> Vec<Transfer> {
     all
 }
 
-fn unexpected(from: Rank, send: &Transfer) -> String {
+fn unexpected(from: Rank, send: &PeerBytes) -> String {
     format!("rank {from} sends {} bytes to rank {}, which expects none", send.bytes, send.peer)
 }

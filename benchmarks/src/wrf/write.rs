@@ -1,14 +1,15 @@
-//! The inverse of [`super::parse`]: a trace as a file, see the head of [`super`] for its layout.
+//! Writes a trace as a file, whose layout the comment of [`super`] describes: the inverse of [`super::parse`].
 
 use crate::error::PatternError;
 
-use super::trace::{Trace, Transfer};
+use super::trace::{PeerBytes, Trace};
 
 impl Trace {
-    /// The bytes of a file that [`Trace::from_bytes`] reads as this trace, not compressed. O(ranks * rounds + messages).
+    /// Returns the bytes of a file that [`Trace::from_bytes`] reads as this trace, not compressed. O(ranks * rounds +
+    /// messages).
     ///
     /// # Errors
-    /// A number that the file's 32 bits do not hold: more than 2^31 - 1 bytes in a message, say.
+    /// A number does not fit the file's 32 bits, for example more than 2^31 - 1 bytes in a message.
     pub fn to_bytes(&self) -> Result<Vec<u8>, PatternError> {
         let mut header = vec![self.number(self.ranks() as u64)?, self.number(self.rounds() as u64)?];
         let mut blocks = Vec::new();
@@ -21,8 +22,8 @@ impl Trace {
         Ok(header.into_iter().chain(blocks).flat_map(i32::to_le_bytes).collect())
     }
 
-    /// The sends or the receives of a block.
-    fn half<'a>(&self, block: &mut Vec<i32>, of: impl Fn(usize) -> &'a [Transfer]) -> Result<(), PatternError> {
+    /// Appends the sends or the receives of a rank to its block.
+    fn half<'a>(&self, block: &mut Vec<i32>, of: impl Fn(usize) -> &'a [PeerBytes]) -> Result<(), PatternError> {
         for round in 0..self.rounds() {
             block.push(self.number(of(round).len() as u64)?);
         }

@@ -1,5 +1,5 @@
-//! The F case on arbitrary decompositions: unsorted single elements, uneven ranks, elements that nobody owns, D3 that
-//! is not D2 on every level. The map file keeps them, and all ranks together write the serial file.
+//! Tests the F case on arbitrary decompositions: unsorted single elements, uneven ranks, elements that nobody owns, a
+//! D3 that is not D2 on every level. The map file keeps them, and all ranks together write the serial file.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use tributary::Extents;
 use tributary_benchmarks::e3sm::{DecompositionMap, Decompositions, Entry, map_file};
 use tributary_benchmarks::{E3smF, ElementType, Pattern};
 
-/// Deals the elements of an array to ranks by `owners` (`ranks` is nobody), in the order of `keys`: unsorted runs of 1,
-/// or of up to 2 inside a row.
+/// Distributes the elements of an array to ranks by `owners` (the value `ranks` means no owner), in the order of
+/// `keys`: unsorted runs of 1 element, or of up to 2 inside a row.
 fn dealt(elements: u64, row: u64, ranks: usize, owners: &[usize], keys: &[u64], pairs: bool) -> Vec<Vec<Entry>> {
     let mut all = vec![Vec::new(); ranks];
     let mut element = 0;
@@ -32,7 +32,7 @@ fn on_levels(d2: &[Vec<Entry>], columns: u64) -> Vec<Vec<Entry>> {
     d2.iter().map(|list| list.iter().rev().flat_map(levels).collect()).collect()
 }
 
-/// Extents as (offset, end); those that adjoin are one, however they came to be written down.
+/// Returns the extents as (offset, end), and joins adjacent ones.
 fn joined(extents: &Extents) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for extent in extents.iter() {

@@ -1,10 +1,11 @@
-//! The 4-D lattice: every site has the rank its definition says, for sizes that divide and such that do not.
+//! Tests the 4-D lattice: every site belongs to the rank that the definition says, for sizes that divide and sizes
+//! that do not.
 
 use crate::common::every::{RANKS, assert_met, check};
 use proptest::prelude::*;
 use tributary_benchmarks::{Block4d, Block4dOptions, Division, Pattern};
 
-/// The parts of a dimension, cut as the head of the module says: the first ones longer.
+/// Returns the part of a dimension that owns element `at`; the first parts are longer.
 fn owner(size: u64, parts: u64, at: u64) -> u64 {
     let mut next = 0;
     for part in 0..parts {
@@ -16,7 +17,7 @@ fn owner(size: u64, parts: u64, at: u64) -> u64 {
     panic!("{at} of {size}");
 }
 
-/// Site by site, in file order: whose is it?
+/// Checks the owner of every site, in file order.
 fn check_owners(options: Block4dOptions, grid: [u64; 4]) {
     let [x, y, z, t] = options.lattice;
     let pattern = Block4d::new(grid.iter().product::<u64>() as usize, options).unwrap();
@@ -58,7 +59,7 @@ fn every_world_size() {
     }
 }
 
-/// The scale of the issue: 1,024 ranks with rows of a few KB, without any list of them.
+/// Tests the scale of MPICH's issue: 1,024 ranks with rows of a few KB, without any list of rows.
 #[test]
 fn as_large_as_the_issue() {
     let options = Block4dOptions { lattice: [64, 64, 64, 128], grid: Some([4, 4, 8, 8]), site: 192 };

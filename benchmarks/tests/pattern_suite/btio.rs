@@ -1,4 +1,4 @@
-//! BTIO: NPB's cells and buffers point by point, its numbers, and what the paper says of its fan-in.
+//! Tests BTIO: NPB's cells and buffers point by point, its numbers, and the paper's statements about fan-in.
 
 use crate::common::every::{Met, accesses, check, meet};
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ fn btio(ranks: usize, grid: u64, iterations: usize) -> Btio {
     Btio::new(ranks, BtioOptions { grid, iterations }).unwrap()
 }
 
-/// First point and points of part `part` (from 0), as `make_set` has them, whose coordinates begin with 1.
+/// Returns the first point and the number of points of part `part` (from 0), as `make_set` computes them, whose
+/// coordinates begin with 1.
 fn part(grid: u64, parts: u64, part: u64) -> (u64, u64) {
     let (size, excess, coordinate) = (grid / parts, grid % parts, part + 1);
     match coordinate <= excess {
@@ -20,7 +21,7 @@ fn part(grid: u64, parts: u64, part: u64) -> (u64, u64) {
     }
 }
 
-/// Where every point of a rank goes, and where it lies in `u(5, -2:IMAX+1, -2:JMAX+1, -2:KMAX+1, ncells)`.
+/// Checks the position of every point of a rank in the file, and in `u(5, -2:IMAX+1, -2:JMAX+1, -2:KMAX+1, ncells)`.
 fn check_points(ranks: usize, grid: u64) {
     let pattern = btio(ranks, grid, 2);
     let parts = (ranks as f64).sqrt() as u64;
@@ -103,8 +104,9 @@ fn classes() {
     assert_eq!(BtioOptions::default(), BtioOptions { grid: 64, iterations: 5 });
 }
 
-/// iterations * sqrt(p) * N^2 requests: the run of the benchmark's README on 16,384 ranks, and one write of the paper's.
-/// (Its Table I has 1024^2 p; but each of the N^2 rows is cut into sqrt(p) pieces, not p.)
+/// Checks the number of requests, iterations * sqrt(p) * N^2, for the run of the benchmark's README on 16,384 ranks,
+/// and for one write of the paper's. (The paper's Table I has 1024^2 p; but each of the N^2 rows is cut into sqrt(p)
+/// pieces, not p.)
 #[test]
 fn requests_and_bytes() {
     let readme = btio(16_384, 512, 40).totals();

@@ -1,11 +1,11 @@
-//! A NetCDF file as CDL, NetCDF's text form, from its definitions and the bytes of its variables.
+//! Prints a NetCDF file as CDL, NetCDF's text form, from its definitions and the bytes of its variables.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use tributary_netcdf::{Layout, Schema, Type, UNLIMITED, VariableId};
 
-/// A value of a variable in the file, as CDL has it.
+/// Returns the CDL text of a value of a variable.
 fn cdl_value(kind: Type, bytes: &[u8]) -> String {
     let unsigned = bytes.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
     let unused = 64 - 8 * bytes.len() as u32;
@@ -18,7 +18,7 @@ fn cdl_value(kind: Type, bytes: &[u8]) -> String {
     }
 }
 
-/// Attributes of a type as CDL has them.
+/// Returns the CDL text of an attribute's values.
 fn cdl_attribute(kind: Type, bytes: &[u8]) -> String {
     let suffix = match kind {
         Type::Char => return cdl_text(bytes),
@@ -46,7 +46,7 @@ fn cdl_text(bytes: &[u8]) -> String {
     format!("\"{}\"", bytes.iter().map(letter).collect::<String>())
 }
 
-/// A whole file as CDL: definitions from the schema, values from `file`.
+/// Returns a whole file as CDL: definitions from the schema, values from `file`.
 pub fn cdl(schema: &Schema, layout: &Layout, records: u64, file: &File) -> String {
     let (mut head, mut data) = (String::from("netcdf x {\ndimensions:\n"), String::from("data:\n"));
     for dimension in schema.dimensions() {

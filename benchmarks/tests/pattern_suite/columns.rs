@@ -1,4 +1,4 @@
-//! The smallest pattern that is a NetCDF file.
+//! Defines a small pattern that is a NetCDF file, for tests.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,7 +8,7 @@ use tributary::access::BufferLayout;
 use tributary_benchmarks::{ClosedForm, Division, NetcdfCase, Pattern, PatternError, Put, RankAccess, Totals};
 use tributary_netcdf::{Alignment, Format, Layout, Requests, Schema, Type, UNLIMITED, VariableId};
 
-/// A letter of each rank, and a record a step whose columns are dealt out to the ranks.
+/// A pattern that writes a letter of each rank, and in each step a record whose columns are dealt out to the ranks.
 pub struct Columns {
     ranks: usize,
     schema: Schema,
@@ -19,7 +19,7 @@ const COLUMNS: u64 = 29;
 const STEPS: usize = 3;
 
 impl Columns {
-    /// On any number of ranks up to 26.
+    /// Creates the pattern on up to 26 ranks.
     pub fn new(ranks: usize, format: Format) -> Self {
         let mut schema = Schema::new(format);
         let time = schema.define_dimension("time", UNLIMITED).unwrap();

@@ -1,4 +1,5 @@
-//! All files of all cases: requests and bytes of the real benchmark, records appended, the same through NetCDF calls.
+//! Tests all files of all cases: requests and bytes of the real benchmark, appended records, and the same file
+//! through NetCDF calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use crate::common::{at_hand, every, place_all, real_map, serial};
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::e3sm::decomposition::merged;
-use tributary_benchmarks::e3sm::layout::Owner;
+use tributary_benchmarks::e3sm::layout::VariableOwner;
 use tributary_benchmarks::e3sm::{
     Content, DecompositionMap, Decompositions, E3smCase, Generator, History, Options, map_file,
 };
@@ -29,16 +30,18 @@ fn content(case: E3smCase, history: History, records: usize) -> Content {
 
 fn small(case: E3smCase, history: History, records: usize, ranks: usize) -> E3sm {
     let options = GeneratorOptions { columns_per_rank: 5, groups: 2, seed: 3 };
-    E3sm::with_content(Arc::new(Generator::of(case, ranks, options).unwrap()), content(case, history, records)).unwrap()
+    E3sm::with_content(Arc::new(Generator::from_case(case, ranks, options).unwrap()), content(case, history, records))
+        .unwrap()
 }
 
-/// How many variables each decomposition has, rank 0 alone last: (fixed-size, record).
+/// Returns the number of variables of each decomposition, (fixed-size, record); the variables of rank 0 alone come
+/// last.
 fn counts(case: &E3sm) -> BTreeMap<usize, (usize, usize)> {
     let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for variable in &case.layout().variables {
         let which = match variable.owner {
-            Owner::Decomposed(which) => which,
-            Owner::Root => case.decompositions().dims().len(),
+            VariableOwner::Decomposed(which) => which,
+            VariableOwner::Root => case.decompositions().dims().len(),
         };
         let (fixed, record) = counts.entry(which).or_default();
         *if variable.is_record { record } else { fixed } += 1;
@@ -62,7 +65,8 @@ fn every_file_has_the_benchmarks_variables() {
     assert_eq!(i.iter().map(|c| c.0 + c.1).collect::<Vec<_>>(), [465, 69, 2, 1, 1, 14]);
 }
 
-/// Every rank's extents and bytes make the file that the serial writer makes; the numbers stated hold.
+/// Checks that every rank's extents and bytes make the file that the serial writer makes, and that the totals are
+/// right.
 fn check_bytes(case: &E3sm) {
     let (placed, written) = place_all(case);
     let totals = case.totals();
@@ -114,7 +118,7 @@ fn every_file_holds_what_every_pattern_must() {
     for (case, history) in FILES {
         // As many columns in every group: the last elements of the file are somebody's.
         let options = GeneratorOptions { columns_per_rank: 4, groups: 2, seed: 1 };
-        let source = Arc::new(Generator::of(case, 2, options).unwrap());
+        let source = Arc::new(Generator::from_case(case, 2, options).unwrap());
         every::check(&E3sm::with_content(source, content(case, history, 2)).unwrap());
     }
 }
@@ -161,7 +165,8 @@ fn netcdf_calls_write_the_same_bytes_to_the_same_places() {
     }
 }
 
-/// Requests of one record by the rule: merged entries, variable by variable, and one for each variable of rank 0.
+/// Returns the number of requests of one record by the benchmark's rule: merged entries, variable by variable, and
+/// one for each variable of rank 0.
 fn requests_by_rule(case: &E3sm) -> u64 {
     let source = case.decompositions();
     let of = |which: usize| (0..source.ranks()).map(|r| merged(source, which, r..r + 1).len() as u64).sum::<u64>();
@@ -192,7 +197,7 @@ fn the_real_maps_have_the_benchmarks_requests() {
         // Published are 12,387 without the 11 of rank 0 alone, and 9.0 MB: as if all elements were doubles.
         assert_eq!(sizes(&open(1)), (12_387 + 11, 8_296_404));
         let variables = open(1);
-        let decomposed = variables.layout().variables.iter().filter(|v| v.owner != Owner::Root);
+        let decomposed = variables.layout().variables.iter().filter(|v| v.owner != VariableOwner::Root);
         assert_eq!(decomposed.map(|variable| variable.elements * 8).sum::<u64>(), 9_004_064);
         check_bytes(&open(2));
         check_bytes(&open(1).with_ranks(5, true).unwrap());
@@ -210,8 +215,8 @@ fn the_real_maps_have_the_benchmarks_requests() {
     }
 }
 
-/// Names and dimensions of the variables against a header of a production run (`ncdump -h`), which has them in another
-/// order.
+/// Compares names and dimensions of the variables with a header of a production run (`ncdump -h`), which has them in
+/// another order.
 #[test]
 fn the_tables_have_the_variables_of_the_models_own_files() {
     let Some(directory) = at_hand("TRIB_E3SM_HEADERS", "e3sm") else { return };
@@ -245,7 +250,8 @@ fn the_tables_have_the_variables_of_the_models_own_files() {
 fn generated_decompositions_have_no_element_twice() {
     for case in [E3smCase::F, E3smCase::G, E3smCase::I] {
         for (ranks, columns_per_rank, groups) in [(1, 1, 1), (3, 7, 3), (4, 6, 6), (5, 8, 3)] {
-            let made = Generator::of(case, ranks, GeneratorOptions { columns_per_rank, groups, seed: 5 }).unwrap();
+            let made =
+                Generator::from_case(case, ranks, GeneratorOptions { columns_per_rank, groups, seed: 5 }).unwrap();
             // Reading a map checks ranges, rows and owners.
             let map = DecompositionMap::from_bytes("m.nc", map_file::to_map(&made).unwrap()).unwrap();
             assert_eq!(map.dims(), made.dims());
@@ -270,7 +276,7 @@ fn a_case_opens_with_and_without_a_map() {
         assert_eq!((folded.ranks(), folded.decompositions().ranks()), (5, 16));
         assert!(open(Some(0), false).is_err() && open(Some(0), true).is_err());
         let path = directory.path().join(format!("{case:?}.nc"));
-        let made = Generator::of(case, 3, GeneratorOptions::default()).unwrap();
+        let made = Generator::from_case(case, 3, GeneratorOptions::default()).unwrap();
         std::fs::write(&path, map_file::to_map(&made).unwrap()).unwrap();
         let with_map = |case, ranks, fold| {
             let content = Content { case, ..Content::default() };

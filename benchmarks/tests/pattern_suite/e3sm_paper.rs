@@ -1,4 +1,4 @@
-//! What the paper says of the F case, as far as it is exactly true.
+//! Tests the paper's statements about the F case, as far as they are exactly true.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,13 @@ use tributary_benchmarks::{Division, E3sm, ElementType, GeneratorOptions, Patter
 
 const MIB: u64 = 1 << 20;
 
-/// 21,600 ranks, fields as floats: 14.09 GiB, published as 14.08.
+/// Returns the production run: 21,600 ranks, fields as floats: 14.09 GiB, published as 14.08.
 fn production() -> E3sm {
     E3sm::generated(21_600, GeneratorOptions::default(), ElementType::Float).unwrap()
 }
 
-/// Windows that each aggregator has between two bytes of the file, all of them written to.
+/// Returns the number of windows that each aggregator has between two offsets of the file, all of which are written
+/// to.
 fn windows(domains: &Domains, start: u64, end: u64) -> Vec<u64> {
     let mut windows = vec![0; domains.aggregators()];
     let mut offset = start;

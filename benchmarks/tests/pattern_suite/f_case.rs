@@ -1,25 +1,27 @@
-//! The F case on the shipped map, on generated and on real decompositions: counts by closed form, bytes by placement.
+//! Tests the F case on the shipped map, on generated and on real decompositions: counts by closed form, bytes by
+//! placement.
 
 use crate::common;
 use std::sync::Arc;
 
 use crate::common::{place_all, real_map, serial};
 use tributary_benchmarks::e3sm::decomposition::merged;
-use tributary_benchmarks::e3sm::layout::{Layout, Owner};
+use tributary_benchmarks::e3sm::layout::{HistoryLayout, VariableOwner};
 use tributary_benchmarks::e3sm::{Content, DecompositionMap, Generator, map_file};
 use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern, PatternError};
 
-/// Bytes of the 27 variables that are not decomposed: 576 * 3 + 584 * 3 + 8 + 5 * 4 fixed, 8 * 2 + 5 * 4 + 8 * 7 + 16
-/// in a record.
+/// Number of bytes of the 27 variables that are not decomposed: 576 * 3 + 584 * 3 + 8 + 5 * 4 fixed, 8 * 2 + 5 * 4 +
+/// 8 * 7 + 16 in a record.
 const ROOT_BYTES: u64 = 3508 + 108;
 
-/// Bytes before the first variable, with doubles, as in the real file. The 50 fill values of fields take 4 less as floats.
+/// Number of bytes before the first variable, with doubles, as in the real file. The 50 fill values of fields take 4
+/// bytes less as floats.
 const HEADER: u64 = 99_864;
 const HEADER_OF_FLOATS: u64 = HEADER - 50 * 4;
 
-fn layout(columns: u64, element: ElementType) -> Layout {
+fn layout(columns: u64, element: ElementType) -> HistoryLayout {
     let dims = [vec![columns], vec![columns], vec![72, columns]];
-    Layout::new(Content { element, ..Content::default() }, "test", &dims).unwrap()
+    HistoryLayout::new(Content { element, ..Content::default() }, "test", &dims).unwrap()
 }
 
 #[test]
@@ -37,8 +39,8 @@ fn every_variable_lies_where_the_real_file_has_it() {
 fn the_table_counts_what_the_case_is_known_for() {
     let layout = layout(77_777, ElementType::Float);
     let of = |owner| layout.variables.iter().filter(|v| v.owner == owner).count();
-    assert_eq!([0, 1, 2].map(|which| of(Owner::Decomposed(which))), [1, 323, 63]);
-    assert_eq!((of(Owner::Root), layout.variables.len()), (27, 414));
+    assert_eq!([0, 1, 2].map(|which| of(VariableOwner::Decomposed(which))), [1, 323, 63]);
+    assert_eq!((of(VariableOwner::Root), layout.variables.len()), (27, 414));
     assert_eq!(layout.header, HEADER_OF_FLOATS);
     // lat, lon and area stay doubles.
     assert_eq!(layout.end, HEADER_OF_FLOATS + ROOT_BYTES + 4857 * 77_777 * 4 + 3 * 77_777 * 8);
@@ -49,7 +51,7 @@ fn the_table_counts_what_the_case_is_known_for() {
     }
 }
 
-/// Requests and bytes by the closed forms, from the merged entries of D1 and D2.
+/// Checks requests and bytes by the closed forms, from the merged entries of D1 and D2.
 fn check_closed_forms(case: &E3smF, size: u64) {
     let source = case.decompositions();
     let n = [0, 1].map(|which| (0..source.ranks()).map(|r| merged(source, which, r..r + 1).len() as u64).sum::<u64>());
@@ -93,7 +95,8 @@ fn the_shipped_map_is_what_the_generator_makes() {
     }
 }
 
-/// Every rank's extents and bytes make the file that the serial writer makes, no byte twice and none left out.
+/// Checks that every rank's extents and bytes make the file that the serial writer makes, no byte twice and none left
+/// out.
 fn check_bytes(case: &E3smF) {
     let (placed, written) = place_all(case);
     assert_eq!(written, placed.len() as u64 - case.layout().header);

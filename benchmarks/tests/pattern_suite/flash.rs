@@ -1,4 +1,4 @@
-//! FLASH-IO: the benchmark's definitions, its numbers, and what the paper says of its fan-in.
+//! Tests FLASH-IO: the benchmark's definitions, its numbers, and the paper's statements about fan-in.
 
 use crate::common;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn every_world_size_and_file() {
     }
 }
 
-/// Dimensions, variables and attributes as `ncdump -h` shows those of the benchmark.
+/// Dimensions, variables and attributes are those that `ncdump -h` shows of the benchmark's file.
 #[test]
 fn definitions() {
     let text = |file| {
@@ -62,7 +62,8 @@ fn definitions() {
     assert_eq!(variables[5], "float bndbox(dim_tot_blocks,dim_NDIM,dim_2)");
 }
 
-/// 24 p requests for the unknowns, 8 * 80 * 8^3 p bytes in each; with the tree variables 30 p, in each plot file 10 p.
+/// There are 24 p requests for the unknowns, with 8 * 80 * 8^3 p bytes in each variable; with the tree variables 30 p
+/// requests, in each plot file 10 p.
 #[test]
 fn requests_and_bytes() {
     for ranks in [1, 16, 21_504] {
@@ -95,7 +96,7 @@ fn blocks_of_ranks_vary() {
     assert!((1..7).all(|rank| first(rank).offset == first(rank - 1).end()));
 }
 
-/// What ranks write of the unknowns.
+/// Returns the accesses of all ranks to the unknowns.
 fn unknowns(flash: &Flash) -> Vec<Vec<RankAccess>> {
     let begin = flash.begin_of_unknowns();
     let of = |rank| {
@@ -187,7 +188,7 @@ fn metadata_on_cori() {
     assert!((Some(361)..=Some(24 * 21 * 5)).contains(&form.metadata_fan_in), "{form:?}");
 }
 
-/// Of small files, the form of the unknowns bounds what happens under any division.
+/// The closed form of the unknowns bounds the fan-in of small files under any division.
 #[test]
 fn forms_of_unknowns_bound() {
     for ranks in RANKS {

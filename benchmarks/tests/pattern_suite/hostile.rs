@@ -1,9 +1,9 @@
-//! Damaged inputs of every kind: cut, flipped, overwritten with the ends of the numbers, extended. Nothing panics, and what
-//! is refused is refused in one line that names the input.
+//! Tests damaged inputs of every kind: cut, flipped, overwritten with the largest and smallest numbers, extended.
+//! Nothing panics, and each refusal is one line that names the input.
 //!
-//! A size that a damaged input gives must not be allocated before it is known to fit: an abort of the allocator fails here
-//! too. (Hints are in the tests of `tributary::hints`, machine files in those of `tributary-lab`, rows of `trib compare` in
-//! those of `trib`.)
+//! A size in a damaged input must not be allocated before it is known to fit: an abort of the allocator fails here
+//! too. (Hints are in the tests of `tributary::hints`, machine files in those of `tributary-lab`, rows of `trib
+//! compare` in those of `trib`.)
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use proptest::prelude::*;
 use tributary_benchmarks::e3sm::{DecompositionMap, Generator, map_file};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::wrf::Trace;
-use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, List, Pattern};
+use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, ListPattern, Pattern};
 use tributary_testing::damage::{damage, damaged, one_line};
 
-/// All that a user does with lists, but writing the file.
+/// Does everything that a user does with lists, except writing the file.
 fn use_lists(bytes: Vec<u8>) {
     let Some(lists) = one_line(Lists::from_bytes("lists", bytes)) else { return };
-    let list = List::new(lists);
+    let list = ListPattern::new(lists);
     list.describe();
     list.totals();
     for rank in 0..list.ranks().min(8) {
@@ -48,7 +48,7 @@ fn data(name: &str) -> Vec<u8> {
 }
 
 fn binary_lists() -> Vec<u8> {
-    let lists = List::new(Lists::from_bytes("lists", data("example_lists.txt")).unwrap());
+    let lists = ListPattern::new(Lists::from_bytes("lists", data("example_lists.txt")).unwrap());
     let mut bytes = Vec::new();
     write_binary(&mut bytes, lists.ranks(), &mut |rank| Ok(lists.rank_access(rank, 0)?.file)).unwrap();
     bytes
@@ -59,7 +59,7 @@ fn map() -> Vec<u8> {
     map_file::to_map(&Generator::new(3, options).unwrap()).unwrap()
 }
 
-/// What is damaged is good.
+/// The inputs that these tests damage are good before.
 #[test]
 fn whole_inputs_are_taken() {
     for lists in [data("example_lists.txt"), binary_lists()] {
@@ -96,7 +96,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Damage inside, where the trace is, and outside, where gzip is.
+    /// Damages the trace inside a gzip file, and the gzip file itself.
     #[test]
     fn compressed_traces(
         inside in prop::collection::vec(damage(), 0..3),

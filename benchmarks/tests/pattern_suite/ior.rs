@@ -1,4 +1,4 @@
-//! IOR: the image of the file against IOR's own rules, word by word; calls; closed forms; refusals.
+//! Tests IOR: compares the file with IOR's own rules, word by word; calls, closed forms, refusals.
 
 use crate::common::every::{RANKS, accesses, assert_met, check, meet, serial_image};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn every_world_size_and_packet() {
     }
 }
 
-/// `ior -t 4104 -b 8208 -s 2 -G 1000 -l t` on 3 ranks: the stamp does not know its place, only its rank.
+/// Tests `ior -t 4104 -b 8208 -s 2 -G 1000 -l t` on 3 ranks: the stamp depends on its rank only, not on its position.
 #[test]
 fn timestamp_packets() {
     let options = IorOptions { transfer: 4104, block: 8208, segments: 2, signature: 1000, ..IorOptions::default() };
@@ -34,7 +34,7 @@ fn timestamp_packets() {
     }
 }
 
-/// `-l o`: the first word of each 4 KiB of a transfer is its offset times 1, 2, ... in 32 bits.
+/// Tests `-l o`: the first word of each 4 KiB of a transfer is the transfer's offset times 1, 2, ... in 32 bits.
 #[test]
 fn offset_packets() {
     let options =
@@ -87,7 +87,8 @@ fn calls_and_requests() {
     assert_eq!(each.totals(), one.totals());
 }
 
-/// A window of whole blocks meets just their ranks; a block larger than a stripe is one rank's.
+/// A window of whole blocks gets data from just the ranks of these blocks; a block larger than a stripe belongs to
+/// one rank.
 #[test]
 fn closed_forms_are_reached() {
     let options = IorOptions { transfer: 1024, block: 1024, segments: 16, one_call: true, ..IorOptions::default() };

@@ -1,4 +1,5 @@
-//! Lists of extents: both forms of the file, what they mean, what is refused, and that a collective write follows them.
+//! Tests lists of extents: both forms of the file, their meaning, what is refused, and that a collective write
+//! follows them.
 
 use std::io::Write;
 
@@ -8,7 +9,7 @@ use tributary::fabric::threads;
 use tributary::{Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::value::fill_bytes;
-use tributary_benchmarks::{E3smF, List, Pattern};
+use tributary_benchmarks::{E3smF, ListPattern, Pattern};
 use tributary_testing::settings::DRIVERS;
 
 type Plain = Vec<Vec<(u64, u64)>>;
@@ -29,8 +30,8 @@ fn text(lists: &Plain) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn open(bytes: Vec<u8>) -> List {
-    List::new(Lists::from_bytes("l", bytes).unwrap())
+fn open(bytes: Vec<u8>) -> ListPattern {
+    ListPattern::new(Lists::from_bytes("l", bytes).unwrap())
 }
 
 fn error(bytes: impl Into<Vec<u8>>) -> String {
@@ -39,7 +40,8 @@ fn error(bytes: impl Into<Vec<u8>>) -> String {
     line
 }
 
-/// What each byte of the file is if the highest rank wins, byte by byte; `None` where nobody writes.
+/// Returns the rank whose byte is in the file if the highest rank wins, byte by byte; `None` for bytes that nobody
+/// writes.
 fn owners(lists: &Plain) -> Vec<Option<usize>> {
     let size = lists.iter().flatten().filter(|e| e.1 > 0).map(|e| e.0 + e.1).max().unwrap_or(0);
     let owner = |at: u64| lists.iter().rposition(|list| list.iter().any(|e| (e.0..e.0 + e.1).contains(&at)));
@@ -100,8 +102,8 @@ proptest! {
     }
 }
 
-/// Writes `case` collectively on threads; the file's bytes.
-fn collectively(case: &List, hints: &str) -> Vec<u8> {
+/// Writes `case` collectively with ranks as threads; returns the file's bytes.
+fn collectively(case: &ListPattern, hints: &str) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");
     let hints = Hints::parse(hints).unwrap();
@@ -154,7 +156,7 @@ fn a_pattern_is_recorded_and_played_back() {
     let mut out = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
     write_binary(&mut out, recorded.ranks(), &mut |rank| Ok(recorded.rank_access(rank, 0)?.file)).unwrap();
     drop(out);
-    let case = List::open(&path).unwrap();
+    let case = ListPattern::open(&path).unwrap();
     assert_eq!((case.totals().bytes, case.totals().file_size), (recorded.totals().bytes, recorded.totals().file_size));
     for rank in 0..recorded.ranks() {
         let (one, other) = (case.rank_access(rank, 0).unwrap().file, recorded.rank_access(rank, 0).unwrap().file);
@@ -170,7 +172,7 @@ fn a_long_list_takes_the_memory_of_what_does_not_repeat() {
     let mut out = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
     write_binary(&mut out, 2, &mut |rank| Ok(if rank == 0 { vector.clone() } else { Extents::empty() })).unwrap();
     out.flush().unwrap();
-    let case = List::open(&path).unwrap();
+    let case = ListPattern::open(&path).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 24 + 2 * 8 + 2_000_000 * 16);
     let access = case.rank_access(0, 0).unwrap();
     assert_eq!((access.file.count(), access.file.bytes()), (2_000_000, 48_000_000));
@@ -248,8 +250,8 @@ fn ranks_steps_and_buffers_are_checked() {
     assert!(case.fill(0, 0, &mut [0; 3]).unwrap_err().to_string().contains("buffer: 3 bytes; allowed: 4 bytes"));
     assert!(write_binary(&mut Vec::new(), 0, &mut |_| Ok(Extents::empty())).is_err());
     let directory = tempfile::tempdir().unwrap();
-    let missing = List::open(&directory.path().join("none")).err().unwrap().to_string();
+    let missing = ListPattern::open(&directory.path().join("none")).err().unwrap().to_string();
     assert!(missing.contains("none: open failed"), "{missing}");
-    let folder = List::open(directory.path()).err().unwrap().to_string();
+    let folder = ListPattern::open(directory.path()).err().unwrap().to_string();
     assert!(folder.contains("is a directory, not a list of extents"), "{folder}");
 }

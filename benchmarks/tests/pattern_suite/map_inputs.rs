@@ -1,4 +1,4 @@
-//! Map files that are missing, foreign, damaged or hostile: each is one clear error, and nothing panics.
+//! Tests map files that are missing, foreign, damaged or hostile: each gives one clear error, and nothing panics.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
 use tributary_netcdf::reader::FileReader;
 use tributary_netcdf::{Alignment, Format, Schema, Type};
 
-/// A good map, small enough to damage thousands of times.
+/// Returns the bytes of a good map, small enough to damage it thousands of times.
 fn good_map() -> Vec<u8> {
     let options = GeneratorOptions { columns_per_rank: 3, groups: 2, seed: 3 };
     map_file::to_map(&Generator::new(3, options).unwrap()).unwrap()
 }
 
-/// All that a user does with a map, but writing the file.
+/// Does everything that a user does with a map, except writing the file.
 fn use_map(bytes: Vec<u8>) -> Result<(), String> {
     let map = DecompositionMap::from_bytes("m.nc", bytes).map_err(|e| e.to_string())?;
     let case = E3smF::new(Arc::new(map), ElementType::Double).map_err(|e| e.to_string())?;
@@ -54,7 +54,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(file.attribute_text("D2.fully_covered").unwrap(), "true");
 }
 
-/// The second of three decompositions has one element a rank, the others have none.
+/// Decompositions of which the second of three has one element a rank, and the others have none.
 struct Sparse([Vec<u64>; 3]);
 
 impl Decompositions for Sparse {
@@ -130,7 +130,7 @@ fn a_map_cut_anywhere_is_an_error_that_names_the_place() {
     assert!(data.contains("m.nc: variable D3.lengths: ") && data.contains("truncated"), "{data}");
 }
 
-/// A map of one decomposition of 2 rows of 4 over 2 ranks; every part can be replaced by a bad one.
+/// A map of one decomposition of 2 rows of 4 elements over 2 ranks; a test can replace every part by a bad one.
 struct Raw {
     decompositions: u64,
     ranks: u64,

@@ -1,5 +1,5 @@
-//! Patterns as NetCDF files: byte for byte their own serial file, valid, and equal to what NetCDF-C makes of the same
-//! values.
+//! Tests patterns as NetCDF files: they equal their own serial file byte for byte, are valid, and equal the file that
+//! NetCDF-C makes of the same values.
 
 use crate::cdl;
 use std::fs::File;
@@ -19,7 +19,7 @@ use tributary_testing::netcdf_tools as tools;
 
 use crate::columns::Columns;
 
-/// Holds a case to everything a NetCDF file must be.
+/// Checks everything that must be true of a case's NetCDF file.
 fn check(case: &dyn NetcdfCase) {
     let directory = tempfile::tempdir().unwrap();
     let [ours, serial, theirs] = ["ours", "serial", "theirs"].map(|name| {
@@ -84,7 +84,7 @@ fn btio_on_square_worlds() {
     }
 }
 
-/// Few columns, so that NetCDF-C's text form of all values stays small.
+/// Uses few columns, so that NetCDF-C's text form of all values stays small.
 #[test]
 fn the_cases_of_e3sm() {
     let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 5 };
@@ -94,12 +94,13 @@ fn the_cases_of_e3sm() {
         (2, Content { case: E3smCase::G, records: 2, ..Content::default() }),
         (2, Content { case: E3smCase::I, element: ElementType::Float, ..Content::default() }),
     ] {
-        let source = Arc::new(Generator::of(content.case, ranks, options).unwrap());
+        let source = Arc::new(Generator::from_case(content.case, ranks, options).unwrap());
         check(E3sm::with_content(source, content).unwrap().netcdf().unwrap());
     }
 }
 
-/// The shipped map's file, 16 ranks: what NetCDF-C reads of it, written anew in another format and back, is the same.
+/// The file of the shipped map (16 ranks) is the same after NetCDF-C has read it and written it in another format and
+/// back.
 #[test]
 fn the_f_case_as_netcdf_c_reads_it() {
     let directory = tempfile::tempdir().unwrap();

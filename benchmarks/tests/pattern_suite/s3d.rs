@@ -1,10 +1,10 @@
-//! S3D-IO: its arrays, its calls, and every point with the rank the benchmark gives it.
+//! Tests S3D-IO: its arrays, its calls, and the owner of every point as in the benchmark.
 
 use crate::common::every::{RANKS, assert_met, check};
 use proptest::prelude::*;
 use tributary_benchmarks::{Division, Pattern, S3d, S3dOptions};
 
-/// Point by point: the rank by `initialize_topology`, in all 16 volumes.
+/// Checks the rank of every point by `initialize_topology`, in all 16 volumes.
 fn check_owners(points: [u64; 3], grid: [u64; 3]) {
     let options = S3dOptions { points: Some(points), grid: Some(grid), ..S3dOptions::default() };
     let pattern = S3d::new(grid.iter().product::<u64>() as usize, options).unwrap();

@@ -1,4 +1,5 @@
-//! The WRF trace: a small one written here, what is refused, replays with every kernel; and the real one where it is.
+//! Tests the WRF trace: a small one that is written here, what is refused, replays with every kernel, and the real
+//! one if it is available.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,12 +10,12 @@ use proptest::prelude::*;
 use tributary::exchange::{BALANCED, KERNELS};
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Topology};
-use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Synthetic, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplayReport, ReplaySettings, Synthetic, Trace};
 
-/// Bytes by (round, from, to).
+/// Numbers of bytes by (round, sender, receiver).
 type Sends = BTreeMap<(usize, usize, usize), i32>;
 
-/// The numbers of a trace file, in 32 bits each.
+/// Returns the numbers of a trace file, in 32 bits each.
 fn numbers(ranks: usize, rounds: usize, sends: &Sends) -> Vec<i32> {
     let mut blocks = Vec::new();
     for rank in 0..ranks {
@@ -47,7 +48,8 @@ fn open(ranks: usize, rounds: usize, sends: &Sends) -> Trace {
     Trace::from_bytes("t", &file(&numbers(ranks, rounds, sends))).unwrap()
 }
 
-/// `ranks` ranks send to every third; sizes from one byte on, a rank's own too, gaps here and there.
+/// Returns sends of every rank to every third rank, with sizes from one byte on, a rank's message to itself included,
+/// and some gaps.
 fn some(ranks: usize, rounds: usize) -> Sends {
     let mut sends = Sends::new();
     for round in 0..rounds {
@@ -63,7 +65,7 @@ fn some(ranks: usize, rounds: usize) -> Sends {
     sends
 }
 
-fn replay(trace: Trace, settings: impl Fn() -> Settings + Sync) -> ReplayReport {
+fn replay(trace: Trace, settings: impl Fn() -> ReplaySettings + Sync) -> ReplayReport {
     let replay = Replay::new(Arc::new(trace));
     let ranks = replay.trace().ranks();
     let all = threads::run(ranks, |transport| replay.run(&mut Endpoint::new(transport), &settings()).unwrap());
@@ -129,7 +131,7 @@ fn every_kernel_delivers_every_byte() {
         assert_eq!((report.messages, report.rounds, report.ranks), (messages, 6, 9), "{what}");
     };
     for kernel in KERNELS {
-        let report = replay(trace(), || Settings::flat(kernel));
+        let report = replay(trace(), || ReplaySettings::flat(kernel));
         check(kernel.name, &report);
         assert_eq!(report.fabric_bytes, bytes - own, "{}: a rank's own bytes stay", kernel.name);
     }
@@ -141,7 +143,7 @@ fn every_kernel_delivers_every_byte() {
         "trib_kernel_data=two_layer;nc_num_aggrs_per_node=4;trib_throttle_data=1",
     ] {
         let hints = Hints::parse(text).unwrap();
-        check(text, &replay(trace(), || Settings::of(&hints, &topology).unwrap()));
+        check(text, &replay(trace(), || ReplaySettings::from_hints(&hints, &topology).unwrap()));
     }
 }
 
@@ -151,15 +153,16 @@ fn two_layers_take_fewer_messages_between_more_ranks() {
     let all = (0..12).flat_map(|from| (0..12).map(move |to| ((0, from, to), 100))).collect();
     let hints = Hints::parse("trib_kernel_data=two_layer;nc_num_aggrs_per_node=1").unwrap();
     let topology = Topology::blocks(12, 4).unwrap();
-    let layered = replay(open(12, 1, &all), || Settings::of(&hints, &topology).unwrap());
-    let flat = replay(open(12, 1, &all), || Settings::flat(KERNELS[0]));
+    let layered = replay(open(12, 1, &all), || ReplaySettings::from_hints(&hints, &topology).unwrap());
+    let flat = replay(open(12, 1, &all), || ReplaySettings::flat(KERNELS[0]));
     assert_eq!((flat.fabric_messages, layered.fabric_messages), (12 * 11, 9 + 3 * 11));
 }
 
 #[test]
 fn a_replay_on_other_ranks_is_refused_before_anything_is_sent() {
     let replay = Replay::new(Arc::new(open(3, 2, &some(3, 2))));
-    let said = threads::run(2, |transport| replay.run(&mut Endpoint::new(transport), &Settings::flat(KERNELS[0])));
+    let said =
+        threads::run(2, |transport| replay.run(&mut Endpoint::new(transport), &ReplaySettings::flat(KERNELS[0])));
     for outcome in said.unwrap() {
         assert_eq!(outcome.unwrap_err().to_string(), "ranks: 2; allowed: 3, as the trace t has; or fold it");
     }
@@ -247,7 +250,7 @@ proptest! {
     }
 }
 
-/// The trace's bytes: 129,074.16 MiB. (In units of 10^6 bytes it would be 135,344.07.)
+/// Number of bytes of the real trace: 129,074.16 MiB. (In units of 10^6 bytes it would be 135,344.07.)
 const BYTES: u64 = 135_344_065_136;
 
 #[test]
@@ -264,7 +267,7 @@ fn the_real_trace_has_the_published_bytes() {
     assert!(receivers[..252].iter().all(|&count| count == 32) && receivers[252] == 23);
     let folded = trace.folded(8).unwrap();
     let messages = folded.messages();
-    let report = replay(folded, || Settings::flat(&BALANCED));
+    let report = replay(folded, || ReplaySettings::flat(&BALANCED));
     assert_eq!((report.bytes_sent, report.bytes_received, report.messages), (BYTES, BYTES, messages));
     println!("on 8 threads: {report:?}");
 }
@@ -277,7 +280,7 @@ fn the_real_trace_at_its_full_size() {
     // All flat kernels do it in 1.5 to 9 s; two_layer, which copies every byte three times, in a minute.
     for kernel in ["ascending_isend", "balanced"] {
         let hints = Hints::parse(&format!("trib_kernel_data={kernel}")).unwrap();
-        let settings = Settings::of(&hints, &topology).unwrap();
+        let settings = ReplaySettings::from_hints(&hints, &topology).unwrap();
         let all = threads::run(1024, |transport| replay.run(&mut Endpoint::new(transport), &settings).unwrap());
         let report = all.unwrap().swap_remove(0);
         assert_eq!((report.bytes_sent, report.bytes_received, report.messages), (BYTES, BYTES, 1_389_840), "{kernel}");
@@ -296,7 +299,7 @@ fn a_trace_is_written_as_it_was_read() {
     assert!(open(3, 1, &large).to_bytes().is_ok());
 }
 
-/// Element by element: who owns it, in whose window it lies.
+/// Computes for every element its owner and the aggregator whose window contains it.
 #[test]
 fn the_synthetic_trace_sends_every_element_once() {
     for synthetic in [

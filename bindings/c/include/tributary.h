@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /**
- * What a function returns. Collective functions return the same on every rank.
+ * Result of a function. Collective functions return the same on every rank.
  */
 typedef enum {
   /**
@@ -87,7 +87,7 @@ typedef enum {
    */
   TRIB_PATH_NOTHING = 0,
   /**
-   * Through aggregators.
+   * Aggregators wrote or read the data, which all ranks exchanged with them by messages.
    */
   TRIB_PATH_EXCHANGE = 1,
   /**
@@ -95,17 +95,18 @@ typedef enum {
    */
   TRIB_PATH_DIRECT = 2,
   /**
-   * Through memory that all ranks share, or those of each host: nothing goes from one host to another.
+   * Data went through memory that all ranks share, or that the ranks of each host share: none went from one host
+   * to another.
    */
   TRIB_PATH_SHARED = 3,
   /**
-   * Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
+   * Rank 0 wrote all data, which was so little that it travelled with the messages of agreement.
    */
   TRIB_PATH_ROOT = 4,
 } trib_path;
 
 /**
- * How a file is opened.
+ * Mode in which a file is opened.
  */
 typedef enum {
   /**
@@ -156,27 +157,27 @@ typedef struct {
    */
   int64_t aggregators;
   /**
-   * Number of extents in the file, as the ranks gave them.
+   * Number of extents in the file that all ranks together passed.
    */
   int64_t requests;
   /**
-   * Bytes that the ranks asked to write or read.
+   * Number of bytes that all ranks together asked to write or read.
    */
   int64_t bytes;
   /**
-   * Bytes written to the file; a byte that several ranks gave counts once.
+   * Number of bytes that all ranks together wrote to the file; a byte that several ranks gave counts once.
    */
   int64_t bytes_written;
   /**
-   * Bytes read, all of them before the end of the file.
+   * Number of bytes that all ranks together read, without bytes beyond the end of the file.
    */
   int64_t bytes_read;
   /**
-   * Number of rounds: the largest number of windows with data on any aggregator.
+   * Number of rounds: the maximum number of windows with data on any aggregator.
    */
   int64_t rounds;
   /**
-   * Bytes of metadata messages, which tell aggregators the extents.
+   * Number of bytes of metadata messages, in which ranks send their extents to aggregators.
    */
   int64_t metadata_bytes;
   /**
@@ -188,16 +189,16 @@ typedef struct {
    */
   int64_t data_messages;
   /**
-   * Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
-   * or if its inner layer sends messages.
+   * Number of bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel
+   * is not `two_layer`, or if its inner layer sends messages.
    */
   int64_t in_memory;
   /**
-   * Seconds, like all below the maximum over the ranks: splitting the access by aggregator.
+   * Seconds of splitting the access by aggregator. This and all times below are the maximum over the ranks.
    */
   double seconds_flatten;
   /**
-   * Seconds of exchanging metadata.
+   * Seconds of exchanging metadata, which tell aggregators the extents.
    */
   double seconds_metadata;
   /**
@@ -209,7 +210,7 @@ typedef struct {
    */
   double seconds_placement;
   /**
-   * Seconds in the file system. Other windows are exchanged meanwhile.
+   * Seconds in the file system. Ranks exchange other windows (pieces of the file) meanwhile.
    */
   double seconds_io;
   /**

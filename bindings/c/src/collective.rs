@@ -114,7 +114,7 @@ pub unsafe extern "C-unwind" fn trib_read_all_extents(
     })
 }
 
-/// The access that two lists describe.
+/// Returns this rank's access, whose extents in the file and in memory two lists of arrays describe.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say.
@@ -124,10 +124,10 @@ pub(super) unsafe fn of_lists(in_file: Arrays, in_memory: Arrays, buffer: *mut c
     access(file, layout, buffer.cast())
 }
 
-/// The access that extents describe.
+/// Returns this rank's access, whose extents in the file and in memory two `trib_extents` describe.
 ///
 /// # Safety
-/// Both are null or from `trib_extents_create`, and not freed.
+/// `file` and `memory` are null, or from `trib_extents_create` and not freed.
 pub(super) unsafe fn of_extents(
     file: *const trib_extents,
     memory: *const trib_extents,
@@ -140,7 +140,7 @@ pub(super) unsafe fn of_extents(
     access(file, layout, buffer.cast())
 }
 
-/// Starts a call, which `function` does; a rank with bad arguments takes part with its error.
+/// Starts a collective call of the C function `function`. A rank with bad arguments takes part with its error.
 ///
 /// # Safety
 /// `file` is null or open; the memory of the access is the caller's until the call has ended.

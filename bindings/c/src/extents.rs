@@ -114,7 +114,8 @@ fn missing() -> Error {
 }
 
 /// # Safety
-/// Null, or from `trib_extents_create` and not freed. Nothing else uses it during the lifetime of the result.
+/// `extents` is null, or from `trib_extents_create` and not freed. Nothing else uses it during the lifetime of the
+/// result.
 unsafe fn created<'a>(extents: *mut trib_extents) -> Result<&'a mut trib_extents> {
     // SAFETY: the caller's promise.
     unsafe { extents.as_mut() }.ok_or_else(missing)
@@ -125,7 +126,7 @@ fn natural(name: &str, value: i64) -> Result<u64> {
 }
 
 /// # Safety
-/// Null, or `count` elements.
+/// `at` is null, or has `count` elements.
 unsafe fn naturals(name: &str, at: *const i64, count: c_int) -> Result<Vec<u64>> {
     let len = usize::try_from(count).map_err(|_| Error::argument("dimensions", count, "0 or more"))?;
     if len == 0 {

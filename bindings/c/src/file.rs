@@ -15,11 +15,11 @@ use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
 use tributary_bindings::prefix::without_prefix;
 
-use super::hints::Table;
+use super::hints::HintTable;
 use super::running::{Busy, Moved};
 use super::status::{guarded, trib_status};
 
-/// How a file is opened.
+/// Mode in which a file is opened.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trib_mode {
@@ -37,8 +37,8 @@ pub struct trib_file {
     pub(super) busy: Busy,
     pub(super) path: PathBuf,
     pub(super) mode: Mode,
-    pub(super) hints: Table,
-    /// The number of collective writes and reads that succeeded, and the report of the last one.
+    pub(super) hints: HintTable,
+    /// Number of collective writes and reads that succeeded; `last` is the report of the last of them.
     pub(super) calls: u64,
     pub(super) last: Option<CallReport>,
 }
@@ -55,10 +55,10 @@ impl trib_file {
 
 static OPEN: Handles = Handles::new("file", "a file from trib_open");
 
-/// The file of a handle.
+/// Returns the file of a handle.
 ///
 /// # Errors
-/// The handle is NULL, closed, or none.
+/// The handle is NULL, was closed, or was never a handle.
 ///
 /// # Safety
 /// Nothing else uses it during the lifetime of the result.
@@ -68,10 +68,10 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
     Ok(unsafe { &mut *file })
 }
 
-/// The engine's file, for a collective call that `function` does.
+/// Returns the engine's file, for a collective call of the C function `function`.
 ///
 /// # Safety
-/// As [`opened`].
+/// The requirements of [`opened`].
 unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result<&'a mut File> {
     // SAFETY: the caller's promise.
     let engine = unsafe { opened(file)? }.busy.file()?;
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn trib_open_fortran(
     unsafe { trib_open(communicator_of_fortran(comm), path, mode, hints, file) }
 }
 
-/// Path, mode and hints, checked.
+/// Checks path, mode and hints, and returns them.
 unsafe fn arguments(
     path: *const c_char,
     mode: c_int,
@@ -170,7 +170,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let unused =
         asked.unused().iter().cloned().chain(asked.without_effect(|key| not_of_the_file(&file, key))).collect();
     file.describe_hints(&asked, unused);
-    let hints = Table::of(&file);
+    let hints = HintTable::from_file(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }
 

@@ -1,4 +1,4 @@
-//! The hints in force.
+//! Returns the hints in force to C programs.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -11,11 +11,11 @@ use super::status::{guarded, trib_status};
 use super::text::copy;
 
 /// All hints of a file with the values in force, as strings for C.
-pub struct Table(Vec<(CString, CString)>);
+pub struct HintTable(Vec<(CString, CString)>);
 
-impl Table {
-    /// The hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
-    pub fn of(file: &File) -> Self {
+impl HintTable {
+    /// Creates the table of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
+    pub fn from_file(file: &File) -> Self {
         let text = |text: String| CString::new(text).unwrap_or_default();
         let entries = in_force(file, |_| true).into_iter();
         Self(entries.map(|(key, value)| (text(key.to_string()), text(value))).collect())

@@ -4,18 +4,18 @@ use tributary::{BufferLayout, Error, Extent, Extents, Result};
 use tributary_bindings::access::Access;
 use tributary_bindings::list::List;
 
-/// The arguments of a list: its count, offsets and lengths.
+/// The arguments of a list as C passes them: count, offsets and lengths.
 pub type Arrays = (i64, *const i64, *const i64);
 
-/// A list of extents: `name` is `file`, `memory` or `extents`.
+/// Names the arguments of a list of extents, for errors. `name` is `file`, `memory` or `extents`.
 pub fn list(name: &'static str, (count, offsets, lengths): Arrays) -> List {
     List { name, arguments: ["count", "offsets", "lengths"], count, offsets, lengths }
 }
 
-/// The extents of a list. O(count) time; regular parts take little memory.
+/// Returns the extents of a list. O(count) time; regular parts take little memory.
 ///
 /// # Errors
-/// Those of [`List::arrays`]; an offset or length is negative; an extent ends beyond 2^63 - 1.
+/// The errors of [`List::arrays`]; an offset or length is negative; an extent ends beyond 2^63 - 1.
 ///
 /// # Safety
 /// The arrays are null or have as many elements as the list says.
@@ -34,13 +34,13 @@ pub unsafe fn extents(list: List) -> Result<Extents> {
     Extents::from_list(offsets.iter().zip(lengths).map(extent))
 }
 
-/// The extents of a list as a layout of memory. Without any list the bytes are contiguous.
+/// Returns the extents of a list as a layout of memory. Without any list the bytes are contiguous.
 ///
 /// # Errors
-/// Those of [`extents`]; a count other than 0 without lists.
+/// The errors of [`extents`]; or the count is not 0 although there are no arrays.
 ///
 /// # Safety
-/// As [`extents`].
+/// The requirements of [`extents`].
 pub unsafe fn layout(list: List) -> Result<BufferLayout> {
     if list.count == 0 && list.offsets.is_null() && list.lengths.is_null() {
         return Ok(BufferLayout::Contiguous);
@@ -49,7 +49,7 @@ pub unsafe fn layout(list: List) -> Result<BufferLayout> {
     Ok(BufferLayout::Extents(unsafe { extents(list)? }))
 }
 
-/// The access to `file` from or to the memory at `buffer`, as far as its layout spans it.
+/// Returns this rank's access: the extents `file`, and the memory at `buffer` with this layout.
 ///
 /// # Errors
 /// The pointer is null although there are bytes; file and memory have different numbers of bytes; the memory does not fit in the
@@ -69,7 +69,7 @@ pub fn access(file: Extents, layout: BufferLayout, buffer: *mut u8) -> Result<Ac
     Ok(Access { file, layout, memory, span })
 }
 
-/// A pointer to `len` bytes. In C an empty buffer may be NULL; the result never is.
+/// Returns a pointer to `len` bytes. In C an empty buffer may be NULL; the result never is.
 ///
 /// # Errors
 /// The pointer is null although there are bytes; the memory does not fit in the address space.
@@ -87,7 +87,7 @@ pub fn checked(buffer: *mut u8, len: usize) -> Result<*mut u8> {
     Ok(buffer)
 }
 
-/// Stores a result at `place`, unless that is null.
+/// Stores a result at `place`, unless `place` is null.
 ///
 /// # Safety
 /// `place` is null or may be written.

@@ -8,7 +8,7 @@ use tributary_bindings::access::Access;
 
 /// The result of a call on this rank.
 pub struct Moved {
-    /// Bytes of this rank's access that were written, or that lay before the end of the file.
+    /// Number of this rank's bytes that were written, or that were read before the end of the file.
     pub bytes: u64,
     /// The report of the call.
     pub report: CallReport,
@@ -42,25 +42,25 @@ enum Started {
     Refusal(Operation<'static, CallReport>),
 }
 
-/// An operation in flight, and what it borrows besides the file. The operation is dropped first.
-struct Running {
+/// An operation in flight, and the values that it borrows besides the file. The operation is dropped first.
+struct RunningOperation {
     operation: Started,
     _access: Option<Fixed<Access>>,
 }
 
 /// A file and its operation in flight, if there is one. The operation borrows the file and is dropped first.
 pub struct Busy {
-    running: Option<Running>,
+    running: Option<RunningOperation>,
     file: Fixed<File>,
 }
 
 impl Busy {
-    /// A file without an operation.
+    /// Creates the owner of an open file that has no operation in flight.
     pub fn new(file: File) -> Self {
         Self { running: None, file: Fixed::new(file) }
     }
 
-    /// The file, if no operation is in flight.
+    /// Returns the file, if no operation is in flight.
     ///
     /// # Errors
     /// An operation is in flight.
@@ -81,15 +81,15 @@ impl Busy {
         self.file.into_inner()
     }
 
-    /// Starts a collective write or read, which `function` does. With an error in place of an access, this rank takes part all the same, and the
-    /// operation fails on all ranks. Collective.
+    /// Starts a collective write or read of the C function `function`. If `access` is an error, this rank takes part
+    /// all the same, and the operation fails on all ranks. Collective.
     ///
     /// # Errors
     /// An operation is in flight already.
     ///
     /// # Safety
-    /// Where the layout says, the memory must be valid for reads (a write) or for writes and otherwise untouched (a read),
-    /// until the operation has ended or `self` is dropped.
+    /// The memory that the layout lists must be valid for reads (in a write), or for writes and otherwise untouched
+    /// (in a read), until the operation has ended or `self` is dropped.
     pub unsafe fn start(&mut self, function: &'static str, direction: Direction, access: Result<Access>) -> Result<()> {
         self.file()?.call_them(function);
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
@@ -99,7 +99,7 @@ impl Busy {
             Err(error) => (Started::Refusal(file.start_refuse(direction, error)), None),
             Ok(access) => {
                 let access = Fixed::new(access);
-                // SAFETY: it stays where it is until `Running` is gone, whose first field is the operation; nobody else
+                // SAFETY: it stays where it is until `RunningOperation` is gone, whose first field is the operation; nobody else
                 // looks at it.
                 let lent: &'static Access = unsafe { &*access.0.as_ptr() };
                 let (extents, layout) = (&lent.file, &lent.layout);
@@ -115,7 +115,7 @@ impl Busy {
                 (started, Some(access))
             }
         };
-        self.running = Some(Running { operation, _access: access });
+        self.running = Some(RunningOperation { operation, _access: access });
         Ok(())
     }
 
@@ -139,10 +139,10 @@ impl Busy {
     /// Completes the operation.
     ///
     /// # Errors
-    /// Those of the operation; or no operation is in flight.
+    /// The errors of the operation; or no operation is in flight.
     pub fn wait(&mut self) -> Result<Moved> {
         // Drops what the operation borrowed.
-        let Running { operation, _access } = self.running.take().ok_or_else(nothing)?;
+        let RunningOperation { operation, _access } = self.running.take().ok_or_else(nothing)?;
         match operation {
             Started::Write(operation, bytes) => written(operation.wait(), bytes),
             Started::Read(operation) => read(operation.wait()),

@@ -1,4 +1,4 @@
-//! Statistics of the last collective call.
+//! Returns statistics of the last collective call to C programs.
 
 use std::ffi::{c_char, c_int};
 
@@ -18,13 +18,14 @@ pub enum trib_path {
     /// No rank had data.
     #[default]
     TRIB_PATH_NOTHING = 0,
-    /// Through aggregators.
+    /// Aggregators wrote or read the data, which all ranks exchanged with them by messages.
     TRIB_PATH_EXCHANGE = 1,
     /// Every rank wrote or read its own extents.
     TRIB_PATH_DIRECT = 2,
-    /// Through memory that all ranks share, or those of each host: nothing goes from one host to another.
+    /// Data went through memory that all ranks share, or that the ranks of each host share: none went from one host
+    /// to another.
     TRIB_PATH_SHARED = 3,
-    /// Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
+    /// Rank 0 wrote all data, which was so little that it travelled with the messages of agreement.
     TRIB_PATH_ROOT = 4,
 }
 
@@ -41,34 +42,34 @@ pub struct trib_statistics {
     pub plan_reused: c_int,
     /// Number of ranks that wrote or read the file for the others.
     pub aggregators: i64,
-    /// Number of extents in the file, as the ranks gave them.
+    /// Number of extents in the file that all ranks together passed.
     pub requests: i64,
-    /// Bytes that the ranks asked to write or read.
+    /// Number of bytes that all ranks together asked to write or read.
     pub bytes: i64,
-    /// Bytes written to the file; a byte that several ranks gave counts once.
+    /// Number of bytes that all ranks together wrote to the file; a byte that several ranks gave counts once.
     pub bytes_written: i64,
-    /// Bytes read, all of them before the end of the file.
+    /// Number of bytes that all ranks together read, without bytes beyond the end of the file.
     pub bytes_read: i64,
-    /// Number of rounds: the largest number of windows with data on any aggregator.
+    /// Number of rounds: the maximum number of windows with data on any aggregator.
     pub rounds: i64,
-    /// Bytes of metadata messages, which tell aggregators the extents.
+    /// Number of bytes of metadata messages, in which ranks send their extents to aggregators.
     pub metadata_bytes: i64,
     /// Number of metadata messages.
     pub metadata_messages: i64,
     /// Number of messages with data.
     pub data_messages: i64,
-    /// Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
-    /// or if its inner layer sends messages.
+    /// Number of bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel
+    /// is not `two_layer`, or if its inner layer sends messages.
     pub in_memory: i64,
-    /// Seconds, like all below the maximum over the ranks: splitting the access by aggregator.
+    /// Seconds of splitting the access by aggregator. This and all times below are the maximum over the ranks.
     pub seconds_flatten: f64,
-    /// Seconds of exchanging metadata.
+    /// Seconds of exchanging metadata, which tell aggregators the extents.
     pub seconds_metadata: f64,
     /// Seconds of exchanging data.
     pub seconds_data: f64,
     /// Seconds of copying into windows or out of them.
     pub seconds_placement: f64,
-    /// Seconds in the file system. Other windows are exchanged meanwhile.
+    /// Seconds in the file system. Ranks exchange other windows (pieces of the file) meanwhile.
     pub seconds_io: f64,
     /// Seconds of agreeing on the range of the file, on errors and on these numbers.
     pub seconds_agreement: f64,
@@ -77,7 +78,7 @@ pub struct trib_statistics {
 }
 
 impl trib_statistics {
-    fn of(calls: u64, report: &CallReport) -> Self {
+    fn from_report(calls: u64, report: &CallReport) -> Self {
         let path = match report.path {
             Path::Nothing => trib_path::TRIB_PATH_NOTHING,
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
@@ -122,14 +123,17 @@ pub unsafe extern "C-unwind" fn trib_get_statistics(
             return Err(Error::argument("statistics", "NULL", "a pointer to a trib_statistics"));
         }
         let file = opened(file)?;
-        put(statistics, file.last.as_ref().map(|last| trib_statistics::of(file.calls, last)).unwrap_or_default());
+        put(
+            statistics,
+            file.last.as_ref().map(|last| trib_statistics::from_report(file.calls, last)).unwrap_or_default(),
+        );
         Ok(())
     })
 }
 
-/// The report as JSON.
+/// The report that `trib_report_json` prints as JSON.
 #[derive(Serialize)]
-struct Report<'a> {
+struct StatisticsReport<'a> {
     file: String,
     driver: String,
     ranks: usize,
@@ -154,7 +158,7 @@ pub unsafe extern "C-unwind" fn trib_report_json(
     guarded(|| unsafe {
         let trib_file { busy, path, calls, last, .. } = opened(file)?;
         let engine = busy.file()?;
-        let report = Report {
+        let report = StatisticsReport {
             file: path.display().to_string(),
             driver: engine.driver().to_string(),
             ranks: engine.topology().ranks(),

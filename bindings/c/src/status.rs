@@ -7,7 +7,7 @@ use tributary::error::IoClass;
 use tributary::{Error, Result};
 use tributary_bindings::guard::caught;
 
-/// What a function returns. Collective functions return the same on every rank.
+/// Result of a function. Collective functions return the same on every rank.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trib_status {

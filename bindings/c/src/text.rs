@@ -1,4 +1,4 @@
-//! Texts of unknown length for a caller's buffer.
+//! Copies texts of any length to a caller's buffer.
 
 use std::ffi::c_char;
 
@@ -6,11 +6,11 @@ use tributary::{Error, Result};
 
 use super::lists::put;
 
-/// Copies `text`, and a 0 behind it, to the `size` bytes at `place`; cut where it does not fit. `*length` becomes the length
-/// of the whole text.
+/// Copies `text`, and a 0 behind it, to the `size` bytes at `place`; cuts the text if it does not fit. Sets `*length`
+/// to the length of the whole text.
 ///
 /// # Errors
-/// A null pointer with a size.
+/// `place` is null although `size` is not 0.
 ///
 /// # Safety
 /// `place` is null or has `size` bytes to be written; `length` is null or may be written.

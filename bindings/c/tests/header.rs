@@ -1,4 +1,4 @@
-//! `include/tributary.h` is what the functions and their documentation say.
+//! Tests that `include/tributary.h` matches the functions and their documentation.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const HEAD: &str = "\
  *
  * Generated from bindings/c/src; regenerate with: ./generate */";
 
-/// The sources, in the order of the header.
+/// Names of the source files, in the order of the header.
 const SOURCES: [&str; 8] =
     ["status", "file", "collective", "extents", "nonblocking", "independent", "hints", "statistics"];
 

@@ -1,4 +1,4 @@
-//! The C API under every MPI library: one installation, with programs compiled for each ABI.
+//! Tests the C API under every MPI library: one installation, with programs compiled for each ABI.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use tributary_testing::installed::{crate_directory, expect, prefix, printed};
 use tributary_testing::wheels::Wheel;
 
-/// The C example, compiled by a wrapper of this MPI library and linked with Tributary.
+/// Returns the C example, compiled by a wrapper of this MPI library and linked with Tributary.
 fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     let made = prefix().join(format!("checkerboard.{mpicc}-{}", wheel.is_open_mpi));
     let (include, lib) = (prefix().join("include"), prefix().join("lib"));
@@ -16,7 +16,7 @@ fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     made
 }
 
-/// Runs two ranks of it under this MPI library.
+/// Runs the program on two ranks under this MPI library.
 fn check(wheel: &Wheel, program: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(wheel.program("mpiexec"));

@@ -1,4 +1,5 @@
-//! The C API as users have it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
+//! Tests the C API as users have it: installed, found by pkg-config and CMake, linked by programs in C, C++ and
+//! Fortran.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,7 @@ use tributary_testing::installed::{Link, compile, crate_directory, expect, insta
 
 const WORLDS: [usize; 3] = [1, 2, 4];
 
-/// One program at a time: ranks that poll starve each other on few cores.
+/// Lock that lets one program run at a time: ranks that poll starve each other on few cores.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn on_all_worlds(source: &str, link: Link, environment: &[(&str, &str)], words: &str) {
@@ -41,7 +42,7 @@ fn the_example_in_fortran() {
     on_all_worlds("examples/stripes.f90", Link::Shared, &[], "verified 5952 bytes");
 }
 
-/// A project of a tutorial, built and run as its page says.
+/// Builds and runs a project of a tutorial as the tutorial's page says.
 fn tutorial(project: &str, program: &str, words: &str) {
     let folder = prefix().join(project);
     expect(
@@ -126,7 +127,7 @@ fn buffers_in_device_memory() {
     on_all_worlds("tests/programs/device.c", Link::Shared, &environment, "all well");
 }
 
-/// What a shared library exports, sorted.
+/// Returns the names that a shared library exports, sorted.
 fn exports(library: &Path) -> Vec<String> {
     let listed = expect(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(library), "nm");
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -227,12 +228,13 @@ fn what_is_installed() {
     }
 }
 
-/// The sections of an ELF file.
+/// Returns the sections of an ELF file.
 fn sections(file: &Path) -> String {
     printed(&expect(Command::new("readelf").args(["--section-headers", "--wide"]).arg(file), "readelf"))
 }
 
-/// What a library says of its debug file: its name, and the checksum of what is in it, which is that of zip files.
+/// Returns the name of a library's debug file and the checksum of its contents (as in zip files), which the library
+/// contains.
 fn debug_link(library: &Path) -> (String, u32) {
     let folder = tempfile::tempdir().unwrap();
     let section = folder.path().join("section");
@@ -271,7 +273,8 @@ fn debug_information_is_in_files_of_its_own() {
     }
 }
 
-/// Without it nothing is taken apart, which is said, and no debug file of an installation before is left.
+/// Without objcopy the script does not split off debug files, says so, and leaves no debug file of an earlier
+/// installation.
 #[test]
 fn the_script_does_without_objcopy() {
     let folder = tempfile::tempdir().unwrap();

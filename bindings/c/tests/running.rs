@@ -1,5 +1,5 @@
-//! The owner of a file and its operation in flight may move, and may be dropped while the operation runs; whatever the
-//! operation borrows is dropped after it. On the threads fabric.
+//! Tests the owner of a file and of its operation in flight, with ranks as threads: the owner may move, and may be
+//! dropped while the operation runs; everything that the operation borrows is dropped after it.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn an_operation_goes_on_while_its_owner_moves() {
     });
 }
 
-/// As in the library, a file whose operation did not end can only be closed.
+/// A file whose operation did not end can only be closed, as in the library.
 #[test]
 fn an_owner_dropped_during_its_operation() {
     on_threads("goes", |mut endpoint, directory| {

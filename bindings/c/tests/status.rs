@@ -1,4 +1,4 @@
-//! Cases that no C program can provoke: every class of error has its code, and no panic leaves a function.
+//! Tests cases that no C program can cause: every class of error has its code, and no panic leaves a function.
 
 use std::ffi::CStr;
 

@@ -1,4 +1,4 @@
-//! This rank's part of a call: which bytes of the file, and where they are in memory.
+//! Describes this rank's part of a call: the bytes of the file, and their positions in memory.
 
 use std::path::Path;
 
@@ -6,51 +6,53 @@ use tributary::engine::Direction;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
 
-/// This rank's access in one call.
+/// This rank's access in one call: extents of the file, and the memory with its layout.
 #[derive(Debug)]
 pub struct Access {
-    /// Its extents in the file.
+    /// Extents of the access in the file.
     pub file: Extents,
-    /// Where its bytes are in memory, relative to `memory`.
+    /// Positions of the bytes in memory, relative to `memory`.
     pub layout: BufferLayout,
     /// Address of the first byte in memory; never null.
     pub memory: *mut u8,
-    /// Bytes from there to the end of the layout, gaps included.
+    /// Number of bytes from `memory` to the end of the layout, gaps included.
     pub span: usize,
 }
 
 impl Access {
-    /// Bytes to be moved.
+    /// Returns the number of bytes that the call moves for this rank.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// The memory, to be written to the file.
+    /// Returns the memory whose bytes are written to the file.
     ///
     /// # Safety
-    /// What the layout lists is valid for reads, and nobody writes to it, during the lifetime of the result.
+    /// The memory that the layout lists is valid for reads, and nobody writes to it, during the lifetime of the
+    /// result.
     pub unsafe fn source<'a>(&self) -> Source<'a> {
         // SAFETY: the caller's promise.
         unsafe { Source::from_raw_parts(self.memory, self.span) }
     }
 
-    /// The memory, to be read into.
+    /// Returns the memory that the file's bytes are read into.
     ///
     /// # Safety
-    /// What the layout lists is valid for writes, and nothing else uses it, during the lifetime of the result.
+    /// The memory that the layout lists is valid for writes, and nothing else uses it, during the lifetime of the
+    /// result.
     pub unsafe fn sink<'a>(&self) -> Sink<'a> {
         // SAFETY: the caller's promise.
         unsafe { Sink::from_raw_parts(self.memory, self.span) }
     }
 
-    /// Moves the bytes, and returns their number: in a read, of those before the end of the file. `note` gets the report. What is
-    /// written is in the file then. Collective.
+    /// Moves the bytes and returns their number; a read counts only bytes before the end of the file. `note` gets the
+    /// report. After a write the bytes are in the file. Collective.
     ///
     /// # Errors
-    /// Those of the engine, the same on all ranks.
+    /// The errors of the engine, the same on all ranks.
     ///
     /// # Safety
-    /// As [`Access::source`] for a write and [`Access::sink`] for a read, until this returns.
+    /// The requirements of [`Access::source`] for a write, and of [`Access::sink`] for a read, until this returns.
     pub unsafe fn transfer(
         &self,
         direction: Direction,
@@ -73,7 +75,7 @@ impl Access {
     }
 }
 
-/// The error of a write to a file that was opened for reading only, by the flag `with`.
+/// Returns the error for a write to a file that was opened for reading only. `with` is the flag of the open.
 pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
     Error::Io {
         rank: file.endpoint().rank(),

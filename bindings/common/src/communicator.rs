@@ -1,4 +1,4 @@
-//! What a communicator has to do with all ranks of the program, and who calls MPI.
+//! Finds out whether a communicator has all ranks of the program, and which threads may call MPI.
 
 use std::ffi::c_int;
 
@@ -6,15 +6,16 @@ use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Error, Result};
 use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
-/// MPI_COMM_WORLD.
+/// Returns MPI_COMM_WORLD of the process's MPI library.
 pub fn world() -> MPI_Comm {
     handles().comm_world
 }
 
-/// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF: not in a program that uses MPI only through sessions. Local.
+/// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist. They do not in a program that uses MPI only through
+/// sessions. Local.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn is_world_there() -> Result<bool> {
     let (mut is_begun, mut is_over): (c_int, c_int) = (0, 0);
     // SAFETY: callable at any time; writes one int.
@@ -24,10 +25,11 @@ pub fn is_world_there() -> Result<bool> {
     Ok(is_begun != 0 && is_over == 0)
 }
 
-/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False where there is no MPI_COMM_WORLD.
+/// Returns true if `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False if MPI_COMM_WORLD does not
+/// exist.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 ///
 /// # Safety
 /// `comm` is an intracommunicator, and MPI is initialised, or a session of it.
@@ -41,10 +43,10 @@ pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool> {
     check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
 }
 
-/// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.
+/// Returns true if only one thread at a time may call MPI: the thread level is below MPI_THREAD_MULTIPLE.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn has_one_thread_at_a_time() -> Result<bool> {
     let mut level: c_int = 0;
     // SAFETY: MPI is initialised, as a file is open; writes one int.
@@ -52,17 +54,17 @@ pub fn has_one_thread_at_a_time() -> Result<bool> {
     check("MPI_Query_thread", code).map(|()| level != constants().thread_multiple)
 }
 
-/// Whether the ranks of a file on `comm` are all that can call MPI while they are in a blocking call: all ranks of the program, with one
-/// thread at a time. Local. What cannot be asked counts as no.
+/// Returns true if nobody else in the program can call MPI while the ranks of `comm` are in a blocking call: `comm`
+/// has all ranks, and each has one thread at a time. Local. False if MPI does not answer.
 ///
 /// # Safety
-/// As [`is_congruent_to_world`].
+/// The requirements of [`is_congruent_to_world`].
 pub unsafe fn has_the_whole_program(comm: MPI_Comm) -> bool {
     // SAFETY: the caller's promise.
     has_one_thread_at_a_time().unwrap_or(false) && unsafe { is_congruent_to_world(comm) }.unwrap_or(false)
 }
 
-/// Turns the return code of `call` into a result.
+/// Turns the return code of the MPI function `call` into a result.
 pub fn check(call: &str, code: c_int) -> Result<()> {
     if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }
 }

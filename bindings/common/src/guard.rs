@@ -1,15 +1,15 @@
-//! The guard around functions that C calls: no panic leaves them.
+//! Guards functions that C calls: no panic leaves them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::engine::alone;
 use tributary::{Error, Result};
 
-/// Runs the body of a function. A panic becomes an internal error, of which the other ranks do not know: it ends the job, unless
-/// the environment says otherwise.
+/// Runs the body of a function. A panic becomes an internal error that the other ranks cannot know of: it ends the
+/// job, unless a setting in the environment says otherwise.
 ///
 /// # Errors
-/// Those of the body.
+/// The errors of the body.
 pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     // Unwind safety: after a panic in an operation, the file can only be closed.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {

@@ -1,28 +1,28 @@
-//! The addresses that C programs have as handles of open files. They tell an open file from one that was closed, of which a program
-//! may have kept a copy, before anybody looks at its memory.
+//! Keeps the addresses that C programs have as handles of open files. A closed file, of whose handle a program may
+//! have kept a copy, is recognised without access to its memory.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tributary::{Error, Result};
 
-/// The handles of one kind.
+/// All handles of one kind.
 pub struct Handles {
     /// The argument's name in errors.
     argument: &'static str,
-    /// What is allowed in its place.
+    /// Description of what is allowed, for errors.
     allowed: &'static str,
     known: Mutex<Known>,
 }
 
 struct Known {
     open: BTreeSet<usize>,
-    /// Addresses that no open file has now.
+    /// Handles of files that were closed, and that no open file has now.
     closed: BTreeSet<usize>,
 }
 
 impl Handles {
-    /// No handles.
+    /// Creates an empty table.
     pub const fn new(argument: &'static str, allowed: &'static str) -> Self {
         let known = Known { open: BTreeSet::new(), closed: BTreeSet::new() };
         Self { argument, allowed, known: Mutex::new(known) }
@@ -39,10 +39,10 @@ impl Handles {
         known.open.insert(handle);
     }
 
-    /// Checks that a handle is that of an open file.
+    /// Checks that a handle belongs to an open file.
     ///
     /// # Errors
-    /// It is NULL, or closed, or was never a handle.
+    /// The handle is NULL, was closed, or was never a handle.
     pub fn check(&self, handle: usize) -> Result<()> {
         self.known().check(handle).map_err(|given| Error::argument(self.argument, given, self.allowed))
     }
@@ -50,7 +50,7 @@ impl Handles {
     /// Removes the handle of a file that is being closed. Only the first of several calls succeeds.
     ///
     /// # Errors
-    /// As [`Handles::check`].
+    /// The errors of [`Handles::check`].
     pub fn remove(&self, handle: usize) -> Result<()> {
         let mut known = self.known();
         known.check(handle).map_err(|given| Error::argument(self.argument, given, self.allowed))?;
@@ -61,7 +61,7 @@ impl Handles {
 }
 
 impl Known {
-    /// The error is what was given.
+    /// Checks a handle. The error describes the handle: NULL, closed or unknown.
     fn check(&self, handle: usize) -> std::result::Result<(), String> {
         match handle {
             0 => Err("NULL".to_string()),

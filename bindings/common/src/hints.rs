@@ -1,10 +1,10 @@
-//! The hints of an open file, with what the library found or chose.
+//! Collects the hints of an open file, with the values that the library found or chose.
 
 use tributary::File;
 use tributary::hints::{FileHints, Switch};
 
-/// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
-/// chosen; one of stripes only if `tells_stripes` of its key.
+/// Returns the keys and values in force, in the order of the documentation. A hint that leaves a choice has the value
+/// that was found or chosen; a hint about stripes only if `tells_stripes` returns true for its key.
 pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     let layout = file.layout();
     let chosen = |key: &str| match key {
@@ -18,9 +18,9 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
     file.hints().table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
 }
 
-/// Why a hint that was given has no effect on the file: it has other stripes, as a file that was there before, or that a file
-/// system with fewer servers has made; its file system takes no direct writes. None where it has an effect, and for all other
-/// hints.
+/// Returns the reason why a hint that was set has no effect on the file: the file has other stripes, because it
+/// existed before, or because the file system has fewer servers; or the file system takes no direct writes. None if
+/// the hint has an effect, and for all other hints.
 pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     let (hints, layout) = (file.hints(), file.layout());
     match key {
@@ -43,8 +43,8 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     }
 }
 
-/// Gives the file a hint of an info that was passed to `call`. MPI lets a library ignore hints, so one that is not allowed is
-/// left out; the rank that `reports` says so in one line.
+/// Sets a hint of an info that the program passed to MPI function `call`. MPI lets a library ignore hints, so a hint
+/// that is not allowed is left out; if `reports`, this rank prints a line about it.
 pub fn give(hints: &mut FileHints, (key, value): (&str, &str), call: &str, reports: bool) {
     if let Err(error) = hints.program(key, value, format!("MPI_Info of {call}"))
         && reports

@@ -1,11 +1,11 @@
-//! `MPI_Info` as keys and values.
+//! Reads and makes `MPI_Info` objects as keys and values.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use tributary::{Error, Result};
 use tributary_abi::{self as ffi, MPI_Info, SUCCESS, constants, handles};
 
-/// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
+/// Returns all entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
@@ -23,7 +23,7 @@ pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
 }
 
 /// # Safety
-/// As [`entries`], and `index` is below the number of keys.
+/// The requirements of [`entries`], and `index` is below the number of keys.
 unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     let (longest_key, longest_value) = (constants().max_info_key, constants().max_info_value);
     let mut key = vec![0 as c_char; longest_key as usize + 1];
@@ -39,7 +39,7 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
 }
 
-/// A new info of these entries, as [`set`] takes them. The caller frees it.
+/// Creates an info with these entries, as [`set`] sets them. The caller frees the info.
 ///
 /// # Errors
 /// MPI cannot make an info.

@@ -1,4 +1,5 @@
-//! What the three bindings share: the C API, the functions of GIO, and the library to preload. Programs do not use it.
+//! Shared code of the three bindings: the C API, the functions of GIO, and the library to preload. Programs do not
+//! use this crate.
 //!
 //! | module | holds |
 //! |---|---|

@@ -2,12 +2,12 @@
 
 use tributary::{Error, Result};
 
-/// A list: two arrays of one length.
+/// A list of (offset, length) pairs: two arrays of the same length.
 #[derive(Clone, Copy)]
 pub struct List {
-    /// The name in error messages: `file`, `memory`.
+    /// Name of the list in error messages: `file`, `memory`.
     pub name: &'static str,
-    /// What the function calls its three arguments, behind that name: such as `count`, `offsets` and `lengths`.
+    /// Names of the function's three arguments behind the list's name, such as `count`, `offsets` and `lengths`.
     pub arguments: [&'static str; 3],
     /// Number of pairs.
     pub count: i64,
@@ -18,7 +18,7 @@ pub struct List {
 }
 
 impl List {
-    /// The two arrays.
+    /// Returns the arrays of offsets and of lengths.
     ///
     /// # Errors
     /// The count is negative, or an array is null although the count is not 0.

@@ -1,4 +1,5 @@
-//! The opening of a file: the endpoint of the program's communicator, and terms that one rank decides for all.
+//! Opens files: makes the endpoint of the program's communicator, and distributes terms that one rank decides for
+//! all.
 
 use tributary::collectives::broadcast;
 use tributary::engine::alone;
@@ -6,14 +7,15 @@ use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::wire::{self, Wire};
 use tributary::{Endpoint, Error, Result};
 
-/// The endpoint of the program's communicator, which is duplicated. Collective. `argument` is its name in errors.
+/// Returns an endpoint on a duplicate of the program's communicator. Collective. `argument` is the communicator's
+/// name in errors.
 ///
 /// # Errors
-/// It is no intracommunicator, or MPI is not initialised, on this rank alone; those of MPI.
+/// The communicator is no intracommunicator, or MPI is not initialised: on this rank alone. Or an error of MPI.
 ///
 /// # Safety
-/// If MPI is initialised, `comm` is a communicator or MPI_COMM_NULL. The caller's thread may call MPI, and the endpoint is gone
-/// before MPI is finalised.
+/// If MPI is initialised, `comm` is a communicator or MPI_COMM_NULL. The caller's thread may call MPI, and the
+/// endpoint is dropped before MPI is finalised.
 pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
     let comm = comm.as_given();
     // SAFETY: the caller's promise.
@@ -25,11 +27,11 @@ pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
     Ok(Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?)))
 }
 
-/// What rank `root` decides, on all ranks; the others do not call `decide`. `what` names it in errors. Collective: a
-/// broadcast.
+/// Returns on all ranks the value that `decide` returns on rank `root`; the other ranks do not call `decide`. `what`
+/// names the value in errors. Collective: a broadcast.
 ///
 /// # Errors
-/// Those of the fabric; the decision was damaged on its way.
+/// An error of the fabric; or the value was damaged on its way.
 pub async fn decided_by<T: Wire>(
     endpoint: &mut Endpoint,
     root: usize,

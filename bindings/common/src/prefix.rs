@@ -1,21 +1,22 @@
-//! Prefixes of file names that name a file system, as ROMIO knows them: `lustre:/scratch/data.nc`. The only list of them.
+//! The list of prefixes of file names that name a file system, as ROMIO knows them: `lustre:/scratch/data.nc`.
 
 use tributary::error::About;
 use tributary::{Error, Result};
 
-/// What lies behind a prefix.
+/// The kind of storage that a prefix stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
-    /// Files of the operating system.
+pub enum PrefixKind {
+    /// The prefix stands for files of the operating system.
     Files,
-    /// Something that only a library reaches: object storage, a server of its own, a test.
+    /// Storage that only a library reaches: object storage, a server of its own, a test.
     Other,
 }
 
-use Storage::{Files, Other};
+use PrefixKind::{Files, Other};
 
-/// Each prefix, without its colon. ROMIO of MPICH 4 knows the first eleven, older versions the others.
-const PREFIXES: [(&str, Storage); 24] = [
+/// Each prefix without its colon, with its kind of storage. ROMIO of MPICH 4 knows the first eleven, older versions
+/// the others.
+const PREFIXES: [(&str, PrefixKind); 24] = [
     ("ufs", Files),
     ("nfs", Files),
     ("xfs", Files),
@@ -42,18 +43,18 @@ const PREFIXES: [(&str, Storage); 24] = [
     ("zoidfs", Other),
 ];
 
-/// A name with a known prefix.
+/// A file name that begins with a known prefix, in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefixed<'a> {
     /// The prefix, without its colon.
     pub prefix: &'static str,
-    /// What lies behind it.
-    pub storage: Storage,
+    /// Kind of storage that the prefix stands for.
+    pub storage: PrefixKind,
     /// The name behind the colon.
     pub rest: &'a [u8],
 }
 
-/// Takes a name apart; none if it begins with no known prefix.
+/// Splits a name into prefix and rest; None if it begins with no known prefix.
 pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
     PREFIXES.iter().find_map(|&(prefix, storage)| {
         let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(b":")?;
@@ -61,10 +62,10 @@ pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
     })
 }
 
-/// A file's name without the prefix of files. `argument` names it in an error.
+/// Returns a file's name without its prefix. `argument` names the file's name in an error.
 ///
 /// # Errors
-/// The prefix of something that is not a file.
+/// The prefix stands for storage that is not a file.
 pub fn without_prefix<'a>(name: &'a [u8], argument: &str) -> Result<&'a [u8]> {
     match prefixed(name) {
         Some(Prefixed { prefix, storage: Other, .. }) => {

@@ -1,6 +1,7 @@
-//! The version symbol of the shared libraries, which tells the version of a file without running any of it.
+//! The version symbol of the shared libraries, from which tools read the version of a library's file without running
+//! it.
 
-/// The version, such as "0.1.0", as a text of C that each of the three libraries exports under this name. It is one object of
+/// Version such as "0.1.0", as a C text that each of the three libraries exports under this name. It is one object of
 /// this crate, so that a program can be linked with two of the static libraries.
 #[unsafe(no_mangle)]
 #[used]

@@ -1,18 +1,19 @@
-//! A table of all functions, to which opening a file refers. PnetCDF's static library contains GIO. When a program links
-//! this library in front of it, the table makes the linker take every function of GIO from here, not some from there.
+//! Makes the linker take all functions of GIO from this library. PnetCDF's static library contains GIO. If a program
+//! links this library in front of PnetCDF, this table, to which opening a file refers, makes the linker take every
+//! function of GIO from here, not some from there.
 
 use std::sync::atomic::AtomicPtr;
 
 use crate::{code, collective, independent, memory, open, size, subarray};
 
-/// A function's address, whatever its type.
+/// Makes a table of function addresses, whatever the functions' types.
 macro_rules! addresses {
     ($($function:path),+ $(,)?) => {
         [$(AtomicPtr::new($function as *mut ())),+]
     };
 }
 
-/// Atomic only so that the static is `Sync`; they never change.
+/// Addresses of all functions. Atomic only so that the static is `Sync`; the addresses never change.
 static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     code::GIO_inq_libvers,
     code::GIO_strerror,

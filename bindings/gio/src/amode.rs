@@ -1,18 +1,18 @@
-//! The access mode of GIO: the flags of open(2).
+//! Translates the access mode of GIO, which has the flags of open(2).
 
 use std::ffi::c_int;
 use std::path::Path;
 
 use tributary::{Error, Mode, Result};
 
-/// What a file is opened for.
+/// The access for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
-    /// The engine's mode.
+pub struct AccessMode {
+    /// Mode in which the engine opens the file.
     pub mode: Mode,
-    /// Whether it may be read.
+    /// True if the file may be read.
     pub read: bool,
-    /// Whether it may be written.
+    /// True if the file may be written.
     pub write: bool,
     create: bool,
     exclusive: bool,
@@ -21,12 +21,12 @@ pub struct Access {
 /// Flags that are accepted and have no effect.
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
-impl Access {
-    /// The access that the flags ask for.
+impl AccessMode {
+    /// Returns the access that the flags ask for.
     ///
     /// # Errors
     /// The combination of flags is not supported.
-    pub fn of(amode: c_int) -> Result<Self> {
+    pub fn from_amode(amode: c_int) -> Result<Self> {
         let (write, read) = match amode & libc::O_ACCMODE {
             libc::O_RDONLY => (false, true),
             libc::O_WRONLY => (true, false),
@@ -47,15 +47,16 @@ impl Access {
         Ok(Self { mode, read, write, create, exclusive })
     }
 
-    /// The mode in which to open a file again that is open already.
+    /// Returns the engine's mode for opening a file again that is open already.
     pub fn mode_again(self) -> Mode {
         if self.write { Mode::Update } else { Mode::Read }
     }
 
-    /// Does what the engine does not do: checks or creates the file as O_CREAT and O_EXCL say. Call it on one rank.
+    /// Checks or creates the file as O_CREAT and O_EXCL say, which the engine does not do. Must be called on one
+    /// rank.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
         let failed = |cause| Err(Error::io(0, "open", path, None, &cause));
         match std::fs::metadata(path) {
@@ -84,12 +85,12 @@ mod tests {
 
     #[test]
     fn flags_are_modes() {
-        assert_eq!(Access::of(libc::O_RDONLY).unwrap().mode, Mode::Read);
-        assert_eq!(Access::of(libc::O_RDWR).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
-        assert_eq!(Access::of(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
+        assert_eq!(AccessMode::from_amode(libc::O_RDONLY).unwrap().mode, Mode::Read);
+        assert_eq!(AccessMode::from_amode(libc::O_RDWR).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::from_amode(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
+        assert_eq!(AccessMode::from_amode(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
         for bad in [libc::O_RDWR | libc::O_APPEND, 3, libc::O_RDONLY | libc::O_TRUNC] {
-            assert!(Access::of(bad).is_err(), "{bad:#o}");
+            assert!(AccessMode::from_amode(bad).is_err(), "{bad:#o}");
         }
     }
 
@@ -98,7 +99,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         let prepare = |amode, path: &Path| {
-            Access::of(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
+            AccessMode::from_amode(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
         };
         assert_eq!(prepare(libc::O_RDWR, &path), Err(code::ENOENT));
         assert_eq!(prepare(libc::O_RDWR, directory.path()), Err(code::EBAD_FILE));

@@ -1,4 +1,4 @@
-//! Error codes: numbers and names of GIO's header, and their descriptions.
+//! Defines the error codes of GIO: numbers and names of GIO's header, and descriptions.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int};
 use tributary::Error;
 use tributary::error::{About, IoClass};
 
-/// A row: a code's name without its prefix, its number and its description.
+/// Defines codes by rows: the name without its prefix, the number and the description.
 macro_rules! codes {
     ($($name:ident $number:literal $words:literal;)+) => {
         $(#[doc = concat!("`GIO_", stringify!($name), "`: ", $words, ".")] pub const $name: c_int = $number;)+
@@ -39,7 +39,7 @@ codes! {
     EFILEVIEW              -275 "offsets in the file do not ascend, or overlap";
 }
 
-/// The code of an error; the same on every rank that has the same error.
+/// Returns the GIO code of an error. Ranks with the same error get the same code.
 pub fn of(error: &Error) -> c_int {
     match error {
         Error::Argument { about, .. } | Error::State { about, .. } => match about {
@@ -57,7 +57,7 @@ pub fn of(error: &Error) -> c_int {
     }
 }
 
-/// The operating system's error number, which ends its message.
+/// Returns the operating system's error number, which is at the end of the message `cause`.
 fn errno(cause: &str) -> Option<c_int> {
     cause.strip_suffix(')')?.rsplit_once("(os error ")?.1.parse().ok()
 }
@@ -85,7 +85,8 @@ fn of_class(class: IoClass) -> c_int {
     }
 }
 
-/// The version of GIO's interface, with the name and version of this library. The text lives as long as the program.
+/// Returns the version of GIO's interface, with the name and version of this library. The text lives as long as the
+/// program.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_inq_libvers() -> *const c_char {
     const VERSION: &str = concat!("1.0.0 of Tributary ", env!("CARGO_PKG_VERSION"), "\0");
@@ -103,7 +104,7 @@ pub extern "C-unwind" fn GIO_strerror(code: c_int) -> *const c_char {
     known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr().cast())
 }
 
-/// The name of a code. The text lives as that of [`GIO_strerror`].
+/// Returns the name of a code. The text lives as long as the text of [`GIO_strerror`].
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_strerrno(code: c_int) -> *const c_char {
     if code > 0 {
@@ -117,7 +118,7 @@ thread_local! {
     static TEXT: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps a text that was made for a number.
+/// Keeps a text about an unknown number until this thread's next such call, and returns its address.
 fn of_number(text: &str) -> *const c_char {
     let text = CString::new(text).unwrap_or_default();
     // A thread that is ending may have destroyed its text already.

@@ -1,4 +1,4 @@
-//! Collective writes and reads.
+//! GIO's collective writes and reads.
 
 use std::ffi::c_void;
 
@@ -17,10 +17,10 @@ moves! {
 }
 
 impl GioFile {
-    /// Moves the bytes, with all ranks: one with an error takes part, so that all of them get it.
+    /// Moves the bytes in a collective call. A rank with an error takes part, so that all ranks get the error.
     ///
     /// # Safety
-    /// What the access lists is valid, and not used by anything else.
+    /// The memory that the access lists is valid, and nothing else uses it.
     unsafe fn transfer_all(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
         let access = match access.and_then(|access| self.may(direction).map(|()| access)) {
             Ok(access) => access,

@@ -1,4 +1,4 @@
-//! The guard around every function that can fail: it turns an error into its code, and lets no panic into C.
+//! Guards every function that can fail: turns an error into its code, and lets no panic into C.
 
 use std::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! Open files and their handles.
+//! Keeps open files and their handles.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -13,24 +13,24 @@ use tributary_bindings::handles::Handles;
 use crate::amode;
 use crate::hints;
 
-/// The file of a handle: `GIOI_File` of the header, where it is opaque. Only one thread at a time may use it, and that
-/// thread must be allowed to call MPI.
+/// An open file, to which a handle points: `GIOI_File` of the header, where it is opaque. Only one thread at a time
+/// may use it, and that thread must be allowed to call MPI.
 pub struct GioFile {
-    /// The engine's file, of all ranks.
+    /// The engine's file, which all ranks opened together.
     pub file: File,
-    /// Its name.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its access mode.
-    pub access: amode::Access,
-    /// The program's own MPI_Info at open.
+    /// Access for which the file was opened.
+    pub access: amode::AccessMode,
+    /// Entries of the MPI_Info that the program passed at open.
     pub info: Vec<(String, String)>,
-    /// The same file, opened by this rank alone for its first independent call with many pieces.
+    /// This rank's own handle of the file, which its first independent call with many pieces opens.
     alone: Option<File>,
-    /// Whether this rank's node may hold bytes that are not on stable storage.
+    /// True if this rank's node may hold bytes of the file that are not on stable storage yet.
     pub unsynced: bool,
 }
 
-/// Number of processes of the program.
+/// Returns the number of processes of the program (MPI_COMM_WORLD).
 fn processes() -> c_int {
     let mut count = 1;
     // SAFETY: a file is open, so MPI is initialised; writes one int.
@@ -39,22 +39,22 @@ fn processes() -> c_int {
 }
 
 impl GioFile {
-    /// A file that was just opened.
-    pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
+    /// Creates the state of a file that was just opened.
+    pub fn new(file: File, path: PathBuf, access: amode::AccessMode, info: Vec<(String, String)>) -> Self {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 
-    /// Number of ranks that opened it together.
+    /// Returns the number of ranks that opened the file together.
     pub fn ranks(&self) -> usize {
         self.file.topology().ranks()
     }
 
-    /// The file, opened by this rank alone.
+    /// Returns the file that this rank has opened alone; opens it in the first call.
     ///
     /// # Errors
     /// The file cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
-        // With one rank and one process, the file is this rank's alone already.
+        // With one rank in the program, the file is opened by this rank alone already.
         if self.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
@@ -69,8 +69,8 @@ impl GioFile {
         self.alone.as_mut().ok_or_else(nothing)
     }
 
-    /// Records that a collective write that went this way, with `own` bytes of this rank, may have left bytes in the
-    /// memory of its node.
+    /// Records that a collective write may have left bytes in the memory of this rank's node. `path` is the path of
+    /// the call's data, `own` the number of bytes of this rank.
     pub fn wrote(&mut self, path: Path, own: u64) {
         let rank = self.file.endpoint().rank();
         let wrote = match path {
@@ -88,7 +88,7 @@ impl GioFile {
         self.unsynced |= wrote;
     }
 
-    /// Closes it. Collective.
+    /// Closes the file. Collective.
     ///
     /// # Errors
     /// An error that the file system reports on any rank is the result on every rank.
@@ -102,14 +102,14 @@ impl GioFile {
 
 static OPEN: Handles = Handles::new("fh", "an open file");
 
-/// Makes a handle.
+/// Turns a file into a handle for C and registers the handle. [`take`] turns it back.
 pub fn add(file: GioFile) -> *mut GioFile {
     let handle = Box::into_raw(Box::new(file));
     OPEN.add(handle.addr());
     handle
 }
 
-/// The file of a handle, whose next collective calls have this name in messages.
+/// Returns the file of a handle. Its next collective calls have the name `function` in messages.
 ///
 /// # Errors
 /// The handle is NULL, was never a handle, or was closed.
@@ -124,13 +124,13 @@ pub unsafe fn opened<'a>(handle: *mut GioFile, function: &'static str) -> Result
     Ok(file)
 }
 
-/// Removes a handle and returns its file.
+/// Removes a handle from the table and returns its file.
 ///
 /// # Errors
-/// As [`opened`].
+/// The errors of [`opened`].
 ///
 /// # Safety
-/// As [`opened`].
+/// The requirements of [`opened`].
 pub unsafe fn take(handle: *mut GioFile) -> Result<GioFile> {
     OPEN.remove(handle.addr())?;
     // SAFETY: from `add`, taken back once: here it leaves the list.

@@ -1,4 +1,4 @@
-//! GIO's hints: translates those of MPI_Info to the engine's, and makes the result of GIO_get_info.
+//! Translates GIO's hints in an MPI_Info to the engine's, and makes the result of GIO_get_info.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tributary::hints::{DriverName, Environment, PlacementHint, RankListHint, Swi
 use tributary::{File, Hints, Result};
 use tributary_bindings::hints::{give, in_force};
 
-/// GIO's own names of hints that ROMIO has too.
+/// GIO's own names of hints that ROMIO has too, with ROMIO's names.
 const NAMES: [(&str, &str); 4] = [
     ("cb_read", "romio_cb_read"),
     ("cb_write", "romio_cb_write"),
@@ -14,14 +14,14 @@ const NAMES: [(&str, &str); 4] = [
     ("ds_write", "romio_ds_write"),
 ];
 
-/// Hints that GIO ignores unless they are above 0.
+/// Keys of hints that GIO ignores unless their values are above 0.
 const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
 
-/// The hints of the file `name`, from these entries and the environment. An entry that is not allowed is left out and
-/// reported in one line.
+/// Returns the hints of the file `name`, from these entries of an info and from the environment. An entry that is not
+/// allowed is left out, and a line is printed about it.
 ///
 /// # Errors
-/// A hint from the environment is not allowed: as [`Environment::of_process`].
+/// A hint from the environment is not allowed: the errors of [`Environment::of_process`].
 pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
     let mut asked = Environment::of_process()?.file_hints(&name.to_string_lossy());
     // GIO's own name wins over ROMIO's.
@@ -48,8 +48,8 @@ fn able(value: &str) -> &str {
     }
 }
 
-/// The hints for a rank that opens a file alone while others write to it. It must write only its own bytes: other bytes
-/// that it wrote back could be stale.
+/// Returns the hints for a rank that opens a file alone while others write to the file. The rank must write only its
+/// own bytes: other bytes that it wrote back could be out of date.
 pub fn alone(hints: &Hints) -> Hints {
     Hints {
         ds_write: Switch::Disable,
@@ -61,7 +61,8 @@ pub fn alone(hints: &Hints) -> Hints {
     }
 }
 
-/// The entries for GIO_get_info: the program's own, overridden by the hints in force under GIO's names and the engine's.
+/// Returns the entries for GIO_get_info: the program's own, overridden by the hints in force under GIO's names and
+/// the engine's.
 pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String)> {
     let mut all = given.to_vec();
     let mut tell = |key: &str, value: String| match all.iter_mut().find(|(known, _)| known == key) {
@@ -84,7 +85,7 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
     all
 }
 
-/// A list, cut to the length that every MPI library allows a value.
+/// Joins a list of ranks to a text, cut to the length that every MPI library allows for a value.
 fn shortened(ranks: &[String]) -> String {
     const MOST: usize = 240;
     let mut text = String::new();

@@ -1,7 +1,8 @@
-//! Independent writes and reads.
+//! GIO's independent writes and reads.
 //!
-//! A few pieces take a system call each. Many go through the engine, on a file that this rank has opened alone: a read
-//! takes neighbouring pieces at once; a write touches no byte but its own, because other ranks may write beside it.
+//! A few pieces take a system call each. Many pieces go through the engine, on a file that this rank has opened
+//! alone: a read takes neighbouring pieces at once; a write touches only its own bytes, because other ranks may write
+//! beside it.
 
 use std::ffi::c_void;
 
@@ -13,7 +14,7 @@ use tributary_bindings::access::Access;
 use crate::handle::GioFile;
 use crate::lists::moves;
 
-/// Up to this many pieces are moved one by one.
+/// Maximum number of pieces that are moved one by one.
 const FEW: u64 = 16;
 
 moves! {
@@ -32,10 +33,10 @@ fn has_few_pieces(access: &Access) -> bool {
 }
 
 impl GioFile {
-    /// Moves the bytes, by this rank alone.
+    /// Moves the bytes of this rank alone. Not collective.
     ///
     /// # Safety
-    /// What the access lists is valid, and not used by anything else.
+    /// The memory that the access lists is valid, and nothing else uses it.
     unsafe fn transfer_alone(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
         let access = &access?;
         self.may(direction)?;

@@ -34,6 +34,4 @@ pub mod open;
 pub mod size;
 pub mod subarray;
 
-/// MPI's integer for offsets and sizes: 64 bits.
-#[allow(non_camel_case_types, reason = "the name of C")]
-pub type MPI_Offset = i64;
+pub use tributary_abi::MPI_Offset;

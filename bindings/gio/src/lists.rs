@@ -1,5 +1,5 @@
-//! Checks lists of offsets and lengths and turns them into accesses. A call may have millions of pairs, so there is one
-//! pass over the list of the file, and two over that of memory.
+//! Checks lists of offsets and lengths and turns them into accesses. A call may have millions of pairs, so there is
+//! one pass over the list of the file, and two over the list of memory.
 
 use tributary::error::About;
 use tributary::{BufferLayout, Error, Extents, Result};
@@ -8,8 +8,8 @@ use tributary_bindings::list::List;
 
 use crate::MPI_Offset;
 
-/// A row is a function of C that moves bytes between lists: its name, the type of its buffer, the method of
-/// [`GioFile`](crate::handle::GioFile) that does it, and the direction.
+/// Defines C functions that move bytes between lists. A row has the function's name, the type of its buffer, the
+/// method of [`GioFile`](crate::handle::GioFile) that does the work, and the direction.
 macro_rules! moves {
     ($($(#[$doc:meta])+ $name:ident($buffer:ty) $method:ident $direction:ident;)+) => {$(
         $(#[$doc])+
@@ -37,16 +37,16 @@ macro_rules! moves {
 }
 pub(crate) use moves;
 
-/// A list of a call: `name` is `file` or `buf`.
+/// Names the arguments of a list, for errors. `name` is `file` or `buf`.
 pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, lengths: *const MPI_Offset) -> List {
     List { name, arguments: ["npairs", "offs", "lens"], count, offsets, lengths }
 }
 
-/// The access that the arguments of a call describe: its extents in the file ascend. Offsets in memory are relative to `buffer`
-/// and may be negative.
+/// Returns the access that the arguments of a call describe. Its extents in the file ascend. Offsets in memory are
+/// relative to `buffer` and may be negative.
 ///
 /// # Errors
-/// As [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
+/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
 /// or memory is at NULL.
 ///
 /// # Safety
@@ -83,14 +83,14 @@ fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
     Ok(extents)
 }
 
-/// The lowest offset, and the extents from there on.
+/// Returns the lowest offset of memory, and the extents relative to it.
 fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
     let first = offsets.iter().copied().min().unwrap_or_default();
     let extents = Extents::from_arrays(offsets, lengths, first).map_err(|error| negative("buf", lengths, error))?;
     Ok((first, extents))
 }
 
-/// A negative length has a code of its own.
+/// Replaces an error by one about a negative length, if there is one: that has a code of its own.
 fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     match lengths.iter().position(|len| *len < 0) {
         Some(at) => {
@@ -101,7 +101,7 @@ fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     }
 }
 
-/// The address `first` bytes from `buffer`, and `end` as a size in memory.
+/// Returns the address `first` bytes behind `buffer`, and `end` as a size in memory.
 fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
     let address = (buffer.addr() as u64).checked_add_signed(first);
     let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);

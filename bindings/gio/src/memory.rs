@@ -5,19 +5,19 @@ use std::ffi::c_int;
 use crate::MPI_Offset;
 use crate::code::ENOTENABLED;
 
-/// Memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
+/// Would return the memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_inq_malloc_size(_size: *mut MPI_Offset) -> c_int {
     ENOTENABLED
 }
 
-/// Peak of memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
+/// Would return the peak of memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_inq_malloc_max_size(_size: *mut MPI_Offset) -> c_int {
     ENOTENABLED
 }
 
-/// Prints the allocations not yet freed. Always returns GIO_ENOTENABLED.
+/// Would print the allocations that are not freed yet. Always returns GIO_ENOTENABLED.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GIO_inq_malloc_list() -> c_int {
     ENOTENABLED

@@ -1,4 +1,4 @@
-//! File names as GIO accepts them, with or without a file-system prefix.
+//! Checks file names as GIO accepts them, with or without a file-system prefix.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use tributary::error::About;
 use tributary::{Error, Result};
 use tributary_bindings::prefix::without_prefix;
 
-/// The absolute path of a name.
+/// Returns the absolute path of a file name from C.
 ///
 /// # Errors
 /// The name is null or empty, or has the prefix of something that is not a file.

@@ -1,4 +1,4 @@
-//! Opening, closing and deleting files, and asking for their hints.
+//! Opens, closes and deletes files, and returns their hints.
 
 use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tributary_bindings::info::{entries, made_of};
 use tributary_bindings::opening::{decided_by, endpoint_on};
 
 use crate::all;
-use crate::amode::Access;
+use crate::amode::AccessMode;
 use crate::guard::status;
 use crate::handle::{self, GioFile, opened};
 use crate::hints;
@@ -41,17 +41,17 @@ pub unsafe extern "C-unwind" fn GIO_open(
     })
 }
 
-/// What the first rank decides for all ranks.
-struct Terms {
+/// The arguments of an open that the first rank decides for all ranks.
+struct OpenTerms {
     path: PathBuf,
     amode: c_int,
     hints: Hints,
 }
 
-wire::fields!(struct Terms { path, amode, hints });
+wire::fields!(struct OpenTerms { path, amode, hints });
 
 /// # Safety
-/// As [`GIO_open`].
+/// The requirements of [`GIO_open`].
 unsafe fn open(
     comm: MPI_Comm,
     filename: *const c_char,
@@ -66,34 +66,34 @@ unsafe fn open(
     let (path, info) = unsafe { (path_of(filename), entries(info.as_given())) };
     let own = path.and_then(|path| match no_handle {
         true => Err(Error::argument("fh", "NULL", "a pointer to a GIO_File")),
-        false => Ok((path, Access::of(amode)?)),
+        false => Ok((path, AccessMode::from_amode(amode)?)),
     });
     let terms = agreed(&mut endpoint, own, amode, &info)?;
-    let access = Access::of(terms.amode)?;
+    let access = AccessMode::from_amode(terms.amode)?;
     let mut file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
     // SAFETY: an intracommunicator, of which an endpoint was made.
     file.set_sole_writer(unsafe { has_the_whole_program(comm.as_given()) });
     Ok(GioFile::new(file, terms.path, access, info))
 }
 
-/// The first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
+/// Returns the first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
 /// allreduce.
 fn agreed(
     endpoint: &mut Endpoint,
-    own: Result<(PathBuf, Access)>,
+    own: Result<(PathBuf, AccessMode)>,
     amode: c_int,
     info: &[(String, String)],
-) -> Result<Terms> {
+) -> Result<OpenTerms> {
     let waiting = endpoint.waiting().clone();
     waiting.complete(pin!(async {
         let decide = || {
             let (path, access) = own.clone()?;
             access.prepare(&path)?;
             let hints = hints::at_open(&path, info)?;
-            Ok(Terms { path, amode, hints })
+            Ok(OpenTerms { path, amode, hints })
         };
         // An error of the first rank is the result on all ranks.
-        let terms = decided_by::<Result<Terms>>(endpoint, 0, decide, "the first rank's terms").await?;
+        let terms = decided_by::<Result<OpenTerms>>(endpoint, 0, decide, "the first rank's terms").await?;
         let terms = terms.map_err(|error| error.told_by(0, endpoint.ranks()))?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! The size of a file, and sync.
+//! Sets and returns the size of a file, and syncs it.
 
 use std::ffi::c_int;
 
@@ -9,8 +9,8 @@ use crate::MPI_Offset;
 use crate::guard::status;
 use crate::handle::{GioFile, opened};
 
-/// Brings this rank's part of the written data to stable storage. Not collective: all data is stored once all ranks have
-/// called it.
+/// Brings this rank's part of the written data to stable storage. Not collective: all data is stored after all ranks
+/// have called this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GIO_sync(fh: *mut GioFile) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.

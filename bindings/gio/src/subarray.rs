@@ -1,4 +1,4 @@
-//! A subarray as a list of offsets and lengths.
+//! Makes the list of offsets and lengths of a subarray.
 
 use std::ffi::c_int;
 
@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
             return Err(Error::argument("arrays of the subarray", "NULL", "arrays, and places for the list"));
         }
         let array = |at: *const c_int| std::slice::from_raw_parts(at, dimensions);
-        let rows = Rows::new(esize, disp, array(sizes), array(subsizes), array(starts))?;
+        let rows = SubarrayRows::new(esize, disp, array(sizes), array(subsizes), array(starts))?;
         // malloc(0) may return NULL.
         let room = |count: usize| libc::calloc(count.max(1), size_of::<MPI_Offset>()).cast::<MPI_Offset>();
         let (offsets, lengths) = (room(rows.count), room(rows.count));
@@ -54,18 +54,18 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
     if out_of_memory { code::ENOMEM } else { code }
 }
 
-/// The rows of a subarray.
-struct Rows {
+/// The rows of a subarray, which are contiguous pieces of the array.
+struct SubarrayRows {
     /// Number of rows.
     count: usize,
-    /// Bytes of each row.
+    /// Number of bytes of each row.
     len: MPI_Offset,
     first: MPI_Offset,
-    /// Number of rows, and bytes from one to the next, in every dimension but the last.
+    /// For every dimension but the last: number of rows, and bytes from one row to the next.
     steps: Vec<(MPI_Offset, MPI_Offset)>,
 }
 
-impl Rows {
+impl SubarrayRows {
     /// # Errors
     /// A number is negative, the subarray is not inside the array, or the array ends beyond 2^63 - 1.
     fn new(esize: c_int, disp: MPI_Offset, sizes: &[c_int], parts: &[c_int], starts: &[c_int]) -> Result<Self> {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn rows(sizes: &[c_int], parts: &[c_int], starts: &[c_int]) -> Vec<(MPI_Offset, MPI_Offset)> {
-        let rows = Rows::new(4, 100, sizes, parts, starts).unwrap();
+        let rows = SubarrayRows::new(4, 100, sizes, parts, starts).unwrap();
         rows.offsets().map(|offset| (offset, rows.len)).collect()
     }
 
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn what_is_outside_is_refused() {
-        assert!(Rows::new(4, 0, &[5], &[3], &[3]).is_err());
-        assert!(Rows::new(4, 0, &[5], &[-1], &[0]).is_err());
-        assert!(Rows::new(-4, 0, &[5], &[1], &[0]).is_err());
-        assert!(Rows::new(4, 0, &[c_int::MAX; 9], &[1; 9], &[0; 9]).is_err());
+        assert!(SubarrayRows::new(4, 0, &[5], &[3], &[3]).is_err());
+        assert!(SubarrayRows::new(4, 0, &[5], &[-1], &[0]).is_err());
+        assert!(SubarrayRows::new(-4, 0, &[5], &[1], &[0]).is_err());
+        assert!(SubarrayRows::new(4, 0, &[c_int::MAX; 9], &[1; 9], &[0; 9]).is_err());
     }
 }

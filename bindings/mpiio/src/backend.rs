@@ -1,4 +1,5 @@
-//! Which library runs the collective calls of an open file: the engine, once it has opened the file, or the MPI library.
+//! Decides which library runs the collective calls of an open file: the engine (Tributary) if it has opened the file,
+//! otherwise the MPI library.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -15,67 +16,70 @@ use tributary_bindings::opening::decided_by;
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::unopened::{CallOfUnopened, UnopenedFile, open};
 
-/// Which library runs the collective calls of a file. The same on all of its ranks.
+/// The library that runs the collective calls of a file. All ranks of the file have the same variant.
 pub enum Runner {
-    /// The engine will, from the first collective call on.
+    /// The engine will open the file in the first collective call.
     NotOpened(Box<UnopenedFile>),
-    /// The engine.
+    /// The engine runs the calls.
     Engine(Box<File>),
-    /// The MPI library, with the reason.
+    /// The MPI library runs the calls, for this reason.
     Mpi(String),
-    /// A running call has it. Meanwhile MPI_File_get_info returns these hints.
+    /// A running non-blocking call has taken the runner. Meanwhile MPI_File_get_info returns these hints.
     InUse(Arc<Vec<EffectiveHint>>),
 }
 
 /// A hint in force, as MPI_File_get_info returns it.
 pub type EffectiveHint = (&'static str, String);
 
-/// The runner of a file's calls and its state. A non-blocking call takes it out of the file and puts it back at its end.
+/// The library that runs a file's calls, with its state. A non-blocking call takes the backend out of the file, and
+/// puts it back when the call ends.
 pub struct Backend {
     /// The file's name, as an absolute path.
     pub path: Arc<Path>,
-    /// MPI's mode of opening.
+    /// Mode that the program passed to MPI_File_open (MPI_MODE_*).
     pub amode: c_int,
-    /// Whether this is the file's first rank, which prints messages.
+    /// True if this is rank 0 of the file, which prints messages.
     pub is_first: bool,
-    /// What runs collective calls.
+    /// Library that runs collective calls.
     pub runner: Runner,
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
-    /// Where the file's endpoint belongs, if it has one.
+    /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
     seat: Option<Seat>,
-    /// New hints of the program since the file was opened. The next collective call applies the first rank's on all ranks.
+    /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
+    /// on all ranks.
     pub wanted: Option<Box<Hints>>,
-    /// The last result of MPI_File_get_info, until other hints are in force.
+    /// Last result of MPI_File_get_info; None after the hints in force have changed.
     effective: Option<Arc<Vec<EffectiveHint>>>,
 }
 
 impl Backend {
-    /// For a file that MPI has opened.
+    /// Creates the backend of a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
         Self { path, amode, is_first, runner, is_reported: false, seat, wanted: None, effective: None }
     }
 
-    /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
-    pub fn message_in_place(&mut self) -> Self {
+    /// Takes the backend for a non-blocking call. Leaves a stand-in that can answer MPI_File_get_info.
+    pub fn take_for_call(&mut self) -> Self {
         let hints = self.effective_hints();
         let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints), None);
         std::mem::replace(self, stand_in)
     }
 
-    /// Whether the engine has yet to open the file.
+    /// Returns true if the engine has not tried to open the file yet.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
     }
 
-    /// Lets the engine open the file in a call of `function`, if it has not tried yet. Collective.
+    /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
     ///
     /// # Errors
-    /// A hint from the environment is not allowed: the same error on all ranks. MPI runs the calls from then on.
-    pub async fn start(&mut self, function: &'static Function) -> Result<(), Error> {
+    /// A hint from the environment is not allowed. All ranks get the same error, and MPI runs the calls of this file
+    /// from then on.
+    pub async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
         let why = "the library did not open the file".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
@@ -88,12 +92,18 @@ impl Backend {
         Ok(())
     }
 
-    /// Checks that all ranks are in a call of `function` that needs no file of the engine. Nothing happens if the engine has opened the
-    /// file, or will not. Collective.
+    /// Checks that all ranks are in a call of `function`, if the engine has not opened the file yet. `call` says
+    /// which call that is: MPI_File_sync, for example, does not make the engine open the file. Does nothing if the
+    /// engine has opened the file, or never will. Collective.
     ///
     /// # Errors
-    /// Ranks are in different calls: the same error on all ranks. MPI runs the calls from then on. An error of MPI.
-    pub async fn check_unopened(&mut self, call: CallOfUnopened, function: &'static Function) -> Result<(), Error> {
+    /// Ranks are in different calls (all ranks get the same error, and MPI runs the calls from then on), or an MPI
+    /// function failed.
+    pub async fn check_unopened(
+        &mut self,
+        call: CallOfUnopened,
+        function: &'static InterposedFunction,
+    ) -> Result<(), Error> {
         if !self.is_to_start() {
             return Ok(());
         }
@@ -108,10 +118,10 @@ impl Backend {
         Ok(())
     }
 
-    /// The engine's file, if the engine runs this file's calls. The same on all ranks.
+    /// Returns the engine's open file, if the engine runs the calls of this file. All ranks get the same answer.
     ///
     /// # Errors
-    /// The reason why MPI runs them.
+    /// The reason why MPI runs the calls.
     pub fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
@@ -123,7 +133,7 @@ impl Backend {
         }
     }
 
-    /// How this rank waits for calls of the engine, if it has an endpoint.
+    /// Returns how this rank waits for other ranks in calls of the engine; None if the file has no endpoint.
     pub fn waiting(&mut self) -> Option<Waiting> {
         match &mut self.runner {
             Runner::NotOpened(unopened) => Some(unopened.waiting()),
@@ -132,7 +142,8 @@ impl Backend {
         }
     }
 
-    /// Whether a call of the engine needs no messages, as far as this rank knows: its ranks share memory.
+    /// Returns true if calls of the engine exchange no MPI messages, as far as this rank knows, because the ranks
+    /// share memory.
     pub fn needs_no_messages(&self) -> bool {
         match &self.runner {
             Runner::NotOpened(unopened) => unopened.shares_memory(),
@@ -141,7 +152,7 @@ impl Backend {
         }
     }
 
-    /// The hints in force on this rank, for MPI_File_get_info.
+    /// Returns the hints in force on this rank, for MPI_File_get_info.
     pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {
             Runner::NotOpened(unopened) => {
@@ -157,7 +168,8 @@ impl Backend {
         }
     }
 
-    /// Records hints that the program has asked for. Local. Not to be called while a call on the file is running.
+    /// Records hints that the program has set on this rank. Local. Must not be called while a call on the file is
+    /// running.
     pub fn want(&mut self, asked: &Hints) {
         match &mut self.runner {
             // A bad hint in the environment stays an error.
@@ -175,8 +187,8 @@ impl Backend {
     /// Applies the first rank's new hints on all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the fabric, and of the file system when the engine closes the file to reopen it. MPI runs the calls from
-    /// then on.
+    /// An error of the messages between ranks, or of the file system when the engine closes the file to reopen it.
+    /// MPI runs the calls from then on.
     pub async fn apply(&mut self) -> Result<(), Error> {
         let wanted = self.wanted.take();
         let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
@@ -190,8 +202,8 @@ impl Backend {
         }
     }
 
-    /// Reopens the engine's file with other hints. Collective. If that fails, it fails on all ranks, and MPI runs the calls
-    /// from then on.
+    /// Reopens the engine's file with other hints. Collective. If this fails, it fails on all ranks, and MPI runs the
+    /// calls from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
         self.effective = None;
         let mut closed = Ok(());
@@ -211,10 +223,11 @@ impl Backend {
         closed
     }
 
-    /// Leaves the file to MPI from now on, as `error` says that the engine has no means to go on. Collective.
+    /// Lets MPI run all calls of the file from now on, because `error` says that the engine lacks a resource.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of the file system when the engine closes the file.
+    /// The errors of the file system when the engine closes the file.
     pub async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
         if self.is_first {
             tributary::say(format_args!("MPI runs the calls of {}: {error}", self.path.display()));
@@ -232,11 +245,11 @@ impl Backend {
         Ok(())
     }
 
-    /// Closes the engine's file, in a call of `function`. Collective, if the engine has opened it.
+    /// Closes the engine's file, in a call of `function`. Collective if the engine has opened the file.
     ///
     /// # Errors
-    /// Those of the file system, on all ranks.
-    pub async fn close(self, function: &'static Function) -> Result<Closed, Error> {
+    /// The errors of the file system, on all ranks.
+    pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
@@ -249,22 +262,23 @@ impl Backend {
     }
 }
 
-/// Whether the program has started a write that MPI runs beside it: an independent one, or one of a shared file pointer. Nobody looks
-/// when it ends.
+/// True if the program has ever started a write that MPI may still run while the program goes on: a non-blocking or
+/// split write that the engine does not run. The flag is never cleared.
 static STARTED_WRITES: AtomicBool = AtomicBool::new(false);
 
-/// Notes that MPI may be writing a file of this process from now on, while the program goes on. Local.
+/// Records that from now on MPI may be writing a file of this process while the program goes on. Local.
 pub fn note_started_write() {
     STARTED_WRITES.store(true, Ordering::Relaxed);
 }
 
-/// Whether nobody but the ranks of a file can write it while they are in a blocking call on it: they are all ranks of the program, which
-/// call MPI one thread at a time, and MPI runs no write beside the program. Local.
+/// Returns true if only the ranks of a file can write it while they are in a blocking call on it: the ranks are all
+/// ranks of the program, each calls MPI from one thread at a time, and MPI runs no write in the background. Local.
 fn is_sole_writer(seat: Option<&Seat>) -> bool {
     seat.is_some_and(Seat::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
 }
 
-/// A file that the engine has closed, or has not opened: its endpoint, if it has one, and where that belongs.
+/// The endpoint of a file that the engine has closed or has never opened, and the place that the endpoint goes back
+/// to.
 pub struct Closed {
     endpoint: Option<Endpoint>,
     is_opened: bool,
@@ -272,22 +286,24 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// How this rank waits, if the file has an endpoint.
+    /// Returns how this rank waits for others; None if the file has no endpoint.
     pub fn waiting(&self) -> Option<Waiting> {
         self.endpoint.as_ref().map(|endpoint| endpoint.waiting().clone())
     }
 
-    /// Adds up numbers of all ranks, if the file has an endpoint. Collective then.
+    /// Replaces each number by its sum over all ranks. Collective if the file has an endpoint; otherwise does
+    /// nothing.
     ///
     /// # Errors
-    /// MPI's. The numbers may then be this rank's.
+    /// Any error of the MPI library. The numbers may then be this rank's.
     pub async fn sum(&mut self, numbers: &mut [u64]) -> Result<(), Error> {
         let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
         let (waiting, ops) = (endpoint.waiting().clone(), vec![ReduceOp::Sum; numbers.len()]);
         waiting.call(pin!(allreduce(endpoint, &ops, numbers))).await
     }
 
-    /// If the engine had opened the file, makes the result of MPI_File_close the same on all ranks; it is collective then.
+    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file. Collective in
+    /// that case.
     ///
     /// # Errors
     /// The error of the lowest failing rank.

@@ -1,15 +1,16 @@
-//! The endpoint for the engine's messages of a file, on a communicator of this library.
+//! Provides the endpoint for the engine's messages about a file, on a communicator of this library.
 //!
-//! It is taken in MPI_File_open, which is collective over the file's communicator, and never later: a collective call of this library
-//! at any other place would get out of order with the program's own collectives.
+//! The endpoint is taken in MPI_File_open, which is collective over the file's communicator, and never later: a
+//! collective call of this library at any other point would get out of order with the program's own collectives.
 //!
-//! All files of the same ranks share one duplicate of their communicator; each has a place with tags of its own there
-//! ([`SharedComm`]). The duplicate over all ranks of the program is kept for the next file, with the endpoint of each place and the
-//! memory that its ranks share; one over other ranks is freed with its last file. Where several threads of a rank may call MPI at
-//! once, opens on different communicators have no order, so each file has a duplicate of its own.
+//! All files of the same ranks share one duplicate of their communicator. Each file has a place there, with message
+//! tags of its own ([`SharedComm`]). The duplicate over all ranks of the program is kept for later files, with the
+//! endpoint of each place and the memory that its ranks share. A duplicate over other ranks is freed with its last
+//! file. If several threads of a rank may call MPI at once, opens on different communicators have no order, so each
+//! file has a duplicate of its own.
 //!
-//! The ranks agree at the open on what all of them have: places that are free, endpoints that are kept. So nothing hangs where some
-//! ranks could not open an earlier file.
+//! The ranks agree at the open which places are free on all ranks, and which endpoints all ranks have kept. So no
+//! rank hangs if some ranks could not open an earlier file.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,60 +22,60 @@ use tributary_abi::{self as ffi, handles};
 
 use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
 
-/// Maximum number of open files of the same ranks that the engine takes: a bit each in the agreement.
+/// Maximum number of open files of the same ranks that the engine takes. Each is one bit in the ranks' agreement.
 const MAX_PLACES: usize = 64;
-/// A rank takes at most one file for so many descriptors that its process may have. Each costs it two: the file, and memory that it
-/// shares with other ranks.
+/// Number of file descriptors that the process must be allowed to have for each file that the engine takes. A file
+/// uses two: one for the file, one for memory that it shares with other ranks.
 const DESCRIPTORS: usize = 64;
 /// Maximum number of communicators of this library in a process.
 const MAX_COMMUNICATORS: usize = 32;
 
-/// The duplicates that files share.
+/// All groups of files of this process, with the communicators that the files share.
 static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
 
 struct Groups {
-    all: Vec<Group>,
-    /// The number of the next group.
+    all: Vec<FileGroup>,
+    /// Number that the next group gets.
     next: u64,
-    /// Communicators of files that share none.
+    /// Number of files that have a communicator of their own.
     own: usize,
 }
 
-/// The files of the same ranks.
-struct Group {
+/// The open files of the same ranks, which share one communicator.
+struct FileGroup {
     number: u64,
     comm: SharedComm,
-    /// Whether it is kept without files.
+    /// True if the group is kept when it has no open files.
     is_kept: bool,
     places: Vec<Place>,
 }
 
-/// A place for a file.
+/// A place for one open file in a group.
 #[derive(Default)]
 struct Place {
     is_taken: bool,
-    /// The endpoint of the last file, with the memory that its ranks share.
-    endpoint: Option<Movable>,
+    /// Endpoint that the last file at this place left, with the memory that its ranks share.
+    endpoint: Option<MovableEndpoint>,
 }
 
-struct Movable(Endpoint);
+struct MovableEndpoint(Endpoint);
 
 // SAFETY: nothing uses an endpoint in the list. All of it is `Send` by its types except the transport, which calls MPI; the
 // thread that takes it out may call MPI, as for files (see `crate::files`).
-unsafe impl Send for Movable {}
+unsafe impl Send for MovableEndpoint {}
 
-/// Where the endpoint of an open file belongs. It is free for other files when this is dropped.
+/// The place that the endpoint of an open file occupies. Dropping the seat frees the place for other files.
 pub enum Seat {
-    /// A place of a group.
+    /// The endpoint is at a place of a group.
     Place {
-        /// The group.
+        /// Number of the group.
         group: u64,
-        /// The place.
+        /// Index of the place in the group.
         number: usize,
-        /// Whether the group has all ranks of the program, of which one thread at a time calls MPI.
+        /// True if the group has all ranks of the program, and one thread at a time calls MPI.
         has_the_whole_program: bool,
     },
-    /// A communicator of its own.
+    /// The file has a communicator of its own.
     Own,
 }
 
@@ -82,36 +83,36 @@ fn groups() -> MutexGuard<'static, Groups> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a rank brings to the agreement at an open; every bit is set that all ranks have set.
+/// The bits that a rank brings to the agreement at an open. The agreed value has the bits that all ranks have set.
 #[derive(Clone, Copy)]
-struct Offer {
-    /// Places that are free.
+struct OpenOffer {
+    /// Bit mask of the places that are free on this rank.
     free: u64,
-    /// Places whose endpoints are kept.
+    /// Bit mask of the places whose endpoints this rank has kept.
     kept: u64,
     flags: u64,
 }
 
-impl Offer {
-    /// One thread at a time may call MPI.
+impl OpenOffer {
+    /// Flag: one thread at a time may call MPI on this rank.
     const ONE_THREAD: u64 = 1;
-    /// There is a group of these ranks.
+    /// Flag: this rank has a group for the ranks of the communicator.
     const HAS_GROUP: u64 = 2;
-    /// Another communicator may be made.
+    /// Flag: this rank may create another communicator.
     const HAS_ROOM: u64 = 4;
-    /// Ranks may share memory.
+    /// Flag: this rank may share memory with others.
     const SHARES: u64 = 8;
-    /// No report is wanted.
+    /// Flag: this rank wants no report.
     const QUIET: u64 = 16;
 
     fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
     }
 
-    /// What all ranks of `comm` have. Collective: one MPI_Allreduce.
+    /// Returns the bits that all ranks of `comm` have set. Collective: one MPI_Allreduce.
     ///
     /// # Safety
-    /// MPI is initialised, and `comm` is an intracommunicator of so many ranks.
+    /// MPI is initialised, and `comm` is an intracommunicator of `ranks` ranks.
     unsafe fn agreed(self, comm: MPI_Comm, ranks: usize) -> Result<Self, Error> {
         if ranks == 1 {
             return Ok(self);
@@ -125,51 +126,51 @@ impl Offer {
     }
 }
 
-/// What a rank wants of the file that it opens.
+/// The wishes of a rank for the file that it opens.
 #[derive(Clone, Copy)]
 pub struct Wants {
-    /// Its ranks share memory, if they can.
+    /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
-    /// There is a report of the file.
+    /// True if this rank wants a report of the file.
     pub report: bool,
 }
 
-/// What the engine takes a file with.
-pub struct Taken {
-    /// The endpoint of this rank.
+/// The endpoint and the place that the engine needs to take a file.
+pub struct TakenFile {
+    /// Endpoint of this rank, for messages to the other ranks of the file.
     pub endpoint: Endpoint,
-    /// Where it belongs.
+    /// Place in a group that the endpoint goes back to when the file is closed.
     pub seat: Seat,
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
 }
 
-/// What the engine takes a file on `comm` with, which has so many ranks; `wants` says whether this rank may share memory, and whether it
-/// wants a report. Or the reason why
-/// the engine cannot take the file, the same on all ranks. Collective over `comm`: an MPI_Allreduce; an MPI_Comm_dup unless files of the same ranks share a
-/// duplicate; in a place that no file had before, the ranks find out which of them share a host.
+/// Returns an endpoint for a file on `comm`, which has `ranks` ranks; or the reason why the engine cannot take the
+/// file, the same on all ranks. Collective over `comm`: one MPI_Allreduce; one MPI_Comm_dup, unless files of the same
+/// ranks share a duplicate; and, at a place that no file had before, an exchange in which the ranks find out which of
+/// them share a host.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<Taken, String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<TakenFile, String>, Error> {
     let found = groups().find(comm);
     // SAFETY: the caller's promise.
     let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
-    let is_reported = !agreed.has(Offer::QUIET);
-    if !agreed.has(Offer::ONE_THREAD) {
-        if !agreed.has(Offer::HAS_ROOM) {
+    let is_reported = !agreed.has(OpenOffer::QUIET);
+    if !agreed.has(OpenOffer::ONE_THREAD) {
+        if !agreed.has(OpenOffer::HAS_ROOM) {
             return Ok(Err(no_room()));
         }
         // SAFETY: likewise.
         let own = unsafe { own(comm, ranks)? };
-        return Ok(own.map(|endpoint| Taken { endpoint, seat: Seat::Own, is_reported }));
+        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Seat::Own, is_reported }));
     }
     let group = match found {
-        Some(number) if agreed.has(Offer::HAS_GROUP) => number,
-        _ if !agreed.has(Offer::HAS_ROOM) => return Ok(Err(no_room())),
+        Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
+        _ if !agreed.has(OpenOffer::HAS_ROOM) => return Ok(Err(no_room())),
         // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
         found => match unsafe { made(SharedComm::duplicate_of(comm), comm, ranks)? } {
             Ok(comm) => groups().add(comm, is_world, found),
@@ -182,26 +183,27 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
     let seat = Seat::Place { group, number, has_the_whole_program: is_world };
-    // Here, so that a call in flight on one host needs no message, and goes on while its rank waits elsewhere.
-    if agreed.has(Offer::SHARES) {
+    // Done here, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
+    if agreed.has(OpenOffer::SHARES) {
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
     }
-    Ok(Ok(Taken { endpoint, seat, is_reported }))
+    Ok(Ok(TakenFile { endpoint, seat, is_reported }))
 }
 
-/// What all ranks of `comm` have made, or the reason why some have not. Collective: one MPI_Allreduce.
+/// Returns `own` if it is a success on all ranks of `comm`, otherwise the reason why some ranks failed. Collective:
+/// one MPI_Allreduce.
 ///
 /// # Safety
-/// As [`take`].
+/// The requirements of [`take`].
 unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
-    let offer = Offer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
+    let offer = OpenOffer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
     let is_made = unsafe { offer.agreed(comm, ranks)? }.flags == 1;
     Ok(match own {
         Ok(own) if is_made => Ok(own),
         Ok(own) => {
-            // To free it would wait for ranks that have none.
+            // Freeing the communicator would wait for ranks that have none.
             std::mem::forget(own);
             Err("MPI could not duplicate the communicator on another rank".to_string())
         }
@@ -209,28 +211,34 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
     })
 }
 
-/// What this rank has for a file of a group, or of ranks that have none. Local.
-fn offer(group: Option<u64>, wants: Wants) -> Offer {
+/// Returns the bits that this rank brings for a file of the group with number `group`, or of ranks that have no group
+/// yet. Local.
+fn offer(group: Option<u64>, wants: Wants) -> OpenOffer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
-    let mut offer = Offer { free: 0, kept: 0, flags: 0 };
+    let mut offer = OpenOffer { free: 0, kept: 0, flags: 0 };
     let others = groups.all.iter().filter(|other| Some(other.number) != group);
     let taken = others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>();
     let group = group.and_then(|number| groups.group(number));
-    offer.flags = if group.is_some() { Offer::HAS_GROUP } else { 0 };
+    offer.flags = if group.is_some() { OpenOffer::HAS_GROUP } else { 0 };
     for number in 0..places().saturating_sub(taken) {
         let place = group.as_ref().and_then(|group| group.places.get(number));
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
     let Wants { shares, report } = wants;
-    let all = [(one, Offer::ONE_THREAD), (room, Offer::HAS_ROOM), (shares, Offer::SHARES), (!report, Offer::QUIET)];
+    let all = [
+        (one, OpenOffer::ONE_THREAD),
+        (room, OpenOffer::HAS_ROOM),
+        (shares, OpenOffer::SHARES),
+        (!report, OpenOffer::QUIET),
+    ];
     all.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| offer.flags |= flag);
     offer
 }
 
-/// Number of places that this rank has in a group.
+/// Returns the maximum number of files that this rank takes in one group, by its limit of file descriptors.
 fn places() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one limit.
@@ -243,10 +251,10 @@ fn no_room() -> String {
     format!("the library uses {MAX_COMMUNICATORS} communicators, its maximum")
 }
 
-/// An endpoint on a duplicate of `comm` that no other file shares.
+/// Returns an endpoint on a duplicate of `comm` that no other file shares.
 ///
 /// # Safety
-/// As [`take`].
+/// The requirements of [`take`].
 unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, Error> {
     // SAFETY: the caller's promise.
     let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, ranks)? };
@@ -257,29 +265,30 @@ unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, 
 }
 
 impl Groups {
-    /// The group of the ranks of `comm`. Local.
+    /// Returns the number of the group that has the ranks of `comm`. Local.
     fn find(&self, comm: MPI_Comm) -> Option<u64> {
         // SAFETY: the communicator of an open, while MPI is initialised.
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
     }
 
-    fn group(&mut self, number: u64) -> Option<&mut Group> {
+    fn group(&mut self, number: u64) -> Option<&mut FileGroup> {
         self.all.iter_mut().find(|group| group.number == number)
     }
 
-    /// Adds a group and returns its number. One that only some ranks have goes; its communicator stays allocated, because freeing it
-    /// would wait for the others.
+    /// Adds a group for `comm` and returns the group's number. Removes the group with number `unshared`, which only
+    /// some ranks have; its communicator stays allocated, because freeing it would wait for the other ranks.
     fn add(&mut self, comm: SharedComm, is_kept: bool, unshared: Option<u64>) -> u64 {
         if let Some(at) = unshared.and_then(|number| self.all.iter().position(|group| group.number == number)) {
             std::mem::forget(self.all.swap_remove(at));
         }
         let number = self.next;
         self.next += 1;
-        self.all.push(Group { number, comm, is_kept, places: Vec::new() });
+        self.all.push(FileGroup { number, comm, is_kept, places: Vec::new() });
         number
     }
 
-    /// Takes a place, with the endpoint that it has if all ranks have theirs.
+    /// Takes place `number` of a group. Reuses the endpoint that is kept there if all ranks have kept theirs
+    /// (`is_kept`).
     fn seat(&mut self, group: u64, number: usize, is_kept: bool) -> Result<Endpoint, Error> {
         let gone = || Error::Internal { rank: 0, what: "a group of files is not there".to_string() };
         let group = self.group(group).ok_or_else(gone)?;
@@ -288,15 +297,15 @@ impl Groups {
         }
         let place = &mut group.places[number];
         let endpoint = match place.endpoint.take().filter(|_| is_kept) {
-            Some(Movable(endpoint)) => endpoint,
+            Some(MovableEndpoint(endpoint)) => endpoint,
             None => Endpoint::new(Box::new(group.comm.endpoint(number)?)),
         };
         place.is_taken = true;
         Ok(endpoint)
     }
 
-    /// Frees a place. A group without files goes, unless it is kept.
-    fn leave(&mut self, number: u64, place: usize) -> Option<Group> {
+    /// Frees a place. Removes a group that has no more files, unless it is kept.
+    fn leave(&mut self, number: u64, place: usize) -> Option<FileGroup> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;
         let is_over = !group.is_kept && group.places.iter().all(|place| !place.is_taken);
@@ -306,16 +315,17 @@ impl Groups {
 }
 
 impl Seat {
-    /// Whether the file's ranks are all ranks of the program, of which one thread at a time calls MPI.
+    /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI.
     pub fn has_the_whole_program(&self) -> bool {
         matches!(self, Self::Place { has_the_whole_program: true, .. })
     }
 
-    /// Keeps the endpoint of a file for the next one. Local; all ranks do it between the same opens of these ranks.
+    /// Keeps the endpoint of a file for the next file at the same place. Local. All ranks must do this between the
+    /// same two opens of these ranks.
     pub fn keep(&self, endpoint: Endpoint) {
         let Self::Place { group, number, .. } = *self else { return };
         if let Some(group) = groups().group(group) {
-            group.places[number].endpoint = Some(Movable(endpoint));
+            group.places[number].endpoint = Some(MovableEndpoint(endpoint));
         }
     }
 }
@@ -329,7 +339,7 @@ impl Drop for Seat {
                 None
             }
         };
-        // Not inside the lock: its communicator is freed.
+        // The group is dropped outside the lock, because that frees its communicator.
         drop(gone);
     }
 }

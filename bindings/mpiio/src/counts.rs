@@ -1,4 +1,5 @@
-//! Counts of a file's calls: those that the engine ran, and those that the MPI library ran with the reasons.
+//! Counts the calls on a file for the report: calls that the engine ran, and calls that the MPI library ran with the
+//! reasons.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,43 +10,43 @@ use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
 pub struct Ran {
-    /// Number of calls.
+    /// Number of calls; a collective call counts once.
     pub calls: u64,
-    /// Bytes of all ranks.
+    /// Number of bytes that all ranks together moved.
     pub bytes: u64,
 }
 
-/// Extents, messages and bytes that the engine's calls exchanged.
+/// Numbers of extents, messages and bytes in the engine's calls, over all ranks.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
-pub struct Traffic {
-    /// Number of extents of all ranks.
+pub struct ExchangeTotals {
+    /// Number of extents (contiguous pieces of the file) that all ranks asked for.
     pub requests: u64,
-    /// Messages of the metadata phase.
+    /// Number of messages in which ranks sent their access lists to aggregators.
     pub metadata_messages: u64,
-    /// Bytes of these messages.
+    /// Number of bytes of these messages.
     pub metadata_bytes: u64,
-    /// Messages of the data phase.
+    /// Number of messages that carried file data.
     pub data_messages: u64,
-    /// Bytes of the calls that exchanged, including those that a rank keeps itself.
+    /// Number of bytes moved by calls that exchanged data by messages, including bytes that a rank keeps itself.
     pub data_bytes: u64,
-    /// Bytes that went through shared memory inside the nodes.
+    /// Number of bytes that went through shared memory inside a host.
     pub in_memory: u64,
-    /// Bytes of both phases' messages that went from one host to another.
+    /// Number of bytes of messages, with metadata or data, that went from one host to another.
     pub between_hosts: u64,
 }
 
 /// Calls of one function that were left to the MPI library.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftToMpi {
-    /// The function.
+    /// Name of the function.
     pub call: &'static str,
-    /// The reason.
+    /// The reason why MPI ran these calls.
     pub why: String,
-    /// Number of calls: of a collective function on each rank, of another one on all ranks together.
+    /// Number of calls. A collective call counts once; calls of other functions are added up over all ranks.
     pub calls: u64,
 }
 
-/// Functions of one rank, by their names without `_c`, and why MPI runs them.
+/// Functions that are not collective, by their names without `_c`, and the reason why MPI runs them.
 const INDEPENDENT: [(&str, &str); 12] = [
     ("read", ALONE),
     ("read_at", ALONE),
@@ -60,25 +61,25 @@ const INDEPENDENT: [(&str, &str); 12] = [
     ("iread_shared", SHARED_POINTER),
     ("iwrite_shared", SHARED_POINTER),
 ];
-/// Why MPI runs a call of one rank.
+/// Reason in reports why MPI runs a call that is not collective.
 pub const ALONE: &str = "independent";
-/// Why MPI runs a call at the shared file pointer.
+/// Reason in reports why MPI runs a call at the shared file pointer.
 pub const SHARED_POINTER: &str = "shared file pointer";
 
-/// Counts of one file.
+/// Counts of the calls on one file.
 #[derive(Debug, Default)]
 pub struct CallCounts {
     ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
     paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
-    /// The numbers of all calls that the engine ran.
+    /// Times, extents, messages and bytes of all calls that the engine ran, added up.
     sum: CallReport,
     exchanged_bytes: u64,
     plans_reused: u64,
 }
 
 impl CallCounts {
-    /// Counts a call that the engine ran.
+    /// Counts a call of the function `call` that the engine ran.
     pub fn ran(&mut self, call: &'static str, report: &CallReport) {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
@@ -89,12 +90,13 @@ impl CallCounts {
         self.plans_reused += u64::from(report.plan_reused);
     }
 
-    /// Counts a call that the MPI library runs.
+    /// Counts a call of the function `call` that the MPI library runs for the reason `why`.
     pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// Calls of this rank alone that MPI ran, in the order of [`INDEPENDENT`]. Those with a large count are counted as those without.
+    /// Returns how often this rank called each function of [`INDEPENDENT`], in the order of that table. Calls with a
+    /// large count are included.
     pub fn independent(&self) -> [u64; INDEPENDENT.len()] {
         INDEPENDENT.map(|(name, reason)| {
             let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
@@ -106,7 +108,7 @@ impl CallCounts {
         })
     }
 
-    /// Puts the sums of all ranks in the place of this rank's own calls.
+    /// Replaces this rank's counts of the functions of [`INDEPENDENT`] by the sums of all ranks.
     pub fn set_independent(&mut self, sums: [u64; INDEPENDENT.len()]) {
         let is_one = |call: &str| INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name);
         self.left_to_mpi.retain(|(call, _), _| !is_one(call));
@@ -114,17 +116,17 @@ impl CallCounts {
         self.left_to_mpi.extend(all.map(|((call, why), calls)| ((call, why.to_string()), calls)));
     }
 
-    /// Calls that the engine ran, by function.
+    /// Returns the calls that the engine ran, by function.
     pub fn all_run(&self) -> &BTreeMap<&'static str, Ran> {
         &self.ran
     }
 
-    /// Calls that the MPI library ran, by function and reason.
+    /// Returns the calls that the MPI library ran, by function and reason.
     pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
         self.left_to_mpi.iter().map(|((call, why), &calls)| LeftToMpi { call, why: why.clone(), calls }).collect()
     }
 
-    /// Returns the number of calls by path, as `word` writes it, and reason.
+    /// Returns the number of calls for each path and reason. `word` names a path.
     pub fn paths(&self, word: fn(Path) -> &'static str) -> BTreeMap<String, u64> {
         let mut paths = BTreeMap::new();
         for (&(path, reason, auto), &calls) in &self.paths {
@@ -133,25 +135,33 @@ impl CallCounts {
         paths
     }
 
-    /// Whether any call exchanged data by messages.
+    /// Returns true if any call exchanged data by messages.
     pub fn has_exchanged(&self) -> bool {
         self.paths.keys().any(|(path, ..)| *path == Path::Exchange)
     }
 
-    /// Seconds of all calls, by phase.
+    /// Returns the seconds that all calls of the engine took, by phase.
     pub fn seconds(&self) -> Seconds {
         self.sum.seconds
     }
 
-    /// The traffic of all calls.
-    pub fn traffic(&self) -> Traffic {
+    /// Returns the extents, messages and bytes of all calls of the engine.
+    pub fn traffic(&self) -> ExchangeTotals {
         let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
             self.sum;
         let data_bytes = self.exchanged_bytes;
-        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory, between_hosts }
+        ExchangeTotals {
+            requests,
+            metadata_messages,
+            metadata_bytes,
+            data_messages,
+            data_bytes,
+            in_memory,
+            between_hosts,
+        }
     }
 
-    /// Number of calls that reused the plan of the call before.
+    /// Returns the number of calls that reused the plan of the call before.
     pub fn plans_reused(&self) -> u64 {
         self.plans_reused
     }

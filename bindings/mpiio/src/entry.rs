@@ -1,8 +1,10 @@
-//! The entry of every interposed call: checks whether this library is on, and carries out a handler's answer.
+//! The entry of every interposed call: checks whether this library is on, calls the handler, and carries out the
+//! handler's answer.
 //!
-//! A C++ exception may leave the program's error handler and pass through MPI's functions and ours. Rust ends the process if
-//! such an exception reaches `catch_unwind`. So a handler does this library's own work, under `catch_unwind`, and answers what
-//! [`enter`] is to do next, outside of it and with no lock held: call MPI, or the program's error handler.
+//! A C++ exception may leave the program's error handler and pass through MPI's functions and ours. Rust ends the
+//! process if such an exception reaches `catch_unwind`. So a handler does only this library's own work, under
+//! `catch_unwind`, and returns an answer that tells [`enter`] what to do next, outside of `catch_unwind` and with no
+//! lock held: call MPI, or the program's error handler.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -15,72 +17,78 @@ use tributary_abi::constants;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::error_handler::{raise, returning};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
 
-/// A handler's answer to a call.
+/// A handler's answer to an interposed call: what [`enter`] must do next.
 pub enum Answer {
-    /// The MPI library's return value, or a return code.
+    /// The call returns this word: the MPI library's return value, or a return code.
     Return(Word),
     /// MPI runs the call with the program's arguments.
     Pass,
-    /// A call of MPI, and what to do with its result.
+    /// `enter` calls this function of MPI, then handles the result.
     Call(Box<MpiCall>),
-    /// An error, for the error handler of this file.
+    /// `enter` calls the error handler of this file with an error.
     Raise {
         /// The file handle.
         file: Word,
-        /// The error; the same on all ranks.
+        /// Error that the handler gets; the same on all ranks.
         error: Error,
-        /// Whether this rank prints the error: MPI's error classes say little.
+        /// True if this rank prints the error: MPI's error classes say little.
         speaks: bool,
     },
-    /// The code of an error for the error handler of this file, and what to do if that returns.
+    /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
     RaiseFirst {
         /// The file handle.
         file: Word,
-        /// The code.
+        /// MPI error code.
         code: c_int,
-        /// Turns the code into the next answer.
+        /// Closure that turns the code into the next answer.
         then: Then,
     },
-    /// What calls the error handlers of files, for calls in flight that failed, and the return code.
+    /// `enter` calls these closures, which call error handlers of files for calls in flight that failed, and then
+    /// returns this code.
     Failed(Vec<Box<dyn FnOnce()>>, Word),
 }
 
-/// A call of MPI for a handler.
+/// A call of an MPI function that a handler asks for.
 pub struct MpiCall {
-    /// The function.
-    pub function: &'static Function,
-    /// Its arguments.
+    /// Function to be called.
+    pub function: &'static InterposedFunction,
+    /// Arguments of the function, one word each.
     pub arguments: Vec<Word>,
-    /// A file whose errors MPI returns during this call, without the program's error handler: the ranks agree on the result
-    /// before they raise an error.
+    /// File whose errors MPI returns during this call, without calling the program's error handler: the ranks agree
+    /// on the result before they raise an error.
     pub quiet: Option<Word>,
-    /// Turns MPI's result into the next answer.
+    /// Closure that turns MPI's result into the next answer.
     pub then: Then,
 }
 
-/// Turns MPI's result into the next answer. An exception of the program's error handler drops it.
+/// A closure that turns MPI's result into the next answer. An exception of the program's error handler drops the
+/// closure.
 pub type Then = Box<dyn FnOnce(Word) -> Answer>;
 
 impl Answer {
-    /// A return code.
+    /// Returns the answer that makes the call return `code`.
     pub fn code(code: c_int) -> Self {
         Self::Return(to_word(code))
     }
 
-    /// A call of `function`, and what to do with its result.
-    pub fn call(function: &'static Function, arguments: &[Word], then: impl FnOnce(Word) -> Self + 'static) -> Self {
+    /// Returns the answer that makes [`enter`] call `function` and go on with `then`.
+    pub fn call(
+        function: &'static InterposedFunction,
+        arguments: &[Word],
+        then: impl FnOnce(Word) -> Self + 'static,
+    ) -> Self {
         let arguments = arguments.to_vec();
         Self::Call(Box::new(MpiCall { function, arguments, quiet: None, then: Box::new(then) }))
     }
 
-    /// As [`Answer::call`], and MPI does not call the error handler of `file`.
+    /// Does what [`Answer::call`] does, but MPI does not call the error handler of `file`.
     pub fn quiet_call(
         file: Word,
-        function: &'static Function,
+        function: &'static InterposedFunction,
         arguments: &[Word],
         then: impl FnOnce(Word) -> Self + 'static,
     ) -> Self {
@@ -90,14 +98,14 @@ impl Answer {
 }
 
 /// Handles an interposed call of `function`. It calls no function of MPI that may call the program's error handler.
-pub type Handler = fn(function: &'static Function, arguments: &[Word]) -> Answer;
+pub type Handler = fn(function: &'static InterposedFunction, arguments: &[Word]) -> Answer;
 
 thread_local! {
-    /// Set while this thread is inside a handler: calls from there go straight to MPI.
+    /// True while this thread is inside a handler: its MPI calls go straight to MPI.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sets INSIDE until it is dropped, also by an exception.
+/// Guard that sets INSIDE. Dropping the guard, also by an exception, resets INSIDE.
 struct Inside;
 
 impl Inside {
@@ -114,7 +122,7 @@ impl Drop for Inside {
 }
 
 /// Runs `handler` and carries out its answers, unless this library is off or the call comes from inside another handler.
-pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -122,9 +130,9 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
     carry_out(function, arguments, answer)
 }
 
-/// Runs a handler that calls MPI itself, such as one that waits for requests of the program. It does this library's own work by
-/// [`own`].
-pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
+/// Runs a handler that calls MPI itself, for example to wait for requests of the program. The handler does this
+/// library's own work in [`own`].
+pub fn enter_uncaught(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
@@ -132,8 +140,9 @@ pub fn enter_uncaught(function: &'static Function, arguments: &[Word], handler: 
     carry_out(function, arguments, answer)
 }
 
-/// Carries out an answer to a call of `function`, and those that follow it.
-fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer) -> Word {
+/// Carries out an answer to a call of `function`, and the answers that follow it. Returns the return value for the
+/// program.
+fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answer: Answer) -> Word {
     loop {
         answer = match answer {
             Answer::Return(word) => return word,
@@ -164,23 +173,23 @@ fn carry_out(function: &'static Function, arguments: &[Word], mut answer: Answer
     }
 }
 
-/// An answer of this library's own work; a return code after a panic.
-fn caught(function: &'static Function, work: impl FnOnce() -> Answer) -> Answer {
+/// Runs this library's own work and returns its answer; after a panic the answer is a return code.
+fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) -> Answer {
     own(function, || inside(work)).unwrap_or_else(Answer::Return)
 }
 
-/// Runs `call` such that its MPI calls go straight to MPI.
+/// Runs `call`. MPI functions that `call` uses are not interposed.
 fn inside<T>(call: impl FnOnce() -> T) -> T {
     let _inside = Inside::begin();
     call()
 }
 
-/// Runs work of this library for a call of `function`. It calls no error handler of the program.
+/// Runs work of this library in a call of `function`. The work calls no error handler of the program.
 ///
 /// # Errors
-/// A return code, after a panic. A panic ends the job, unless the environment says that the program gets an error; the other ranks
-/// may then wait for ever.
-pub fn own<T>(function: &Function, work: impl FnOnce() -> T) -> Result<T, Word> {
+/// A return code for the program, after a panic. By default a panic ends the job; with a setting in the environment
+/// the program gets the error, and the other ranks may then wait for ever.
+pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = format!("{} panicked; please report it", function.full_name());
         let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
@@ -188,12 +197,12 @@ pub fn own<T>(function: &Function, work: impl FnOnce() -> T) -> Result<T, Word> 
     })
 }
 
-/// From now on this thread's MPI calls go straight to MPI: it is a thread of this library.
+/// Marks this thread as a thread of this library: its MPI calls go straight to MPI.
 pub fn claim_thread() {
     INSIDE.set(true);
 }
 
-/// Whether this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.
+/// Returns true if this library is on. TRIB_DISABLE=1 and an MPI library with an unknown ABI turn it off.
 fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ON.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! The program's error handler of a file. A C++ exception may leave it, so no lock is held and no panic is caught around it,
-//! except by [`returning`], which has MPI not call it.
+//! Calls the program's error handler of a file. A C++ exception may leave the handler, so no lock is held and no
+//! panic is caught around the call. [`returning`] makes MPI return errors instead.
 
 use std::ffi::c_int;
 
@@ -7,21 +7,21 @@ use tributary_abi::handles;
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// Calls the error handler of an open file, which may not return, and returns the code.
 pub fn raise(file: Word, code: c_int) -> Word {
-    static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
+    static CALL_ERRHANDLER: InterposedFunction = InterposedFunction::new("PMPI_File_call_errhandler\0");
     CALL_ERRHANDLER.call(&[file, to_word(code)]);
     to_word(code)
 }
 
-/// Runs a call of MPI on a file. Its errors are returned, and the program's error handler is not called. Local, apart from the
-/// call.
+/// Runs a call of MPI on a file such that MPI returns errors and does not call the program's error handler. Local,
+/// except for what `call` does.
 pub fn returning<T>(file: Word, call: impl FnOnce() -> T) -> T {
-    static GET: Function = Function::new("PMPI_File_get_errhandler\0");
-    static SET: Function = Function::new("PMPI_File_set_errhandler\0");
-    static FREE: Function = Function::new("PMPI_Errhandler_free\0");
+    static GET: InterposedFunction = InterposedFunction::new("PMPI_File_get_errhandler\0");
+    static SET: InterposedFunction = InterposedFunction::new("PMPI_File_set_errhandler\0");
+    static FREE: InterposedFunction = InterposedFunction::new("PMPI_Errhandler_free\0");
     let mut program: Word = 0;
     let place = (&raw mut program) as Word;
     let returns = handles().errors_return.as_word();

@@ -1,21 +1,21 @@
-//! Every function of MPI's chapter on I/O, under both of its names, with its handler.
+//! Exports every function of MPI's chapter on I/O under both of its names, with the handler of each.
 //!
-//! A new function is a row: its name, its arguments in order (each one word), its handler. Both `MPI_...` and `PMPI_...` are
-//! exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
+//! A new function is a row: the name, the arguments in order (each one word), the handler. Both `MPI_...` and
+//! `PMPI_...` are exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
 
 use crate::abi::word::Word;
-use crate::calls::collective::{Counts::*, Ending::*, Form, Position::*, run};
+use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
 use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, enter};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use tributary::engine::Direction::*;
 
 macro_rules! exports {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         $(#[$attribute])*
         const _: () = {
-            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
 
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn plain($($argument: Word),*) -> Word {
@@ -30,18 +30,19 @@ macro_rules! exports {
     )+};
 }
 
-/// MPI's function with an explicit offset, for a function at the individual file pointer.
+/// Makes the MPI function with an explicit offset that replaces a function at the individual file pointer.
 macro_rules! at {
     () => {
         None
     };
     ($name:ident) => {{
-        static AT: Function = Function::new(concat!("P", stringify!($name), "\0"));
+        static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
         Some(&AT)
     }};
 }
 
-/// A handler of collective reads or writes: of one at the individual file pointer, with the function at an explicit offset.
+/// Makes a handler of a collective read or write. A function at the individual file pointer needs the name of the
+/// function with an explicit offset too.
 macro_rules! collective {
     ($direction:ident $place:ident $ending:ident $counts:ident $($at:ident)?) => {
         |function, arguments| {
@@ -51,29 +52,30 @@ macro_rules! collective {
     };
 }
 
-/// A handler of the end of a split collective.
+/// Makes a handler of the end of a split collective.
 macro_rules! end {
     ($direction:ident $place:ident $($at:ident)?) => {
         |function, arguments| split::end($direction, $place, at!($($at)?), function, arguments)
     };
 }
 
-/// A handler of independent reads or writes at the individual file pointer, with the function at an explicit offset.
+/// Makes a handler of an independent read or write at the individual file pointer, with the name of the function with
+/// an explicit offset.
 macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
-            static AT: Function = Function::new(concat!("P", stringify!($at), "\0"));
+            static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($at), "\0"));
             pointed::independent(FORM, &AT, function, arguments)
         }
     };
 }
 
-/// Left to MPI, and not counted in reports.
+/// Handler that passes the call to MPI and does not count it in reports.
 const PASS: crate::entry::Handler = |_function, _arguments| Answer::Pass;
-/// Independent reads and writes.
+/// Handler that passes an independent read or write to MPI and counts it.
 const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, ALONE_REASON);
-/// Reads and writes at the shared file pointer.
+/// Handler that passes a read or write at the shared file pointer to MPI and counts it.
 const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER);
 
 exports! {

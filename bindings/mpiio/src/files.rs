@@ -1,4 +1,4 @@
-//! The files that the program has open, by their handles.
+//! The table of the files that the program has open, by their MPI_File handles.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -10,21 +10,21 @@ use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
 use crate::pointer::Pointer;
 
-/// An open file, for all threads. The counts and the file pointer have their own locks, because independent calls must not wait
-/// for a collective call of another thread.
-pub struct Shared {
-    file: Mutex<Movable>,
+/// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
+/// because independent calls must not wait for a collective call of another thread.
+pub struct SharedFile {
+    file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
 }
 
-impl Shared {
-    /// Waits until no other call uses the file. A panicked call does not poison the lock.
+impl SharedFile {
+    /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
     pub fn lock(&self) -> Locked<'_> {
         Locked(lock(&self.file))
     }
 
-    /// The file, unless another thread uses it.
+    /// Locks the file, unless another thread uses it.
     pub fn try_lock_file(&self) -> Option<Locked<'_>> {
         match self.file.try_lock() {
             Ok(file) => Some(Locked(file)),
@@ -33,19 +33,19 @@ impl Shared {
         }
     }
 
-    /// The counts of the file's calls.
+    /// Locks and returns the counts of the calls on the file.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
     }
 
-    /// This rank's individual file pointer.
+    /// Locks and returns this rank's individual file pointer.
     pub fn pointer(&self) -> MutexGuard<'_, Pointer> {
         lock(&self.pointer)
     }
 }
 
-/// A file, with the right to use it.
-pub struct Locked<'a>(MutexGuard<'a, Movable>);
+/// A locked file: nobody else uses the file until this is dropped.
+pub struct Locked<'a>(MutexGuard<'a, MovableFile>);
 
 impl Deref for Locked<'_> {
     type Target = OpenFile;
@@ -61,46 +61,47 @@ impl DerefMut for Locked<'_> {
     }
 }
 
-struct Movable(OpenFile);
+struct MovableFile(OpenFile);
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
 // the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
-unsafe impl Send for Movable {}
+unsafe impl Send for MovableFile {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Table = Mutex<HashMap<Word, Arc<Shared>>>;
+type Table = Mutex<HashMap<Word, Arc<SharedFile>>>;
 
-fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
+fn table() -> MutexGuard<'static, HashMap<Word, Arc<SharedFile>>> {
     static TABLE: OnceLock<Table> = OnceLock::new();
     lock(TABLE.get_or_init(Table::default))
 }
 
-/// True once this rank has opened a file.
+/// True once this rank has opened a file. Never reset.
 static IS_ANY_SEEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns true if this rank has opened a file, which it may have closed. Local.
+/// Returns true if this rank has ever opened a file. Local.
 pub fn is_any_seen() -> bool {
     IS_ANY_SEEN.load(Ordering::Relaxed)
 }
 
-/// Keeps an open file under its handle.
+/// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (file, counts, pointer) = (Mutex::new(Movable(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(Shared { file, counts, pointer }));
+    let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
+    table().insert(handle, Arc::new(SharedFile { file, counts, pointer }));
 }
 
-/// The file of a handle; none if its opening was not interposed, or it is not a handle.
-pub fn find(handle: Word) -> Option<Arc<Shared>> {
+/// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's
+/// MPI_File_open.
+pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
 }
 
-/// Removes a handle and returns its file.
+/// Removes a handle from the table and returns its file.
 pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
     let shared = table().remove(&handle)?;
     let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());

@@ -1,4 +1,4 @@
-//! The sources of a file's hints: `MPI_Info` and the environment.
+//! Collects a file's hints from their sources, `MPI_Info` and the environment, and answers MPI_File_get_info.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use tributary_bindings::info::entries;
 
 use crate::abi::MPI_Info;
 
-/// Adds the entries of an info that was passed to `call`; they override earlier ones. One that is not allowed is left
-/// out, and the file's first rank says so in one line.
+/// Adds `entries` of an info that the program passed to MPI function `call`. They override earlier hints. A hint that
+/// is not allowed is left out, and the file's first rank prints a line about it.
 pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_first: bool) {
     entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
 
-/// The hints of a file that the program opens as `name` with `info`.
+/// Returns the hints of a file that the program opens as `name` with `info`.
 ///
 /// # Errors
-/// A hint in the environment, or in a file that it names, is not allowed.
+/// A hint in the environment, or in a file that the environment names, is not allowed.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
@@ -32,21 +32,22 @@ pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<File
     Ok(asked)
 }
 
-/// Why the site leaves the file `name` to MPI, if it does. Its first rank decides. Local.
+/// Returns the reason why the site's settings leave the file `name` to MPI; None if they do not. The answer of the
+/// file's first rank counts. Local.
 pub fn left_by_site(name: &str) -> Option<String> {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default());
     Environment::of_process().ok()?.site().leaves(name, program)
 }
 
-/// Entries for MPI_File_get_info that the program set and that are not among the `known` keys.
+/// Returns entries for MPI_File_get_info that the program has set and whose keys are not among the `known` keys.
 pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)> {
     let programs = asked.programs().filter(|(key, _)| !known.contains(*key));
     programs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// Entries for MPI_File_get_info before the engine has opened the file at `path`, which MPI has: the hints that were set. Hinted
-/// stripes have the values that the file tells, as the program may lay out its data by them.
+/// Returns entries for MPI_File_get_info while only MPI has opened the file at `path`: the hints that were set. Hints
+/// about stripes have the values of the file itself, because the program may lay out its data by them.
 pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
     let is_hinted = hints.striping_unit.is_some() || hints.striping_factor.is_some();
     let layout = is_hinted.then(|| layout(hints, path)).flatten();
@@ -59,7 +60,7 @@ pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
     set.map(|row| (row.key, value(row))).collect()
 }
 
-/// The layout of a file that lies in stripes. Local: it opens the file.
+/// Returns the stripes of a file on a striped file system; None on other file systems. Local: opens the file.
 fn layout(hints: &Hints, path: &Path) -> Option<Layout> {
     let files = &SystemFiles;
     let name = hints.driver.resolved(files, path);
@@ -67,7 +68,8 @@ fn layout(hints: &Hints, path: &Path) -> Option<Layout> {
     driver_on(files, name, path).layout(files, path, &*file, &hints.for_driver()).ok()
 }
 
-/// Entries for MPI_File_get_info: the hints in force. Those left to the driver have the values that it found.
+/// Returns entries for MPI_File_get_info after the engine has opened the file: the hints in force. Hints that are
+/// left to the storage driver have the values that the driver found.
 pub fn effective(file: &File) -> Vec<(&'static str, String)> {
     let tells_stripes = |key: &str| match key {
         // Only from Lustre or GPFS: libraries align their writes to this value, and the block size of other file systems is no

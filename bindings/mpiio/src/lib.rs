@@ -1,11 +1,12 @@
-//! The library that is preloaded under an unmodified MPI program and runs its collective file I/O on Tributary.
+//! The library that is preloaded (LD_PRELOAD) under an unmodified MPI program and runs the program's collective file
+//! I/O on Tributary.
 //!
 //! ```text
 //! mpiexec -n 64 -env LD_PRELOAD libtributary_mpiio.so ./program
 //! ```
 //!
-//! Every function of MPI's chapter on I/O is interposed. The MPI library keeps its own file open. Collective reads and
-//! writes go to the engine if it supports the view; all other calls are counted and passed on unchanged.
+//! Every function of MPI's chapter on I/O is interposed. The MPI library keeps its own file open. Collective reads
+//! and writes go to the engine if the engine supports the view; all other calls are counted and passed on unchanged.
 //!
 //! | module | holds |
 //! |---|---|

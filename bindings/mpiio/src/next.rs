@@ -1,4 +1,5 @@
-//! The next function after ours in the dynamic linker's order: that of the MPI library, or of another preloaded tool.
+//! Finds the function behind ours in the dynamic linker's order: the function of the MPI library, or of another
+//! preloaded tool.
 //!
 //! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
 //! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
@@ -12,20 +13,20 @@ use tributary_abi::{constants, function};
 
 use crate::abi::word::{Word, to_word};
 
-/// An interposed function. The next one is looked up under its profiling name (`PMPI_...`).
-pub struct Function {
-    /// `PMPI_File_...`.
+/// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
+pub struct InterposedFunction {
+    /// Profiling name, such as `PMPI_File_open`, with a terminating 0.
     profiling: &'static CStr,
-    /// `MPI_File_...`.
+    /// Name in the standard, such as `MPI_File_open`.
     full_name: &'static str,
     next: AtomicPtr<c_void>,
-    /// Whether `next` takes an `int` although this function takes a large count.
+    /// True if the function behind ours takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
 }
 
-impl Function {
-    /// The function with this profiling name, which includes its terminating 0. Without its P, the next one is a tool's behind this
-    /// library, if there is one.
+impl InterposedFunction {
+    /// Creates the function with this profiling name, which includes its terminating 0. A name without the P finds
+    /// the function of a tool that is preloaded behind this library, if there is one.
     pub const fn new(profiling: &'static str) -> Self {
         // Evaluated at compile time only: this is used in statics.
         let begin = if profiling.as_bytes()[0] == b'P' { 1 } else { 0 };
@@ -37,22 +38,23 @@ impl Function {
         Self { profiling, full_name, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
     }
 
-    /// Its name in reports: `write_at_all` for MPI_File_write_at_all.
+    /// Returns the function's name in reports, such as `write_at_all` for MPI_File_write_at_all.
     pub fn name(&self) -> &'static str {
         self.full_name.strip_prefix("MPI_File_").unwrap_or(self.full_name)
     }
 
-    /// Its name in the standard: `MPI_File_write_at_all`.
+    /// Returns the function's name in the standard, such as `MPI_File_write_at_all`.
     pub fn full_name(&self) -> &'static str {
         self.full_name
     }
 
-    /// The address of the next function. Not for functions with large counts.
+    /// Returns the address of the function behind ours; None if there is none. Must not be called for functions with
+    /// large counts.
     pub fn address(&self) -> Option<*mut c_void> {
         self.known().or_else(|| self.look_up())
     }
 
-    /// Calls the next function with these arguments, unchanged.
+    /// Calls the function behind ours with these arguments, unchanged, and returns its return value.
     pub fn call(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
@@ -84,14 +86,14 @@ impl Function {
         }
     }
 
-    /// The address of the next function, if it has been looked up before.
+    /// Returns the address of the function behind ours, if it has been looked up before.
     #[inline]
     pub fn known(&self) -> Option<*mut c_void> {
         let next = self.next.load(Ordering::Acquire);
         (!next.is_null()).then_some(next)
     }
 
-    /// Looks the next function up. Two threads that do so at once find the same.
+    /// Looks up the function behind ours. Two threads that do so at once find the same function.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
         let next = behind(self.profiling).or_else(|| {
@@ -104,7 +106,8 @@ impl Function {
         Some(next)
     }
 
-    /// The count among the arguments of a function that moves data: file, offset if it has one, buffer, count.
+    /// Returns the count among the arguments of a function that moves data (file, offset if the function has one,
+    /// buffer, count).
     fn count(&self, arguments: &[Word]) -> Option<Word> {
         let name = self.name();
         let place = if name.contains("_at") { 3 } else { 2 };
@@ -112,7 +115,8 @@ impl Function {
     }
 }
 
-/// The next definition in the linker's order; or the MPI library's, if that library is not in the order, as with mpi4py.
+/// Returns the address of the next definition of `name` in the linker's order; or the MPI library's definition, if
+/// that library is not in the order, as under mpi4py.
 fn behind(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a terminated name.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };

@@ -1,4 +1,4 @@
-//! One open file of the program.
+//! The state of one file that the program has open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,34 +10,35 @@ use tributary_abi::constants;
 use crate::abi::MPI_Offset;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
-use crate::pending::Queue;
+use crate::pending::CallQueue;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
 /// A file that the program opened. The MPI library keeps its own file open, for calls that the engine does not run.
 pub struct OpenFile {
-    /// What runs collective calls.
+    /// Library that runs the file's collective calls.
     pub backend: Backend,
     /// This rank's file view.
     pub view: View,
-    /// The hints on this rank, with their sources.
+    /// Hints that were set on this rank, with their sources.
     pub asked: FileHints,
-    /// Whether the program set atomic mode.
+    /// True if the program set atomic mode.
     pub is_atomic: bool,
-    /// The split collective that was begun and not ended.
+    /// Split collective that the program has begun and not ended.
     pub split: Option<Split>,
-    /// Collective calls in flight.
-    pub queue: Queue,
+    /// Collective calls in flight on this file.
+    pub queue: CallQueue,
 }
 
 impl OpenFile {
-    /// A newly opened file, whose view is all bytes.
+    /// Creates the state of a newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
+        Self { backend, view, asked, is_atomic: false, split: None, queue: CallQueue::default() }
     }
 
-    /// The reason why MPI must run calls of this direction; none if the engine can. The same on all ranks.
+    /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get
+    /// the same answer.
     pub fn refusal(&self, direction: Direction) -> Option<&'static str> {
         match direction {
             Direction::Write if self.backend.amode & constants().mode_rdonly != 0 => {
@@ -49,7 +50,8 @@ impl OpenFile {
         }
     }
 
-    /// The pointer at `position`: ours, if the view is known, and the file has individual pointers.
+    /// Returns the individual file pointer at `position`, in etypes. This library keeps the pointer if it knows the
+    /// view and the file was not opened in sequential mode; otherwise MPI keeps it.
     pub fn pointer_at(&self, position: MPI_Offset) -> Pointer {
         match &self.view {
             View::Engine(view) if self.backend.amode & constants().mode_sequential == 0 => {
@@ -59,7 +61,7 @@ impl OpenFile {
         }
     }
 
-    /// The placeholder of a file that was closed.
+    /// Returns a placeholder that replaces a file after it was closed.
     pub fn closed() -> Self {
         let runner = Runner::Mpi("closed".to_string());
         Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())

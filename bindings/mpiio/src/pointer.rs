@@ -1,8 +1,9 @@
 //! This rank's individual file pointer.
 //!
-//! The library keeps it, in etypes, for each file whose view it knows. MPI's own pointer is wrong in MPICH for views with lower
-//! bounds. So a call at the pointer becomes MPI's call at an explicit offset when MPI runs it. With any other view, and in
-//! sequential mode, the pointer is MPI's. A new view sets both pointers to 0, so neither needs to know the other.
+//! This library keeps the pointer, in etypes, for each file whose view it knows. MPI's own pointer is wrong in MPICH
+//! for views with lower bounds. So a call at the pointer becomes MPI's call at an explicit offset when MPI runs the
+//! call. With any other view, and in sequential mode, MPI keeps the pointer. A new view sets both pointers to 0, so
+//! neither pointer has to follow the other.
 
 use std::sync::Arc;
 
@@ -12,30 +13,29 @@ use crate::view::KnownView;
 /// The individual file pointer of an open file.
 #[derive(Debug, Default)]
 pub struct Pointer {
-    /// In etypes of the view.
+    /// Position in etypes of the view.
     position: MPI_Offset,
-    /// The view, if the pointer is ours.
+    /// The view, if this library keeps the pointer; None if MPI keeps it.
     view: Option<Arc<KnownView>>,
 }
 
 impl Pointer {
-    /// A pointer of ours, at `position` of `view`.
+    /// Creates a pointer that this library keeps, at `position` (in etypes) of `view`.
     pub fn new(position: MPI_Offset, view: Arc<KnownView>) -> Self {
         Self { position, view: Some(view) }
     }
 
-    /// The position in etypes and the view; none if the pointer is MPI's.
+    /// Returns the position in etypes and the view; None if MPI keeps the pointer.
     pub fn own(&self) -> Option<(MPI_Offset, Arc<KnownView>)> {
         Some((self.position, self.view.clone()?))
     }
 
-    /// Moves a pointer of ours.
+    /// Sets the pointer to `position`, in etypes, if this library keeps the pointer.
     pub fn seek(&mut self, position: MPI_Offset) {
         self.position = position;
     }
 
-    /// Moves a pointer of ours on by `bytes`. None if the
-    /// pointer is MPI's.
+    /// Advances the pointer by `bytes` bytes. Returns None if MPI keeps the pointer.
     pub fn advance(&mut self, bytes: u64) -> Option<Advance> {
         let etype = self.view.as_ref()?.etype();
         let offset = self.position;
@@ -45,19 +45,19 @@ impl Pointer {
         Some(Advance { offset, etypes, etype })
     }
 
-    /// Moves a pointer of ours back by so many etypes.
+    /// Moves the pointer back by `etypes` etypes.
     pub fn go_back(&mut self, etypes: MPI_Offset) {
         self.position -= etypes;
     }
 }
 
-/// A movement of the pointer.
+/// A movement of the individual file pointer.
 #[derive(Debug, Clone, Copy)]
 pub struct Advance {
-    /// The position before, in etypes.
+    /// Position before the movement, in etypes.
     pub offset: MPI_Offset,
-    /// By how many etypes it moved.
+    /// Number of etypes by which the pointer moved.
     pub etypes: MPI_Offset,
-    /// Bytes of an etype.
+    /// Size of an etype, in bytes.
     pub etype: u64,
 }

@@ -1,4 +1,5 @@
-//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it at close.
+//! Prints the report of a file that TRIB_REPORT asks for: which library ran the file's calls, and how long they took.
+//! The file's first rank prints the report at close.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +11,7 @@ use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
+use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -21,47 +22,47 @@ enum Style {
     Json,
 }
 
-/// The report of one file.
+/// The report of one file, which is printed as a table or as JSON.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub file: String,
     /// The version of this library.
     pub version: &'static str,
-    /// The reason why the engine did not take the file, if it did not.
     #[serde(flatten)]
     pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
-    /// Hints that were given, in an info or in the environment, and had no effect.
+    /// Hints that were set, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
-    /// Where hints in force were given, by key; those that nobody gave are not here.
+    /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
     pub hint_sources: BTreeMap<String, String>,
     pub paths: BTreeMap<String, u64>,
-    /// The same for the table.
+    /// Number of calls by path and reason, in the words of the table.
     #[serde(skip)]
     paths_in_words: BTreeMap<String, u64>,
     pub plans_reused: u64,
-    pub traffic: Traffic,
+    pub traffic: ExchangeTotals,
     pub seconds: Seconds,
-    /// Whether any call went by messages, so that kernels and aggregators had a part in it.
+    /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
     #[serde(skip)]
     exchanged: bool,
     #[serde(skip)]
     style: Style,
 }
 
-/// The engine's settings.
+/// The engine's settings for the file.
 #[derive(Debug, Serialize)]
 pub struct Engine {
     pub ranks: usize,
     pub nodes: usize,
     pub driver: String,
     pub aggregators: usize,
-    /// Components of a composite layout, whose stripes are told by the one with most of them.
+    /// Number of components of the file's composite layout (Lustre). The report shows the stripes of the component
+    /// with most stripes.
     pub components: u16,
-    /// Why ranks of one host share no memory, if they were to.
+    /// Reason why ranks of one host share no memory, if they were supposed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_shared_memory: Option<String>,
     pub kernel_meta: String,
@@ -72,11 +73,12 @@ pub struct Engine {
 }
 
 impl Report {
-    /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
+    /// Creates the report of a file that is about to be closed. Returns None on ranks other than the file's first,
+    /// and if TRIB_REPORT does not ask for a report.
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
-            Runner::Engine(file) => (Some(Engine::of(file)), None),
+            Runner::Engine(file) => (Some(Engine::from_file(file)), None),
             Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
             Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
@@ -135,7 +137,8 @@ impl Report {
         bordered(&rows)
     }
 
-    /// The bytes of all accelerated calls over their seconds, if there were any.
+    /// Returns the bytes of all accelerated calls divided by their seconds, as text; None if there were no such
+    /// calls.
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
@@ -144,7 +147,7 @@ impl Report {
     }
 }
 
-/// Tells the engine which hints were given, for a capture. Local.
+/// Passes the hints that were set to the engine, which writes them into a capture. Local.
 pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     let unused = not_used(open, counts, None);
     if let Runner::Engine(file) = &mut open.backend.runner {
@@ -152,7 +155,8 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     }
 }
 
-/// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
+/// Returns the hints that were set and had no effect: first hints that were ignored, then hints in force that nothing
+/// used.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
     let why = |key: &str| match (&open.backend.runner, not_taken) {
@@ -167,7 +171,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
 }
 
 impl Engine {
-    fn of(file: &tributary::File) -> Self {
+    fn from_file(file: &tributary::File) -> Self {
         let hints = file.hints();
         Self {
             ranks: file.topology().ranks(),
@@ -184,7 +188,8 @@ impl Engine {
         }
     }
 
-    /// Kernels and aggregators only where they were used.
+    /// Returns the rows of the report about the engine. `exchanged` is true if any call exchanged data by messages:
+    /// only then there are rows about kernels and aggregators.
     fn rows(&self, exchanged: bool) -> Vec<(&'static str, String)> {
         let Self { ranks, nodes, driver, aggregators, components, .. } = self;
         let hosts = if *nodes == 1 { "host" } else { "hosts" };
@@ -212,12 +217,13 @@ fn plural(count: u64, word: &str) -> String {
     if count == 1 { word.to_string() } else { format!("{word}s") }
 }
 
-/// Columns of a report, if no word needs more.
+/// Maximum width of a report, in columns. A longer word makes the report wider.
 const COLUMNS: usize = 110;
-/// Columns of the border, and between the two columns of a report.
+/// Number of columns that the border and the space between the two columns take.
 const BESIDE: usize = 7;
 
-/// A line in parts of at most so many columns, cut at blanks. A longer word stays whole, so that the name of a file can be copied.
+/// Splits a line at blanks into parts of at most `width` columns. A longer word stays whole, so that the name of a
+/// file can be copied.
 fn folded(line: &str, width: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     for word in line.split(' ') {
@@ -230,7 +236,7 @@ fn folded(line: &str, width: usize) -> Vec<String> {
     parts
 }
 
-/// Two columns in a border. A value may have several lines, as a file's name may.
+/// Returns a table of two columns in a border. A value may have several lines, as a file's name may.
 fn bordered(rows: &[(&str, String)]) -> String {
     let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
     let width = COLUMNS.saturating_sub(first + BESIDE);
@@ -247,7 +253,8 @@ fn bordered(rows: &[(&str, String)]) -> String {
     text + &format!("└{line}┘")
 }
 
-/// The total seconds, and those of each phase that took any, each the maximum over the ranks.
+/// Returns the total seconds, and the seconds of each phase that took any, as text. Each number is the maximum over
+/// the ranks.
 fn times(seconds: &Seconds) -> String {
     let &Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
     let phases = [
@@ -258,14 +265,14 @@ fn times(seconds: &Seconds) -> String {
         ("i/o", io),
         ("agreement", agreement),
     ];
-    // Less is printed as nothing.
+    // A shorter time would be printed as 0.
     let taken = phases.into_iter().filter(|(_, seconds)| *seconds >= 5e-5);
     let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
     let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
     format!("{total:.4} in all{all}")
 }
 
-/// Returns whether TRIB_REPORT asks for reports.
+/// Returns true if TRIB_REPORT asks for reports.
 pub fn is_wanted() -> bool {
     wanted().is_some()
 }
@@ -279,13 +286,13 @@ fn wanted() -> Option<Style> {
     }
 }
 
-/// Whether a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain` does, outside the
-/// program.
+/// Returns true if a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain`
+/// does, outside the program.
 fn is_page(value: &str) -> bool {
     value == "html" || value.starts_with("html:")
 }
 
-/// Says how to get a page, if TRIB_REPORT asks for one. One rank calls this once.
+/// Prints how to get a page of HTML, if TRIB_REPORT asks for one. One rank calls this once.
 pub fn answer_page() {
     if tributary::variable("TRIB_REPORT").is_some_and(|value| value.to_str().is_some_and(is_page)) {
         tributary::say(format_args!(

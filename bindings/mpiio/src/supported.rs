@@ -1,8 +1,10 @@
-//! Checks whether this library can work with the program's MPI library: its ABI must be known, and be what it seems.
+//! Checks whether this library can work with the program's MPI library: the ABI must be known, and the library must
+//! match it.
 
 use tributary_abi::find;
 
-/// Checks the program's MPI library. If it is not supported, the first rank prints that once.
+/// Returns true if this library can work with the program's MPI library. Otherwise the first rank prints the reason
+/// once.
 pub fn is_supported() -> bool {
     let looked = find().and_then(|mpi| mpi.verify());
     if let Err(refusal) = &looked
@@ -13,7 +15,8 @@ pub fn is_supported() -> bool {
     looked.is_ok()
 }
 
-/// Whether the launcher's environment numbers this rank 0, or does not number it: MPI cannot be called.
+/// Returns true if the launcher's environment variables number this rank 0, or do not number it. (MPI cannot be
+/// called here.)
 pub fn is_first_rank() -> bool {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
     RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")

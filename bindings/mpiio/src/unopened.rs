@@ -1,4 +1,5 @@
-//! A file that the engine has not opened yet. It opens it in the file's first collective call.
+//! A file that MPI has opened and the engine has not. The engine opens the file in the file's first collective read
+//! or write.
 
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
@@ -18,16 +19,16 @@ use crate::abi::has_all_ranks;
 use crate::backend::Runner;
 use crate::channel::Seat;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
-/// How an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file; the fingerprint of
-/// the terms, lowest and highest; whether the first rank wants the job told; which call ranks are in ([`CallOfUnopened::word`]), lowest
-/// and highest.
+/// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
+/// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
+/// lowest and the highest number of the call that the ranks are in ([`CallOfUnopened::word`]).
 const WORDS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
-/// Stands for no rank.
+/// Value that stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
-/// A collective call on a file that the engine has not opened.
+/// A collective call on a file that the engine has not opened yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOfUnopened {
     /// A write or a read, for which the engine opens the file.
@@ -39,99 +40,103 @@ pub enum CallOfUnopened {
 }
 
 impl CallOfUnopened {
-    /// The call, and behind it a rank.
+    /// Returns the call and a rank in one number: the call in the upper 32 bits, the rank in the lower 32 bits.
     fn word(self, rank: usize) -> u64 {
         (self as u64) << 32 | rank as u64
     }
 
-    /// The ranks of the lowest and of the highest word, if their calls differ.
+    /// Returns the ranks in the lowest and in the highest word, if the words name different calls; otherwise None.
     fn differ(lowest: u64, highest: u64) -> Option<[usize; 2]> {
         (lowest >> 32 != highest >> 32).then_some([lowest, highest].map(|word| word as u32 as usize))
     }
 }
 
-/// What the engine needs to open the file.
+/// The state of a file that the engine has not opened yet: everything that it needs to open the file.
 pub struct UnopenedFile {
     endpoint: Endpoint,
-    /// Whether its ranks are as many as those of the program.
+    /// True if the file has as many ranks as the program.
     has_all_ranks: bool,
-    /// On the first rank, the identity of the opened file: its name may refer to another file later.
+    /// Device and inode of the opened file, on the first rank: the name may refer to another file later.
     identity: Option<(u64, u64)>,
-    /// On the first rank, why the site leaves the file to MPI, if it does.
+    /// Reason why the site's settings leave the file to MPI, on the first rank; None if they do not.
     left: Option<String>,
-    /// This rank's hints; those of the first rank are used. An error if its environment has a hint that is not allowed.
+    /// Hints of this rank; the hints of the first rank are used. An error if this rank's environment has a hint that
+    /// is not allowed.
     pub hints: Result<Hints, Error>,
 }
 
-/// The arguments with which all ranks open the file.
+/// The arguments with which the engine opens the file on all ranks.
 #[derive(Debug)]
-struct Terms {
+struct UnopenedTerms {
     path: PathBuf,
     hints: Hints,
 }
 
-/// Which library runs a file's calls. The lowest rank that does not take the file decides for all, or else the first rank.
+/// The decision which library runs a file's calls. The lowest rank that does not take the file decides for all ranks;
+/// if all ranks take the file, the first rank decides.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file, for a moment")]
 enum Decision {
-    /// The engine opens it.
-    Take(Terms),
-    /// MPI runs its calls, with the reason.
+    /// The engine opens the file with these terms.
+    Take(UnopenedTerms),
+    /// MPI runs the calls of the file, for this reason.
     Leave(String),
-    /// All ranks get this error.
+    /// The open fails: all ranks get this error.
     Fail(Error),
 }
 
-wire::fields!(struct Terms { path, hints });
+wire::fields!(struct UnopenedTerms { path, hints });
 wire::fields!(enum Decision { 0 Take(terms), 1 Leave(why), 2 Fail(error), });
 
 impl UnopenedFile {
-    /// The state for the file at `path`, which MPI has just opened. Local.
+    /// Creates the state of the file at `path`, which MPI has just opened. Local.
     pub fn new(endpoint: Endpoint, hints: Result<Hints, Error>, left: Option<String>, path: &Path) -> Self {
         let identity = if endpoint.rank() == 0 { identity(path) } else { None };
         let has_all_ranks = has_all_ranks(endpoint.ranks());
         Self { endpoint, has_all_ranks, identity, left, hints }
     }
 
-    /// Whether the file has other ranks.
+    /// Returns true if the file has more than one rank.
     pub fn has_several_ranks(&self) -> bool {
         self.endpoint.ranks() > 1
     }
 
-    /// Whether the engine opens it without messages: its ranks share memory.
+    /// Returns true if the engine opens the file without messages, because the ranks share memory.
     pub fn shares_memory(&self) -> bool {
         self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
     }
 
-    /// How this rank waits.
+    /// Returns the way in which this rank waits for other ranks.
     pub fn waiting(&self) -> Waiting {
         self.endpoint.waiting().clone()
     }
 
-    /// The endpoint of a file that has had no collective call.
+    /// Gives back the endpoint of a file that has had no collective call.
     pub fn into_endpoint(self) -> Endpoint {
         self.endpoint
     }
 
-    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. In a `call` that needs no file of the
-    /// engine, only checks that all ranks are in it, and stays as it is. The endpoint goes back to its `seat` if the engine does not
-    /// need it. Collective.
+    /// Opens the file with the engine in a call of `function`, or returns the reason why MPI must run the file's
+    /// calls. If `call` is a sync or a close, which do not need the engine's file, only checks that all ranks are in
+    /// the same call, and leaves the file unopened. The endpoint goes back to its `seat` if the engine does not need
+    /// it. Collective.
     ///
     /// # Errors
-    /// Ranks are in different calls, or a hint in the first rank's environment is not allowed, which is the same error on all ranks; or an
-    /// error of MPI.
+    /// Ranks are in different calls, or a hint in the first rank's environment is not allowed (all ranks get the same
+    /// error); or an error of MPI.
     pub async fn open(
         mut self,
         (path, seat): (&Path, Option<&Seat>),
         amode: c_int,
-        (call, function): (CallOfUnopened, &'static Function),
+        (call, function): (CallOfUnopened, &'static InterposedFunction),
     ) -> Result<Runner, Error> {
         let (before, left, identity) = (self.hints.clone(), self.left.clone(), self.identity);
         let has_all_ranks = self.has_all_ranks;
         let decision = self.decide(path, amode);
         let endpoint = self.endpoint;
         let (waiting, rank, ranks) = (endpoint.waiting().clone(), endpoint.rank(), endpoint.ranks());
-        // Also on a rank that does not take the file they say what becomes of a failure, and when to say that nobody comes.
+        // These hints are used also on a rank that does not take the file: for the action after a failure, and for
+        // the stall watchdog.
         let hints = match &decision {
             Decision::Take(terms) => terms.hints.clone(),
             Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),
@@ -168,7 +173,7 @@ impl UnopenedFile {
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decided = waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await;
         let left = match decided? {
-            Decision::Take(Terms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
+            Decision::Take(UnopenedTerms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error.told_by(root, ranks)),
         };
@@ -178,7 +183,7 @@ impl UnopenedFile {
         left
     }
 
-    /// This rank's decision.
+    /// Returns the decision of this rank alone, before the ranks agree.
     fn decide(&mut self, path: &Path, amode: c_int) -> Decision {
         let rank = self.endpoint.rank();
         match self.hints.clone() {
@@ -196,30 +201,31 @@ impl UnopenedFile {
             }
             hints => {
                 let hints = hints.unwrap_or_default();
-                Decision::Take(Terms { path: path.to_path_buf(), hints })
+                Decision::Take(UnopenedTerms { path: path.to_path_buf(), hints })
             }
         }
     }
 }
 
-/// A rank's numbers in a call, for an allreduce by [`WORDS`].
+/// Returns the numbers that a rank brings to the allreduce with the operations [`WORDS`].
 fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.len()] {
     let (decides, terms) = match decision {
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
     };
-    let terms =
-        terms.map_or(0, |Terms { path, hints }| fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()]));
+    let terms = terms.map_or(0, |UnopenedTerms { path, hints }| {
+        fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()])
+    });
     let call = call.word(rank);
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }
 
-/// Device and inode, which identify a file on its host.
+/// Returns the device and the inode of a file, which identify the file on its host; None if it cannot be found.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Whether all ranks take the same file on the same terms, by the agreed [`words`].
+/// Returns true if all ranks take the same file on the same terms, by `words` after the allreduce.
 fn are_alike(words: &[u64]) -> bool {
     match *words {
         [NOBODY, lowest, highest, _, first, last] => {
@@ -229,18 +235,20 @@ fn are_alike(words: &[u64]) -> bool {
     }
 }
 
-/// The engine's mode.
+/// Translates MPI's mode of opening to the engine's.
 fn mode(amode: c_int) -> Mode {
     if amode & constants().mode_rdonly != 0 { Mode::Read } else { Mode::Update }
 }
 
-/// Opens, with the engine, a file that MPI has opened. Collective.
+/// Opens with the engine a file that MPI has opened. Collective. If the engine cannot open it, MPI runs the file's
+/// calls.
 pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -> Runner {
     let rank = endpoint.rank();
     runner(File::open_async(endpoint, path, mode(amode), hints).await.map(Some), path, rank)
 }
 
-/// What runs the calls of a file that the engine has opened. If it could not, MPI does, and the first rank prints the reason.
+/// Returns the library that runs a file's calls, by the engine's attempt `opened` to open the file. After an error
+/// this is MPI, and the first rank prints the reason.
 fn runner(opened: Result<Option<File>, Error>, path: &Path, rank: usize) -> Runner {
     match opened {
         Ok(Some(file)) => Runner::Engine(Box::new(file)),

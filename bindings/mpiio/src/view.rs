@@ -1,4 +1,4 @@
-//! The current file view.
+//! The file view that MPI_File_set_view sets.
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use tributary_abi::constants;
 use crate::abi::{MPI_Datatype, MPI_Offset};
 use crate::datatype::flattened;
 
-/// A file view.
+/// A file view: one that the engine supports, or one that only MPI supports.
 #[derive(Debug)]
 pub enum View {
-    /// One that the engine supports.
+    /// The engine supports the view.
     Engine(Arc<KnownView>),
-    /// One that only the MPI library supports.
+    /// Only the MPI library supports the view.
     Foreign {
-        /// The reason.
+        /// The reason why the engine does not support the view.
         why: String,
-        /// Bytes of an etype; 0 if it is empty or unknown.
+        /// Size of an etype, in bytes; 0 if the etype is empty or unknown.
         etype: u64,
     },
 }
@@ -27,19 +27,19 @@ pub enum View {
 /// A view that the engine supports.
 #[derive(Debug)]
 pub struct KnownView {
-    /// The bytes of the file in the view's order; none if the file type holds no data.
+    /// The bytes of the file in the view's order; None if the file type holds no data.
     bytes: Option<FileView>,
-    /// Bytes of an etype: the unit of offsets.
+    /// Size of an etype, in bytes: the unit of offsets.
     etype: u64,
 }
 
 impl KnownView {
-    /// The view of a file that was just opened: all bytes.
+    /// Returns the view of a file that was just opened: all bytes.
     pub fn all() -> Self {
         Self { bytes: Some(FileView::all()), etype: 1 }
     }
 
-    /// The view that was passed to MPI_File_set_view.
+    /// Returns the view that was passed to MPI_File_set_view.
     ///
     /// # Errors
     /// The reason why the engine does not support it.
@@ -67,18 +67,19 @@ impl KnownView {
         Ok(Self { bytes, etype })
     }
 
-    /// Bytes of an etype.
+    /// Returns the size of an etype, in bytes.
     pub fn etype(&self) -> u64 {
         self.etype
     }
 
-    /// The first etype, not wholly before the end of a file of `size` bytes.
+    /// Returns the offset, in etypes, of the first etype that does not lie wholly before the end of a file of `size`
+    /// bytes.
     pub fn end(&self, size: u64) -> MPI_Offset {
         let bytes = self.bytes.as_ref().map_or(0, |view| view.bytes_before(size));
         MPI_Offset::try_from(bytes.div_ceil(self.etype.max(1))).unwrap_or(MPI_Offset::MAX)
     }
 
-    /// The file extents of `bytes` bytes of the view, from etype `offset` on.
+    /// Returns the file extents of `bytes` bytes of the view, beginning at etype number `offset`.
     ///
     /// # Errors
     /// The offset is negative; the bytes are not a whole number of etypes; the view holds no data; an extent ends beyond

@@ -1,4 +1,4 @@
-//! What is tried in each stage.
+//! Hint values that the search for advice tries in each stage.
 
 use tributary::Hints;
 use tributary::error::Result;
@@ -7,27 +7,27 @@ use tributary::hints::DriverName;
 
 use crate::sim::Machine;
 
-/// Hints by key, as text.
+/// Hints as text, each a pair of key and value.
 pub type Setting = Vec<(String, String)>;
 
-/// One stage: what is decided in it.
+/// Stage of the search for hints. Each stage decides the hints of one subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// How many aggregators, and stripes.
+    /// Decides the number of aggregators and of Lustre stripes.
     Aggregators,
-    /// How large stripes or windows are.
+    /// Decides the size of a stripe or of a window (the piece of the file that an aggregator writes at a time).
     Sizes,
-    /// Kernel and throttle of the data.
+    /// Decides the kernel (message exchange algorithm) and the throttle of the data.
     Data,
-    /// Kernel and throttle of the metadata.
+    /// Decides the kernel (message exchange algorithm) and the throttle of the metadata.
     Metadata,
 }
 
 impl Stage {
-    /// All stages, in their order.
+    /// All stages, in the order in which the search runs them.
     pub const ALL: [Self; 4] = [Self::Aggregators, Self::Sizes, Self::Data, Self::Metadata];
 
-    /// In plain words.
+    /// Returns what the stage decides, in plain words.
     pub fn about(self) -> &'static str {
         match self {
             Self::Aggregators => "aggregators and stripes",
@@ -37,12 +37,12 @@ impl Stage {
         }
     }
 
-    /// Whether candidates of this stage divide the file in another way.
+    /// Returns true if candidates of this stage change how the file is divided among aggregators.
     pub fn divides(self) -> bool {
         matches!(self, Self::Aggregators | Self::Sizes)
     }
 
-    /// The candidates on so many ranks of a machine; those that differ from one another in nothing are given once.
+    /// Returns the settings to try in this stage on `nodes` nodes of a machine. No setting is in the list twice.
     pub fn candidates(self, machine: &Machine, driver: DriverName, nodes: usize) -> Vec<Setting> {
         let mut all = match (self, driver) {
             (Self::Aggregators, _) if driver.is_striped() => stripes(machine, nodes),
@@ -60,25 +60,26 @@ impl Stage {
     }
 }
 
-/// Bytes of a stripe or a window.
+/// Sizes of a stripe or a window that are tried, in bytes.
 const SIZES: [u64; 4] = [1 << 20, 4 << 20, 16 << 20, 64 << 20];
-/// Most sends outstanding, in batches; 0 for no limit.
+/// Limits on outstanding sends that are tried, in batches; 0 is no limit.
 const THROTTLES: [u64; 3] = [0, 8, 128];
-/// Local aggregators on every node.
+/// Numbers of local aggregators on a node that are tried.
 const LOCAL: [u64; 3] = [1, 2, 4];
 
 fn hint(key: &str, value: impl ToString) -> (String, String) {
     (key.to_string(), value.to_string())
 }
 
-/// Numbers of aggregators: some to each node, or one to some nodes.
+/// Returns the numbers of aggregators to try: several on each node, or one on each of some nodes.
 fn counts(nodes: usize) -> impl Iterator<Item = usize> {
     let all = [nodes / 16, nodes / 4, nodes / 2, nodes, nodes * 2, nodes * 4];
     let mut last = 0;
     all.into_iter().filter(move |&count| count > std::mem::replace(&mut last, count))
 }
 
-/// Stripe counts of a Lustre file up to the servers there are, with one or two aggregators for each.
+/// Returns settings with stripe counts of a Lustre file, at most the number of servers, and one or two aggregators a
+/// stripe.
 fn stripes(machine: &Machine, nodes: usize) -> Vec<Setting> {
     let servers = machine.storage.map_or(1, |storage| storage.servers as usize);
     let mut factors: Vec<usize> = [servers / 16, servers / 4, servers / 2, servers].map(|it| it.max(1)).to_vec();
@@ -89,7 +90,8 @@ fn stripes(machine: &Machine, nodes: usize) -> Vec<Setting> {
     factors.into_iter().flat_map(|factor| [1, 2].map(|times| with(factor, times))).collect()
 }
 
-/// Every kernel with its own throttle and with every other; `two_layer` with numbers of local aggregators.
+/// Returns a setting for every pair of kernel and throttle. `two_layer` is also tried with each number of local
+/// aggregators.
 fn kernels(kernel: &str, throttle: &str) -> Vec<Setting> {
     let flat = KERNELS.iter().flat_map(|row| {
         let with = THROTTLES.map(|limit| vec![hint(kernel, row.name), hint(throttle, limit)]);
@@ -99,7 +101,7 @@ fn kernels(kernel: &str, throttle: &str) -> Vec<Setting> {
     flat.chain(layered).collect()
 }
 
-/// Hints with a setting on top.
+/// Returns the hints, overridden by those of a setting.
 ///
 /// # Errors
 /// A value that a hint does not allow.

@@ -1,28 +1,29 @@
-//! Hints as users of other libraries write them.
+//! Writes hints in the formats of other MPI I/O libraries.
 
 use super::candidates::Setting;
 
-/// A file for `TRIB_HINTS_FILE`: a hint a line.
+/// Returns the text of a file for `TRIB_HINTS_FILE`: a hint a line.
 pub fn ours(setting: &Setting) -> String {
     setting.iter().map(|(key, value)| format!("{key}={value}\n")).collect()
 }
 
-/// A file for `ROMIO_HINTS`: what ROMIO knows of the setting, a key and a value a line. Collective buffering is switched on,
-/// or ROMIO may not use the rest.
+/// Returns the text of a file for `ROMIO_HINTS`: the hints that ROMIO knows, a key and a value a line. The text also
+/// switches collective buffering on, because without it ROMIO may ignore the other hints.
 pub fn romio(setting: &Setting) -> String {
     let known = setting.iter().filter(|(key, _)| is_of_romio(key));
     let lines: String = known.map(|(key, value)| format!("{key} {value}\n")).collect();
     if lines.is_empty() { lines } else { format!("romio_cb_write enable\n{lines}") }
 }
 
-/// A value of `MPICH_MPIIO_HINTS`, for all files of a name.
+/// Returns a value of the environment variable `MPICH_MPIIO_HINTS` that sets the hints for files called `file`.
 pub fn cray(setting: &Setting, file: &str) -> String {
     let known: Vec<_> =
         setting.iter().filter(|(key, _)| is_of_romio(key)).map(|(key, value)| format!("{key}={value}")).collect();
     if known.is_empty() { String::new() } else { format!("{file}:{}", known.join(":")) }
 }
 
-/// The command that gives new files of a directory on Lustre the stripes of the setting; empty if it has none.
+/// Returns the `lfs` command that gives new files of a directory on Lustre the stripes of the setting; empty without a
+/// stripe hint.
 pub fn lfs(setting: &Setting) -> String {
     let options = [("striping_factor", "-c"), ("striping_unit", "-S")].map(|(key, option)| {
         setting.iter().find(|(known, _)| known == key).map(|(_, value)| format!("{option} {value} "))
@@ -31,7 +32,7 @@ pub fn lfs(setting: &Setting) -> String {
     if options.is_empty() { options } else { format!("lfs setstripe {options}DIRECTORY") }
 }
 
-/// Whether it is one of the hints that ROMIO, and Cray's library, know too.
+/// Returns true if ROMIO and Cray's MPI know the hint `key` too.
 fn is_of_romio(key: &str) -> bool {
     ["cb_nodes", "cb_buffer_size", "striping_factor", "striping_unit"].contains(&key)
 }

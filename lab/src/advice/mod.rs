@@ -1,7 +1,7 @@
 //! Advice: which hints a write would gain by on a machine, found by simulating candidates.
 //!
-//! Candidates are tried in stages, each on top of the best so far: how many aggregators and stripes, how large stripes and
-//! windows are, the kernel and throttle of the data, and those of the metadata. All kernels write the same bytes.
+//! Candidates are tried in stages, each on top of the best so far: how many aggregators and stripes, how large stripes
+//! and windows are, the kernel and throttle of the data, and those of the metadata. All kernels write the same bytes.
 //!
 //! | module | holds |
 //! |---|---|

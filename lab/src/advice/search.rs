@@ -1,4 +1,4 @@
-//! The search: stage after stage, each candidate on top of the best so far.
+//! Searches for the hints with which a simulated write is fastest, stage after stage.
 
 use tributary::Hints;
 use tributary::error::Error;
@@ -7,38 +7,38 @@ use tributary::hints::DriverName;
 use super::candidates::{Setting, Stage, with};
 use crate::sim::Machine;
 
-/// A candidate that was tried.
+/// Setting that the search tried, and its simulated time.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The stage it was tried in; none for the defaults.
+    /// Stage in which the setting was tried; none for the default hints.
     pub stage: Option<Stage>,
-    /// What it sets.
+    /// Hints that the trial sets.
     pub setting: Setting,
-    /// Seconds it takes; none where it does not fit (more aggregators than ranks, say).
+    /// Simulated time of the write in seconds; none if the hints do not fit (more aggregators than ranks, for example).
     pub seconds: Option<f64>,
 }
 
-/// What came of a search.
+/// Result of a search for hints.
 #[derive(Debug, Clone)]
 pub struct Advice {
-    /// The hints to set: those that gained.
+    /// Hints to set: those with which the simulated write got faster.
     pub setting: Setting,
-    /// Seconds with the hints that were given.
+    /// Simulated time in seconds with the hints that the caller gave.
     pub before: f64,
-    /// Seconds with the advice.
+    /// Simulated time in seconds with the advised hints.
     pub after: f64,
-    /// All that was tried, in sequence.
+    /// All settings that were tried, in the order of the search.
     pub trials: Vec<Trial>,
 }
 
-/// A setting is taken when it saves more than this part of the time: less is the simulator's own error.
+/// Minimum part of the time that a setting must save to be advised. A smaller gain is within the simulator's error.
 pub const WORTH: f64 = 0.01;
 
-/// Finds hints. `seconds` simulates a write with each of several hints; none where hints do not fit. `tried` is called with
-/// each trial, in sequence.
+/// Searches for the hints with which a write is fastest. `seconds` simulates a write with each of several sets of
+/// hints, and returns none for hints that do not fit. `tried` is called with each trial, in the order of the search.
 ///
 /// # Errors
-/// Those of `seconds`; given hints that do not fit.
+/// An error of `seconds`; hints of the caller that do not fit.
 pub fn advise<E: From<Error>>(
     machine: &Machine,
     hints: &Hints,
@@ -70,7 +70,7 @@ pub fn advise<E: From<Error>>(
         }
         if let Some((setting, candidate, took)) = found {
             best = candidate;
-            // Of a hint that two stages set, the later value is in force.
+            // If two stages set the same hint, the later value is in force.
             advice.setting.retain(|(key, _)| setting.iter().all(|(newer, _)| newer != key));
             advice.setting.extend(setting);
             advice.after = took;
@@ -85,7 +85,6 @@ mod tests {
     use crate::machines::named;
     use tributary::hints::KernelHint;
 
-    /// Seconds by a formula whose best is known.
     #[test]
     fn the_best_of_every_stage_is_found() {
         let machine = named("summit").unwrap();

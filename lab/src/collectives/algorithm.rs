@@ -1,7 +1,9 @@
-//! Collective algorithms as data: a function from one rank's problem to one rank's schedule, with name, source and cost.
+//! Collective algorithms as data: a function from one rank's problem to one rank's schedule, with name, source and
+//! cost.
 //!
-//! **Where bytes are.** A rank's contribution is in [`Buffer::Send`], and its result is in [`Buffer::Receive`]. Blocks of
-//! several ranks lie there one after the other in rank order ([`Problem::place`]). Scratch space is [`Buffer::Stage`].
+//! **Where bytes are.** A rank's contribution is in [`Buffer::Send`], and its result is in [`Buffer::Receive`]. Blocks
+//! of several ranks lie there one after the other in rank order ([`Problem::place`]). Scratch space is
+//! [`Buffer::Stage`].
 //!
 //! | operation | `Send` | `Receive` |
 //! |---|---|---|
@@ -13,9 +15,9 @@
 //! | allreduce | the rank's own words | the combined words, on every rank |
 //! | intergroup allgather | the rank's own block | the blocks of the other group, in that group's order |
 //!
-//! A rank copies its own bytes and never sends them to itself. Empty messages are not sent. **A new algorithm** is one file
-//! that defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on
-//! both fabrics read the row.
+//! A rank copies its own bytes and never sends them to itself. Empty messages are not sent. **A new algorithm** is one
+//! file that defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance
+//! suite on both fabrics read the row.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +26,7 @@ use tributary::error::{Error, Result};
 use tributary::schedule::{Buffer, ReduceOp, Schedule, Span};
 use tributary::topology::{Rank, Topology};
 
-/// A collective operation. The irregular forms (gatherv, ...) are the same operations with blocks of different sizes.
+/// Collective operation. The irregular forms (gatherv, ...) are the same operations with blocks of different sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -45,7 +47,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The name in hints and reports.
+    /// Returns the operation's name in hints and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allgather => "allgather",
@@ -68,26 +70,26 @@ impl std::fmt::Display for Operation {
 /// One rank's view of a collective operation. All fields but `rank` are equal on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
-    /// This rank.
+    /// This rank's number.
     pub rank: Rank,
-    /// Ranks and nodes.
+    /// Number of ranks, and the node of each rank.
     pub topology: &'a Topology,
-    /// The root, for operations that have one.
+    /// Root rank, for operations that have a root.
     pub root: Rank,
-    /// Bytes of every rank's block, by rank. For a broadcast or a reduction, the root's entry is the size of the message, and
-    /// the others are ignored.
+    /// Bytes of every rank's block, by rank. For a broadcast or a reduction, the root's entry is the size of the
+    /// message, and the others are ignored.
     pub sizes: &'a [u64],
-    /// How a reduction combines words of 8 bytes.
+    /// Operation by which a reduction combines words of 8 bytes.
     pub with: ReduceOp,
-    /// Bytes of a segment, for algorithms that cut messages: a multiple of 8 above 0. For the ordered tree with a threshold: a
-    /// subtree of more bytes goes to the root directly.
+    /// Size of a segment in bytes, for algorithms that cut messages: a multiple of 8 above 0. For the ordered tree with
+    /// a threshold: a subtree of more bytes goes to the root directly.
     pub segment: u64,
     /// The groups of an intergroup operation; with `None`, no rank takes part in one.
     pub groups: Option<&'a TwoGroups>,
 }
 
 impl Problem<'_> {
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.topology.ranks()
     }
@@ -95,8 +97,8 @@ impl Problem<'_> {
     /// Checks the problem. Call it before [`Algorithm::schedule`] if the numbers come from a user. Local.
     ///
     /// # Errors
-    /// A root out of range, another number of sizes than of ranks, a segment that is not a multiple of 8 above 0, a group
-    /// member that is not a rank. The error is the same on all ranks.
+    /// A root out of range, another number of sizes than of ranks, a segment that is not a multiple of 8 above 0, a
+    /// group member that is not a rank. The error is the same on all ranks.
     pub fn check(&self) -> Result<()> {
         let ranks = self.ranks();
         if self.root >= ranks {
@@ -111,39 +113,41 @@ impl Problem<'_> {
         self.groups.map_or(Ok(()), |groups| groups.check(ranks))
     }
 
-    /// The span of the blocks of ranks `first..first + count` in a buffer that holds all blocks in rank order.
-    /// O(first + count).
+    /// Returns the range of bytes that the blocks of ranks `first..first + count` have in a buffer that holds all
+    /// blocks in rank order. O(first + count).
     pub fn place(&self, buffer: Buffer, first: Rank, count: usize) -> Span {
         let offset = self.sizes[..first].iter().sum();
         Span::new(buffer, offset, self.sizes[first..first + count].iter().sum())
     }
 
-    /// This rank's own block at the start of `buffer`, where it is the only one.
+    /// Returns the range of this rank's own block in a `buffer` that holds only this block.
     pub fn own(&self, buffer: Buffer) -> Span {
         Span::new(buffer, 0, self.sizes[self.rank])
     }
 
-    /// The message of a broadcast or reduction, in `buffer`.
+    /// Returns the range of the whole message of a broadcast or reduction in `buffer`.
     pub fn message(&self, buffer: Buffer) -> Span {
         Span::new(buffer, 0, self.sizes[self.root])
     }
 }
 
-/// One algorithm of one operation.
+/// Algorithm for one collective operation: a row of the registry.
 #[derive(Debug)]
 pub struct Algorithm {
-    /// The operation.
+    /// Operation that the algorithm does.
     pub operation: Operation,
-    /// The name in hints and reports.
+    /// Name of the algorithm in hints and reports.
     pub name: &'static str,
-    /// What the algorithm does, in one line.
+    /// Description of the algorithm in one line.
     pub about: &'static str,
-    /// The source: paper, section, equation or algorithm.
+    /// Source of the algorithm: paper, section, equation or algorithm.
     pub source: &'static str,
-    /// The time, in t_s and t_w.
+    /// Formula of the algorithm's time. t_s: seconds to start a message; t_w: seconds a byte; t_c: seconds to combine a
+    /// byte; p: ranks; m: bytes.
     pub cost: &'static str,
-    /// Whether blocks may differ in size.
+    /// True if the algorithm allows blocks of different sizes.
     pub irregular: bool,
-    /// The schedule of one rank, a pure function. It accepts any number of ranks, root and sizes that the operation allows.
+    /// Function that returns the schedule of one rank; a pure function. It accepts any number of ranks, root and sizes
+    /// that the operation allows.
     pub schedule: fn(&Problem<'_>) -> Schedule,
 }

@@ -1,7 +1,7 @@
 //! Binomial trees, and messages cut into blocks: the building blocks of the algorithms for long messages.
 //!
-//! Every function moves or combines blocks of one message; block i belongs to member i of a group. It returns the operations
-//! that must finish before a next step may use or overwrite these blocks.
+//! Every function moves or combines blocks of one message; block i belongs to member i of a group. It returns the
+//! operations that must finish before a next step may use or overwrite these blocks.
 
 use crate::collectives::in_place::{InOrder, Part, or_before, segments};
 use tributary::collectives::Group;
@@ -9,8 +9,8 @@ use tributary::schedule::{Builder, OpId, Span};
 
 pub use tributary::collectives::binomial::{children, lowest_bit};
 
-/// A message cut into blocks of whole 8-byte words whose sizes differ by at most one word. The last block also has the bytes
-/// behind the last whole word.
+/// Division of a message into blocks of whole 8-byte words whose sizes differ by at most one word. The last block also
+/// has the bytes behind the last whole word.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     message: Span,
@@ -23,7 +23,7 @@ impl Cut {
         Self { message, blocks: blocks as u64 }
     }
 
-    /// The span of blocks `first..end`.
+    /// Returns the range of bytes of blocks `first..end`.
     pub fn span(&self, first: usize, end: usize) -> Span {
         let (from, to) = (self.begin(first as u64), self.begin(end as u64));
         Span::new(self.message.buffer, self.message.offset + from, to - from)
@@ -36,8 +36,8 @@ impl Cut {
     }
 }
 
-/// Scatters from member 0, which has all blocks, down the binomial tree: every member gets the blocks of its subtree.
-/// log2 p t_s + (p - 1)/p m t_w.
+/// Adds a scatter from member 0, which has all blocks, down the binomial tree: every member gets the blocks of its
+/// subtree. log2 p t_s + (p - 1)/p m t_w.
 pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let low = lowest_bit(me, size);
@@ -50,7 +50,7 @@ pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId])
     here
 }
 
-/// Gathers all blocks up the binomial tree to member 0. log2 p t_s + (p - 1)/p m t_w.
+/// Adds a gather of all blocks up the binomial tree to member 0. log2 p t_s + (p - 1)/p m t_w.
 pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut here = before.to_vec();
@@ -63,22 +63,24 @@ pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) 
     here
 }
 
-/// The end of the subtree `me..end` of a member in the binomial tree.
+/// Returns the end of the range `me..end` of members in the subtree of member `me`, in a binomial tree of `size`
+/// members.
 pub fn below(me: usize, size: usize) -> usize {
     (me + lowest_bit(me, size)).min(size)
 }
 
-/// Whether a member (first) of a group of a size (third) has a block (second) before an allgather; it is then not sent.
+/// Function (member, block, size of the group) that returns true if the member has the block before an allgather. A
+/// block that a member has is not sent to that member.
 pub type Has = fn(usize, usize, usize) -> bool;
 
-/// Every member has its own block only.
+/// Every member has only its own block before the allgather.
 pub const OWN: Has = |member, block, _| member == block;
 
-/// Every member has the blocks that [`scatter`] gave it.
+/// Every member has, before the allgather, the blocks that [`scatter`] gave it.
 pub const SCATTERED: Has = |member, block, size| (member..below(member, size)).contains(&block);
 
-/// Allgather round the ring: in each step, every member sends the block that it received last to the next member.
-/// (p - 1) t_s + (p - 1)/p m t_w.
+/// Adds an allgather round the ring: in each step, every member sends the block that it received last to the next
+/// member. (p - 1) t_s + (p - 1)/p m t_w.
 pub fn ring_allgather(
     group: &Group,
     block: impl Fn(usize) -> Span,
@@ -105,8 +107,8 @@ pub fn ring_allgather(
     all
 }
 
-/// Allgather at doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. The number of
-/// members must be a power of two. log2 p t_s + (p - 1)/p m t_w.
+/// Adds an allgather at doubling distance: in step k, partners that differ in bit k exchange all blocks that they have.
+/// The number of members must be a power of two. log2 p t_s + (p - 1)/p m t_w.
 pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut all = before.to_vec();
@@ -125,9 +127,9 @@ pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Buil
     all
 }
 
-/// Reduce-scatter at halving distance: in each step, partners exchange halves of their blocks and combine the half that they
-/// keep, until member i has block i, combined. The number of members must be a power of two.
-/// log2 p t_s + (p - 1)/p m (t_w + t_c).
+/// Adds a reduce-scatter at halving distance: in each step, partners exchange halves of their blocks and combine the
+/// half that they keep, until member i has block i, combined. The number of members must be a power of two. log2 p t_s
+/// + (p - 1)/p m (t_w + t_c).
 pub fn halving_reduce_scatter(
     part: &Part<'_>,
     group: &Group,
@@ -150,9 +152,9 @@ pub fn halving_reduce_scatter(
     last
 }
 
-/// Reduce-scatter round the ring, in segments: in each step, every member sends the block that it combined last to the next
-/// member, until member i has block i, combined. A segment is sent as soon as it is combined.
-/// (p - 1)(t_s + m/p (t_w + t_c)) for one segment a block.
+/// Adds a reduce-scatter round the ring, in segments: in each step, every member sends the block that it combined last
+/// to the next member, until member i has block i, combined. A segment is sent as soon as it is combined. (p - 1)(t_s +
+/// m/p (t_w + t_c)) for one segment a block.
 pub fn ring_reduce_scatter(
     part: &Part<'_>,
     cut: &Cut,

@@ -1,32 +1,32 @@
-//! The members of a group divided into smaller groups.
+//! Divides the members of a group of ranks into smaller groups, for hierarchical collectives.
 
 use std::rc::Rc;
 
 use tributary::collectives::Group;
 use tributary::topology::{Rank, Topology};
 
-/// How members are divided into groups.
+/// Rule by which the members of a group are divided into smaller groups.
 #[derive(Debug, Clone)]
 pub enum Groups {
-    /// This number of groups of neighbours, whose sizes differ by at most one; one group per member if there are fewer
-    /// members. It ignores the topology.
+    /// Divides into this number of groups of neighbours, whose sizes differ by at most one, and ignores the topology.
+    /// If there are fewer members than groups, each member is a group.
     Count(usize),
-    /// One group per node. The topology is that of all ranks.
+    /// Divides into one group per node. The topology holds all ranks.
     Nodes(Topology),
 }
 
-/// A group divided into groups. Members are numbered as in the group that is divided.
+/// Group of ranks divided into smaller groups. Members are numbered as in the divided group.
 pub enum Division {
-    /// Groups of neighbours.
+    /// Consecutive members form a group; sizes differ by at most one.
     Even {
-        /// Number of members.
+        /// Number of members of the divided group.
         members: usize,
         /// Number of groups.
         groups: usize,
     },
-    /// All ranks by node.
+    /// All ranks, one group per node.
     World(Topology),
-    /// The members of each group.
+    /// Member numbers of each group.
     Listed(Vec<Vec<usize>>),
 }
 
@@ -53,7 +53,7 @@ impl Division {
         }
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn count(&self) -> usize {
         match self {
             Self::Even { groups, .. } => *groups,
@@ -62,7 +62,7 @@ impl Division {
         }
     }
 
-    /// Number of members of `group`.
+    /// Returns the number of members of `group`.
     pub fn size(&self, group: usize) -> usize {
         match self {
             Self::Even { members, groups } => members / groups + usize::from(group < members % groups),
@@ -71,7 +71,7 @@ impl Division {
         }
     }
 
-    /// Number of members of the smallest group. O(1) for neighbours, otherwise O(groups).
+    /// Returns the number of members of the smallest group. O(1) for neighbours, otherwise O(groups).
     pub fn smallest(&self) -> usize {
         match self {
             Self::Even { members, groups } => members / groups,
@@ -79,7 +79,7 @@ impl Division {
         }
     }
 
-    /// The member with number `index` in `group`.
+    /// Returns the member with number `index` in `group`.
     pub fn member(&self, group: usize, index: usize) -> usize {
         match self {
             Self::Even { members, groups } => group * (members / groups) + group.min(members % groups) + index,
@@ -88,7 +88,8 @@ impl Division {
         }
     }
 
-    /// The group of a member, and its number there. O(log members), or O(members) for listed groups.
+    /// Returns the group of a member, and the member's number in this group. O(log members), or O(members) for listed
+    /// groups.
     pub fn locate(&self, member: Rank) -> (usize, usize) {
         let group = match self {
             Self::Even { members, groups } => {
@@ -107,13 +108,14 @@ impl Division {
         (group, low)
     }
 
-    /// The group `group` of `all`, in which this rank has number `index`.
+    /// Returns group number `group` of the division of `all`; this rank has number `index` in the result.
     pub fn inside(self: &Rc<Self>, all: &Group, group: usize, index: usize) -> Group {
         let division = self.clone();
         all.part(self.size(group), index, move |index| division.member(group, index))
     }
 
-    /// The group of one member from each group, the one with number `index_in(group)`. This rank is the member from `group`.
+    /// Returns a group with one member of each group of the division: in group g, the member with number `index_in(g)`.
+    /// This rank is the member from `group`.
     pub fn across(self: &Rc<Self>, all: &Group, group: usize, index_in: impl Fn(usize) -> usize + 'static) -> Group {
         let division = self.clone();
         all.part(self.count(), group, move |group| division.member(group, index_in(group)))

@@ -1,8 +1,9 @@
-//! Reduces any number of members to a power of two: in each of the first pairs, the even member acts for the odd one.
+//! Reduces a group to a power of two of members, for algorithms that need one: in some pairs, one member acts for both.
 
 use tributary::collectives::Group;
 
-/// Of p members, q = 2^floor(log2 p) are cores. The p - q extras are the odd members of the first p - q pairs.
+/// Fold of p members to q = 2^floor(log2 p) members, the cores. The p - q extras are the odd members of the first p - q
+/// pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold {
     size: usize,
@@ -10,12 +11,12 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The fold of `size` members.
+    /// Returns the fold of a group of `size` members.
     pub fn new(size: usize) -> Self {
         Self { size, cores: 1 << size.ilog2() }
     }
 
-    /// The group of the cores; `None` if this rank is an extra.
+    /// Returns the group of the cores; `None` if this rank is an extra.
     pub fn cores(self, group: &Group) -> Option<Group> {
         let (me, extras) = (group.me(), self.extras());
         let core = match me < 2 * extras {
@@ -26,7 +27,7 @@ impl Fold {
         Some(group.part(self.cores, core, move |core| if core < extras { 2 * core } else { core + extras }))
     }
 
-    /// The partner of member `me`; `None` if it is in no pair.
+    /// Returns the partner of member `me` in its pair; `None` if the member is in no pair.
     pub fn partner(self, me: usize) -> Option<usize> {
         (me < 2 * self.extras()).then_some(me ^ 1)
     }

@@ -1,17 +1,18 @@
 //! The hierarchical transformation: one algorithm inside groups and one among their leaders, in any number of levels.
 //!
-//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]). The leader of the root's group is the root;
-//! the leader of any other group is its first member.
+//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]). The leader of the root's group is
+//! the root; the leader of any other group is its first member.
 //!
 //! - broadcast (Algorithm 1): among the leaders, then inside every group;
 //! - reduce (Algorithm 2): inside every group, then among the leaders;
-//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. If groups differ
-//!   in size, members with a number beyond the smallest group's size s get the result from the member with their number
-//!   modulo s, by a binomial broadcast;
+//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. If groups
+//!   differ in size, members with a number beyond the smallest group's size s get the result from the member with their
+//!   number modulo s, by a binomial broadcast;
 //! - gather and scatter (Algorithms 4 and 5): [`mod@super::gatherv`].
 //!
-//! The time is that of the outer algorithm for G ranks plus the inner's for p / G: equations 3.1 to 3.23. Algorithms with p in
-//! their startup term gain most at G = sqrt(p). With G = 1 only the inner algorithm runs, with G = p only the outer.
+//! The time is that of the outer algorithm for G ranks plus the inner's for p / G: equations 3.1 to 3.23. Algorithms
+//! with p in their startup term gain most at G = sqrt(p). With G = 1 only the inner algorithm runs, with G = p only the
+//! outer.
 
 use std::fmt;
 use std::rc::Rc;
@@ -26,9 +27,10 @@ use crate::collectives::{allreduce, broadcast, reduce};
 use tributary::error::{Error, Result};
 use tributary::schedule::{Builder, OpId, Schedule};
 
-/// An algorithm that a hierarchy can be built from: one in place ([`InPlace`]), or one of gather and scatter ([`Gather`]).
+/// Algorithm from which a hierarchy can be built: one that works in place ([`InPlace`]), or a gather and scatter
+/// ([`Gather`]).
 pub trait Base: fmt::Debug + 'static {
-    /// The registry's row.
+    /// Returns the algorithm's row in the registry.
     fn algorithm(&self) -> &Algorithm;
 }
 
@@ -44,16 +46,16 @@ impl Base for Gather {
     }
 }
 
-/// An algorithm, or a hierarchy of them.
+/// Algorithm, or hierarchy of algorithms.
 #[derive(Debug)]
 pub enum Scheme<A: Base = InPlace> {
     /// One algorithm among all members.
     Plain(&'static A),
-    /// See [`hierarchical`].
+    /// Algorithms on several levels; see [`hierarchical`].
     Hierarchical(Box<Hierarchy<A>>),
 }
 
-/// The groups, the algorithm inside them, and the algorithm among their leaders.
+/// Groups of ranks, the algorithm inside them, and the algorithm among their leaders.
 #[derive(Debug)]
 pub struct Hierarchy<A: Base> {
     pub(super) groups: Groups,
@@ -67,7 +69,7 @@ impl<A: Base> From<&'static A> for Scheme<A> {
     }
 }
 
-/// The hierarchy with `inner` inside each of `groups` and `outer` among their leaders. Both may be hierarchies.
+/// Returns the hierarchy with `inner` inside each of `groups` and `outer` among their leaders. Both may be hierarchies.
 ///
 /// # Errors
 /// Algorithms of different operations; zero groups.
@@ -88,7 +90,7 @@ pub fn hierarchical<A: Base>(
 }
 
 impl<A: Base> Scheme<A> {
-    /// The operation; [`Operation::Gather`] for gather and scatter.
+    /// Returns the operation; [`Operation::Gather`] for gather and scatter.
     pub fn operation(&self) -> Operation {
         match self {
             Self::Plain(algorithm) => algorithm.algorithm().operation,
@@ -96,7 +98,7 @@ impl<A: Base> Scheme<A> {
         }
     }
 
-    /// Checks that `ranks` ranks can be divided into these groups.
+    /// Checks that `ranks` ranks can be divided into the groups of this scheme.
     pub(super) fn check(&self, ranks: usize, whole: bool) -> Result<()> {
         let Self::Hierarchical(hierarchy) = self else { return Ok(()) };
         match &hierarchy.groups {
@@ -113,7 +115,7 @@ impl<A: Base> Scheme<A> {
         hierarchy.outer.check(ranks, false)
     }
 
-    /// The number of groups that `ranks` ranks form.
+    /// Returns the number of groups that `ranks` ranks form.
     pub(super) fn groups(hierarchy: &Hierarchy<A>, ranks: f64) -> f64 {
         let groups = match &hierarchy.groups {
             Groups::Count(count) => *count as f64,
@@ -124,11 +126,11 @@ impl<A: Base> Scheme<A> {
 }
 
 impl Scheme {
-    /// One rank's schedule among all ranks.
+    /// Returns one rank's schedule among all ranks.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), a reduction of bytes that are not whole words, more groups than ranks, a topology of
-    /// another number of ranks: the same error on all ranks.
+    /// A bad problem ([`Problem::check`]), a reduction of bytes that are not whole words, more groups than ranks, a
+    /// topology of another number of ranks: the same error on all ranks.
     pub fn schedule(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;
         self.check(problem.ranks(), true)?;
@@ -143,7 +145,7 @@ impl Scheme {
         in_place::schedule(self.operation(), problem, |part, builder, before| self.append(part, builder, before))
     }
 
-    /// Adds the operations of this rank's part; see [`super::in_place`].
+    /// Adds the operations of this rank in the collective that `part` describes; see [`super::in_place`].
     pub fn append(&self, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
         match self {
             Self::Plain(algorithm) => (algorithm.append)(part, builder, before),
@@ -151,8 +153,8 @@ impl Scheme {
         }
     }
 
-    /// The time in the model for a number of ranks, bytes and segments (equations 3.1 to 3.23): the sum over the levels, with
-    /// groups of equal size.
+    /// Returns the time in seconds by the model (equations 3.1 to 3.23), for a number of ranks, bytes and segments: the
+    /// sum over the levels, with groups of equal size.
     pub fn time(&self, rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
         match self {
             Self::Plain(algorithm) => (algorithm.time)(rates, ranks, bytes, segments),
@@ -210,12 +212,12 @@ impl Hierarchy<InPlace> {
     }
 }
 
-/// The position of this rank and of the root among the groups.
+/// Numbers of this rank and of the root in their groups.
 struct Levels {
     division: Rc<Division>,
-    /// This rank's group, and its number there.
+    /// Number of this rank's group, and this rank's number in the group.
     mine: (usize, usize),
-    /// The root's group, and its number there.
+    /// Number of the root's group, and the root's number in the group.
     root: (usize, usize),
 }
 
@@ -226,7 +228,7 @@ impl Levels {
         Self { division, mine, root }
     }
 
-    /// The number of the leader in its group.
+    /// Returns the number in `group` of the group's leader.
     fn leader(root: (usize, usize), group: usize) -> usize {
         if group == root.0 { root.1 } else { 0 }
     }
@@ -236,22 +238,23 @@ impl Levels {
         part.among(self.division.inside(&part.group, group, index), Self::leader(self.root, group))
     }
 
-    /// The leaders, if this rank is one.
+    /// Returns the collective among the leaders, if this rank is a leader.
     fn leaders<'a>(&self, part: &'a Part<'_>) -> Option<Part<'a>> {
         let (root, (group, index)) = (self.root, self.mine);
         let across = || self.division.across(&part.group, group, move |group| Self::leader(root, group));
         (index == Self::leader(root, group)).then(|| part.among(across(), root.0))
     }
 
-    /// The members with this rank's number in all groups, if every group has one.
+    /// Returns the collective among the members with this rank's number in all groups, if every group has such a
+    /// member.
     fn peers<'a>(&self, part: &'a Part<'_>) -> Option<Part<'a>> {
         let (group, index) = self.mine;
         let across = || self.division.across(&part.group, group, move |_| index);
         (index < self.division.smallest()).then(|| part.among(across(), self.root.0))
     }
 
-    /// The member that broadcasts the result to this rank, first, and all members that it broadcasts to; `None` if there are
-    /// no such members.
+    /// Returns the broadcast of the result from one member to those that had no peer in the smallest group, this rank
+    /// among them; `None` if there are no such members.
     fn followers<'a>(&self, part: &'a Part<'_>) -> Option<Part<'a>> {
         let (division, smallest, (group, index)) = (self.division.clone(), self.division.smallest(), self.mine);
         let first = index % smallest;
@@ -260,20 +263,20 @@ impl Levels {
         (size > 1).then(|| part.among(part.group.part(size, index / smallest, member), 0))
     }
 
-    /// The operations that the second level waits for, joined into one if there are two levels.
+    /// Returns the operations that the second level waits for, joined into one if there are two levels.
     fn between(&self, builder: &mut Builder, ids: Vec<OpId>) -> Vec<OpId> {
         let levels = self.division.count() > 1 && self.division.size(self.mine.0) > 1;
         if levels { joined(builder, &ids).into_iter().collect() } else { ids }
     }
 }
 
-/// The schedule of a row of the registry: by node, with `base` on both levels.
+/// Returns one rank's schedule of a hierarchy with one group per node and the algorithm `base` on both levels.
 fn by_node(base: &'static InPlace, problem: &Problem<'_>) -> Schedule {
     let groups = Groups::Nodes(problem.topology.clone());
     Scheme::Hierarchical(Box::new(Hierarchy { groups, inner: base.into(), outer: base.into() })).unchecked(problem)
 }
 
-/// By node, binomial trees.
+/// Hierarchical broadcast: binomial trees among the nodes, then inside every node.
 pub static BROADCAST: Algorithm = Algorithm {
     operation: Operation::Broadcast,
     name: "hierarchical",
@@ -284,7 +287,7 @@ pub static BROADCAST: Algorithm = Algorithm {
     schedule: |problem| by_node(&broadcast::BINOMIAL, problem),
 };
 
-/// By node, binomial trees.
+/// Hierarchical reduction: binomial trees inside every node, then among the nodes.
 pub static REDUCE: Algorithm = Algorithm {
     operation: Operation::Reduce,
     name: "hierarchical",
@@ -295,7 +298,7 @@ pub static REDUCE: Algorithm = Algorithm {
     schedule: |problem| by_node(&reduce::BINOMIAL, problem),
 };
 
-/// By node, recursive doubling.
+/// Hierarchical allreduce: recursive doubling inside every node, then among the nodes.
 pub static ALLREDUCE: Algorithm = Algorithm {
     operation: Operation::Allreduce,
     name: "hierarchical",

@@ -8,35 +8,35 @@ use tributary::collectives::Group;
 pub use tributary::collectives::part::{Part, WordOps, joined, or_before, segments};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule};
 
-/// The partial result of a reduction on ranks that do not keep it.
+/// Buffer for the partial result of a reduction on ranks that do not keep the result.
 const FORWARDED: Buffer = Buffer::Stage(0);
 
-/// Adds this rank's operations of a part, which start after the given ones. Returns the operations that must finish before the
-/// next part.
+/// Function that adds this rank's operations of a collective, which start after the given ones. Returns the operations
+/// that must finish before the next step.
 pub type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
-/// The time of an algorithm in the model, for a number of ranks, bytes of the message, and segments.
+/// Function that returns the time in seconds by the model, for a number of ranks, bytes of the message, and segments.
 pub type Time = fn(&Rates, f64, f64, f64) -> f64;
 
-/// An algorithm in place.
+/// Algorithm that works on one message in place.
 #[derive(Debug)]
 pub struct InPlace {
-    /// The registry's row.
+    /// Row of the algorithm in the registry.
     pub algorithm: Algorithm,
-    /// Adds the operations among the members of a group.
+    /// Function that adds the operations among the members of a group.
     pub append: Append,
-    /// The time in the model of the source.
+    /// Function that returns the time by the model of the source.
     pub time: Time,
 }
 
 impl InPlace {
-    /// One rank's schedule among all ranks: a copy from [`Buffer::Send`], then the algorithm.
+    /// Returns one rank's schedule among all ranks: a copy from [`Buffer::Send`], then the algorithm.
     pub fn schedule(&self, problem: &Problem<'_>) -> Schedule {
         schedule(self.algorithm.operation, problem, self.append)
     }
 }
 
-/// An algorithm in place, with its row of the registry.
+/// Defines a static algorithm in place, with its row in the registry.
 macro_rules! in_place {
     ($operation:ident {
         name: $name:expr, about: $about:expr, source: $source:expr, cost: $cost:expr, append: $append:expr, time: $time:expr,
@@ -59,7 +59,7 @@ macro_rules! in_place {
 }
 pub(in crate::collectives) use in_place;
 
-/// One rank's schedule among all ranks, with the operations that `append` adds.
+/// Returns one rank's schedule among all ranks, with the operations that `append` adds.
 pub fn schedule(
     operation: Operation,
     problem: &Problem<'_>,
@@ -84,17 +84,19 @@ pub fn schedule(
     builder.finish()
 }
 
-/// Keeps the messages between two ranks in order when each waits for its own receive or combination. A fabric may finish
-/// receives in any order; without this, messages could then start in another order and match the wrong receives.
+/// Keeps the messages between two ranks in order when each message waits for its own receive or combination. A fabric
+/// may finish receives in any order; without this, messages could then start in another order and match the wrong
+/// receives.
 pub struct InOrder(Vec<OpId>, bool);
 
 impl InOrder {
-    /// The first message waits for `before`.
+    /// Creates an order in which the first message waits for `before`.
     pub fn new(before: &[OpId]) -> Self {
         Self(before.to_vec(), false)
     }
 
-    /// The operations that the next message waits for: `new`, and those that the last message waited for.
+    /// Returns the operations that the next message waits for: `new`, and the operations that the last message waited
+    /// for.
     pub fn after(&mut self, builder: &mut Builder, new: Option<OpId>) -> &[OpId] {
         if let Some(new) = new {
             self.0 = if self.1 { vec![builder.join(&[self.0[0], new])] } else { vec![new] };
@@ -103,7 +105,7 @@ impl InOrder {
         &self.0
     }
 
-    /// The operations that the last message waits for.
+    /// Returns the operations that the last message waits for.
     pub fn last(self) -> Vec<OpId> {
         self.0
     }

@@ -1,9 +1,9 @@
-//! The collective algorithms of the papers, as schedules: to compare, to simulate and to draw. What the library itself uses is
-//! in [`tributary::collectives`]; its algorithms have a row here too.
+//! The collective algorithms of the papers, as schedules: to compare, to simulate and to draw. What the library itself
+//! uses is in [`tributary::collectives`]; its algorithms have a row here too.
 //!
-//! Each algorithm has a file and a row in [`ALGORITHMS`]; it is a pure function that returns a schedule. [`mod@algorithm`]
-//! says where the bytes are; `trib-lab algorithms` lists all. The functions that run schedules on an endpoint are collective: every
-//! rank of the endpoint calls them, in the same order.
+//! Each algorithm has a file and a row in [`ALGORITHMS`]; it is a pure function that returns a schedule.
+//! [`mod@algorithm`] says where the bytes are; `trib-lab algorithms` lists all. The functions that run schedules on an
+//! endpoint are collective: every rank of the endpoint calls them, in the same order.
 //!
 //! | module | holds |
 //! |---|---|
@@ -40,7 +40,7 @@ pub use tributary::collectives::Group;
 
 use tributary::collectives::FIRST_FREE_TAG;
 
-/// All algorithms, by operation.
+/// Registry of all collective algorithms, by operation.
 pub static ALGORITHMS: &[&Algorithm] = &[
     &allgather::RING,
     &allgather::RECURSIVE_DOUBLING,
@@ -129,13 +129,13 @@ pub static GATHERS: &[&Gather] = &[
     &gatherv::ORDERED,
 ];
 
-/// The algorithm with this operation and name.
+/// Returns the algorithm with this operation and name.
 pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().copied().find(|algorithm| algorithm.operation == operation && algorithm.name == name)
 }
 
-/// The tag of gatherv and scatterv: the construction of the tree, and the data. The engine's tags begin at [`FIRST_FREE_TAG`]; these
-/// are far behind them.
+/// Tag of the messages of gatherv and scatterv. The engine's tags begin at [`FIRST_FREE_TAG`]; these are far behind
+/// them.
 const IRREGULAR: u16 = FIRST_FREE_TAG + 64;
-/// The tag of the allgather between two groups.
+/// Tag of the messages of the allgather between two groups.
 const INTERGROUP: u16 = FIRST_FREE_TAG + 65;

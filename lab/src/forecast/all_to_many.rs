@@ -1,4 +1,4 @@
-//! Repeated all-to-many exchanges: the program whose measurements on Cori are published.
+//! Simulates repeated all-to-many exchanges, the program whose measurements on Cori are published.
 
 use super::kernel_orders::KernelOrders;
 use crate::sim::{self, Chains, Side, WorkPart, Workload};
@@ -9,47 +9,49 @@ use tributary::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, Receiver
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
-/// Marks a rank that is not a receiver.
+/// Value of `places` for a rank that is not a receiver.
 const NONE: u32 = u32::MAX;
 
-/// How the messages travel.
+/// Route of the messages of an all-to-many exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllToManyKernel {
-    /// Every rank sends to every receiver directly, by this kernel.
+    /// Every rank sends to every receiver directly, in the order of this kernel.
     Flat(&'static Kernel),
-    /// This number of local aggregators per node gather, and exchange by `ascending_issend`.
+    /// This number of local aggregators per node gather the node's messages, and exchange by `ascending_issend`.
     TwoLayer(usize),
 }
 
-/// The options of the exchange.
+/// Options of an all-to-many exchange.
 #[derive(Debug, Clone)]
 pub struct AllToManyOptions {
-    /// The placement of ranks on nodes.
+    /// Placement of ranks on nodes.
     pub topology: Topology,
     /// Number of receivers, spread evenly over the ranks from rank 0 on.
     pub receivers: usize,
-    /// How the messages travel.
+    /// Route of the messages: direct, or through local aggregators.
     pub way: AllToManyKernel,
-    /// The throttle; `None` takes the kernel's own.
+    /// Throttle (limit on outstanding messages); `None` takes the kernel's own.
     pub throttle: Option<Throttle>,
     /// Number of exchanges, one after another without a barrier.
     pub iterations: u32,
-    /// Smallest and largest message in bytes; each rank has its own size.
+    /// Smallest and largest message in bytes. Each rank sends messages of one size, and sizes grow with the rank
+    /// number.
     pub bytes: (u64, u64),
 }
 
-/// The exchange as a [`Workload`] of the simulator.
+/// All-to-many exchange as a [`Workload`] of the simulator.
 #[derive(Debug)]
 pub struct AllToMany {
     options: AllToManyOptions,
     receivers: Vec<Rank>,
-    /// Which receiver a rank is.
+    /// Index of each rank among the receivers.
     places: Vec<u32>,
     rank_list: RankList,
     kernel: &'static Kernel,
     throttle: Throttle,
     local: Option<LocalAggregators>,
-    /// The orders of receivers over senders, and of senders over receivers; only for exchanges run as chains.
+    /// Orders in which receivers take the senders, and in which senders take the receivers; only for exchanges run as
+    /// chains.
     orders: Option<(KernelOrders, KernelOrders)>,
 }
 
@@ -62,10 +64,10 @@ impl AllToMany {
         Self::with_rank_list(options, RankList::Identity)
     }
 
-    /// The same with another rank list.
+    /// Prepares the exchange with another order of receivers.
     ///
     /// # Errors
-    /// As [`AllToMany::new`].
+    /// The errors of [`AllToMany::new`].
     pub fn with_rank_list(options: AllToManyOptions, rank_list: RankList) -> Result<Self> {
         let ranks = options.topology.ranks();
         if options.receivers == 0 || options.receivers > ranks {
@@ -108,18 +110,18 @@ impl AllToMany {
         Ok(exchange)
     }
 
-    /// Number of messages between ranks in all iterations, for a flat kernel.
+    /// Returns the number of messages between ranks in all iterations, for a flat kernel.
     pub fn messages(&self) -> u64 {
         let (ranks, receivers) = (self.options.topology.ranks() as u64, self.receivers.len() as u64);
         (ranks - 1) * receivers * u64::from(self.options.iterations)
     }
 
-    /// The throttle in force.
+    /// Returns the throttle in force.
     pub fn throttle(&self) -> Throttle {
         self.throttle
     }
 
-    /// Bytes of each message of `rank`, evenly spread from the smallest to the largest.
+    /// Returns the number of bytes of each message that `rank` sends: evenly spread from the smallest to the largest.
     pub fn bytes(&self, rank: Rank) -> u64 {
         let (least, most) = self.options.bytes;
         // Multiples of the golden ratio fill the unit interval evenly (Weyl's sequence).
@@ -127,7 +129,7 @@ impl AllToMany {
         least + ((u128::from(unit) * (u128::from(most - least) + 1)) >> 32) as u64
     }
 
-    /// The schedule of one iteration on `rank`.
+    /// Returns the schedule of one exchange on `rank`.
     pub fn schedule(&self, rank: Rank) -> Schedule {
         match &self.local {
             Some(local) => self.two_layer(rank, local),
@@ -154,14 +156,14 @@ impl AllToMany {
         Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
     }
 
-    /// The receiver index of `rank`, if it is a receiver.
+    /// Returns the receiver index of `rank`, if it is a receiver.
     #[inline]
     fn receiver(&self, rank: Rank) -> Option<usize> {
         let place = self.places[rank];
         (place != NONE).then_some(place as usize)
     }
 
-    /// A message of `sender`'s size. The simulator ignores its place in a buffer.
+    /// Returns a message of `sender`'s size. The offset in a buffer has no meaning, because the simulator ignores it.
     fn piece<Peer>(&self, peer: Peer, sender: Rank) -> Transfer<Peer> {
         Transfer { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
     }
@@ -198,7 +200,7 @@ impl AllToMany {
         exchange.schedule(self.kernel, self.throttle, Throttle::NONE)
     }
 
-    /// The messages from a node's local aggregators to each receiver.
+    /// Returns the combined messages from a node's local aggregators to each receiver.
     fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer<Rank>> {
         let topology = &self.options.topology;
         let mut bundles: Vec<Transfer<Rank>> = Vec::new();

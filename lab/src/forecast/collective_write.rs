@@ -1,4 +1,4 @@
-//! A collective write: metadata, and for each round data, placement and file I/O.
+//! Simulates a collective write: the exchange of metadata, and for each round the data, placement and file I/O.
 
 use std::sync::Arc;
 
@@ -15,33 +15,35 @@ use tributary::hints::Hints;
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
-/// The options of a collective write.
+/// Options of a simulated collective write.
 #[derive(Debug, Clone)]
 pub struct CollectiveWriteOptions {
-    /// The placement of ranks on nodes.
+    /// Placement of ranks on nodes.
     pub topology: Topology,
-    /// The aggregators, ascending; one for each file domain of the counts.
+    /// Aggregators' ranks, ascending; one for each file domain of the counts.
     pub aggregators: Vec<Rank>,
-    /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file.
+    /// Hints of the file. The simulation uses kernels, throttles, local aggregators, rank list and
+    /// `trib_write_buffers`.
     pub hints: Hints,
-    /// The layout of the file on its servers; with `None`, file I/O takes no time.
+    /// Layout of the file on its servers; with `None`, file I/O takes no time.
     pub striping: Option<Striping>,
-    /// Whether windows are written while the next are exchanged; otherwise every aggregator waits for its writes.
+    /// True if an aggregator writes a window while it exchanges the next; otherwise an aggregator waits for each write.
     pub write_behind: bool,
-    /// How flat kernels apply a throttle of w in batches. If false, as in the library: w receives and, separately, w sends
-    /// at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of the kernel at a time, so
-    /// that a rank that sends to few receivers has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
+    /// Selects how flat kernels apply a throttle of w in batches. If false, as in the library: w receives and,
+    /// separately, w sends at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of
+    /// the kernel at a time, so that a rank that sends to few receivers has about w |R| / p sends outstanding (main
+    /// paper, sections IV.B and V.B).
     pub blocks: bool,
-    /// Whether `pairwise`, as the kernel of both phases, exchanges empty messages too, in all p - 1 steps. The paper's does;
-    /// the library's does not.
+    /// True if `pairwise`, as the kernel of both phases, exchanges empty messages too, in all p - 1 steps. The paper's
+    /// pairwise does so; the library's does not.
     pub empty_steps: bool,
 }
 
-/// The write as a [`Workload`] of the simulator.
+/// Collective write as a [`Workload`] of the simulator.
 ///
 /// The library's kernels exchange the nonempty messages. All ranks agree between metadata and data, as in ROMIO; before
-/// sampled rounds, so that a late start is not scaled up with them; and after local aggregators have merged lists. Not
-/// included are the agreements at the beginning and end, packing at the sender, and reading of holes.
+/// sampled rounds, so that a late start is not counted once per round; and after local aggregators have merged lists.
+/// Not included are the agreements at the beginning and end, packing at the sender, and reading of holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
     pub(super) counts: Arc<MessageCounts>,
@@ -51,26 +53,26 @@ pub struct CollectiveWrite {
     copy_byte: f64,
     pub(super) metadata: PhaseKernel,
     pub(super) data: PhaseKernel,
-    /// The metadata messages: heads and tails, or whole lists.
+    /// Messages with metadata: first parts and rests of the access lists, or whole lists.
     lists: Vec<ExchangeMessages>,
-    /// The data messages of each simulated round.
+    /// Messages with data of each simulated round.
     rounds: Vec<ExchangeMessages>,
     stages: Vec<Stage>,
-    /// Bytes of a rank's message in an agreement.
+    /// Number of bytes of each rank's message in an agreement.
     agreed: Vec<u64>,
 }
 
-/// Bytes of an agreed number.
+/// Number of bytes of a number on which all ranks agree.
 const AGREED: u64 = 8;
 
-/// The stages of a write, the same on all ranks.
+/// Stages of a simulated write, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Flatten,
     Lists(usize),
     Agree,
     Merge,
-    /// An agreement whose waiting time counts as merging.
+    /// Agreement whose waiting time counts as merging of access lists.
     AgreeAgain,
     Room,
     Data(usize),
@@ -80,7 +82,7 @@ pub(super) enum Stage {
     Finish,
 }
 
-/// The phases by which time is counted.
+/// Index of the phase for work that is done once, not in each round.
 pub(super) const ONCE: usize = 0;
 pub(super) const METADATA: usize = 1;
 pub(super) const DATA: usize = 2;
@@ -145,28 +147,28 @@ impl CollectiveWrite {
         })
     }
 
-    /// The hints, with the kernels that were chosen where they said `auto`.
+    /// Returns the hints, with the chosen kernels in place of `auto`.
     pub fn hints(&self) -> &Hints {
         &self.options.hints
     }
 
-    /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.
+    /// Returns the number of simulated messages between ranks, without those inside nodes of `two_layer`.
     pub fn messages(&self) -> u64 {
         self.lists.iter().chain(&self.rounds).map(ExchangeMessages::messages).sum()
     }
 
-    /// An upper bound of the messages in flight at a time.
+    /// Returns an upper bound of the number of messages that are under way at any time.
     pub fn under_way(&self) -> u64 {
         let largest = |travels: &[ExchangeMessages]| travels.iter().map(ExchangeMessages::messages).max().unwrap_or(0);
         largest(&self.lists).max(largest(&self.rounds)) + self.parties.topology.ranks() as u64
     }
 
-    /// The times of the write, from a simulation of it.
+    /// Returns the times of the write from the phases of its simulation.
     pub fn outcome(&self, phases: &Phases) -> Written {
         Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
     }
 
-    /// The number of all rounds divided by that of simulated rounds.
+    /// Returns the number of all rounds divided by the number of simulated rounds.
     pub(super) fn scale(&self) -> f64 {
         self.counts.rounds() as f64 / self.counts.sampled().max(1) as f64
     }
@@ -187,7 +189,7 @@ impl CollectiveWrite {
         }
     }
 
-    /// Time in which a local aggregator merges its members' lists.
+    /// Returns the time in which a local aggregator merges the access lists of its members.
     fn merging(&self, rank: Rank) -> Time {
         let Some(local) = &self.data.local else { return 0 };
         let (mut requests, mut lists) = (0, 0u64);
@@ -198,7 +200,8 @@ impl CollectiveWrite {
         ticks(requests as f64 * levels(lists) * self.requests.merge)
     }
 
-    /// Time in which an aggregator finds the places of a window's bytes and copies them. ROMIO merges the lists of all senders.
+    /// Returns the time in which an aggregator finds where the bytes of a window belong, and copies them. ROMIO merges
+    /// the lists of all senders.
     fn placing(&self, round: usize, index: usize) -> Time {
         let held = &self.counts.rounds[round].windows[index];
         let request = match self.counts.division.lists {
@@ -208,7 +211,7 @@ impl CollectiveWrite {
         ticks(held.requests as f64 * request + held.bytes as f64 * self.copy_byte)
     }
 
-    /// The file write of a window, from its first byte to its last.
+    /// Returns the file write of a window, from the first written byte to the last.
     fn writing(&self, round: usize, index: usize) -> Option<Step> {
         let held = &self.counts.rounds[round].windows[index];
         let striping = self.options.striping.filter(|_| held.bytes > 0)?;
@@ -216,7 +219,7 @@ impl CollectiveWrite {
         Some(Step::Write(window.segments().collect(), striping))
     }
 
-    /// An allreduce of a number by recursive doubling.
+    /// Returns one rank's schedule of an allreduce of one number by recursive doubling.
     fn agreement(&self, rank: Rank) -> Schedule {
         let problem = Problem {
             rank,
@@ -239,7 +242,7 @@ impl CollectiveWrite {
     }
 }
 
-/// Levels of a heap over `lists` lists.
+/// Returns the number of levels of a heap over `lists` lists.
 fn levels(lists: u64) -> f64 {
     f64::from(lists.max(1).next_power_of_two().ilog2())
 }
@@ -248,7 +251,8 @@ fn ticks(cost: f64) -> Time {
     cost.round() as Time
 }
 
-/// The heads, from every rank to every aggregator, and the tails with what did not fit.
+/// Returns the messages with the first parts of the access lists, from every rank to every aggregator, and the messages
+/// with the rests.
 pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
     let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
     for rank in 0..lists.rows() {

@@ -1,4 +1,4 @@
-//! A machine's figures as the library's cost model wants them, and what it chooses by them.
+//! Converts a machine's parameters for the library's cost model, and asks that model for the choice of kernels.
 
 use tributary::engine::Amount;
 use tributary::engine::choice::{Candidate, Chooser, Layered};
@@ -11,10 +11,10 @@ use super::message_counts::MessageCounts;
 use crate::sim::Machine;
 use crate::sim::machine::{CostLine, Host, Node, Path, Requests, Walk};
 
-/// Picoseconds of a second.
+/// Number of picoseconds in a second.
 const SECOND: f64 = 1e12;
 
-/// What messages cost on `machine`.
+/// Returns the costs of messages on `machine`, as the library's cost model takes them.
 pub fn costs(machine: &Machine) -> Costs {
     let (host, network) = (&machine.host, &machine.paths[2]);
     let message = host.post_receive + host.receive + host.control;
@@ -36,8 +36,9 @@ pub fn costs(machine: &Machine) -> Costs {
     }
 }
 
-/// A machine of which no more is known than what messages cost: [`costs`] of it are `known`. It has no file servers. Where nothing
-/// was measured, a message inside a node takes as long to arrive as one between nodes, and its bytes are copied once.
+/// Returns a machine of which only the costs of messages are known: [`costs`] of the result are `known`. The machine
+/// has no file servers. Where nothing was measured, a message inside a node takes as long to arrive as one between
+/// nodes, and its bytes are copied once.
 pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
     let seconds = |seconds: f64| seconds * SECOND;
     let receive = (known.rendezvous - known.eager).clamp(0.0, known.eager);
@@ -73,7 +74,7 @@ pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
     }
 }
 
-/// The hints with the kernels that the library chooses on `machine` where they say `auto`.
+/// Returns the hints with the kernels that the library chooses on `machine` in place of `auto`.
 pub fn chosen(
     machine: &Machine,
     topology: &Topology,
@@ -101,13 +102,13 @@ pub fn chosen(
     hints
 }
 
-/// The choices that the hints leave on `machine`.
+/// Returns the library's chooser of kernels for these hints on `machine`.
 pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints: &Hints) -> Chooser {
-    Chooser::of(costs(machine), topology, aggregators, hints)
+    Chooser::from_hints(costs(machine), topology, aggregators, hints)
 }
 
-/// The two choices that the library compares in the end, with what its cost model predicts: the flat kernel, and two layers with
-/// the best number of local aggregators. Empty where there is nothing to choose.
+/// Returns the two choices that the library compares last, each with its predicted time: the flat kernel, and two
+/// layers with the best number of local aggregators. Empty where there is nothing to choose.
 pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate> {
     let both = Layered { metadata: true, data: true };
     let ways = chooser.ranked(&all(counts), &counts.division.domains, both, Layered::default());
@@ -115,7 +116,7 @@ pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate>
     first(false).into_iter().chain(first(true)).filter(|_| ways.len() > 1).collect()
 }
 
-/// What all ranks know of a call.
+/// Returns the amounts of a call that all ranks know, for the cost model.
 fn all(counts: &MessageCounts) -> Amount {
     let (start, end) = counts.division.range;
     let sizes = counts.sizes;

@@ -1,4 +1,4 @@
-//! One exchange of a collective write: its messages in the order of its kernel, as chains or schedules.
+//! Orders the messages of one exchange of a collective write as the kernel sends them, as chains or schedules.
 
 use std::sync::Arc;
 
@@ -13,35 +13,36 @@ use tributary::hints::{Hints, KernelHint};
 use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
-/// How the messages of a phase are routed.
+/// Kernel, throttle and local aggregators of one phase.
 #[derive(Debug)]
 pub(super) struct PhaseKernel {
     pub(super) kernel: &'static Kernel,
     pub(super) throttle: Throttle,
-    /// Whether the throttle counts steps, see [`super::collective_write::CollectiveWriteOptions::blocks`].
+    /// True if the throttle counts steps; see [`super::collective_write::CollectiveWriteOptions::blocks`].
     pub(super) blocks: bool,
-    /// With two layers: the local aggregators and their members.
+    /// With two layers: the local aggregators and the ranks of each.
     pub(super) local: Option<LocalAggregators>,
 }
 
-/// The participants.
+/// Ranks and aggregators that take part in an exchange.
 #[derive(Debug)]
 pub(super) struct Parties {
     pub(super) topology: Topology,
     pub(super) aggregators: Arc<[Rank]>,
-    /// By rank: its index among the aggregators, if it is one.
+    /// For each rank: its index among the aggregators, if it is an aggregator.
     pub(super) index: Vec<Option<u32>>,
     pub(super) rank_list: RankList,
 }
 
-/// The messages of one exchange.
+/// Messages of one exchange of a collective write.
 #[derive(Debug)]
 pub(super) struct ExchangeMessages {
-    /// By sender: the aggregators' indices in the order of the kernel (with two layers: ascending).
+    /// For each sender: the indices of the aggregators that it sends to, in the order of the kernel (with two layers:
+    /// ascending).
     sends: Matrix,
-    /// By aggregator: the senders (with two layers: local aggregators).
+    /// For each aggregator: the ranks that it receives from (with two layers: local aggregators).
     receives: Matrix,
-    /// By aggregator: whether it has data for itself, which is not sent.
+    /// For each aggregator: true if it has data for itself, which is not sent.
     own: Vec<bool>,
 }
 
@@ -82,7 +83,8 @@ impl Parties {
 }
 
 impl ExchangeMessages {
-    /// The exchange of `messages` (by rank, ascending index of aggregator). O(m log m) for m messages.
+    /// Returns the exchange of `messages` (a row per rank, ascending by index of aggregator). O(m log m) for m
+    /// messages.
     pub(super) fn new(messages: &Matrix, way: &PhaseKernel, parties: &Parties) -> Self {
         let aggregators = parties.aggregators.len();
         if let Some(local) = &way.local {
@@ -104,17 +106,17 @@ impl ExchangeMessages {
         }
     }
 
-    /// Number of ranks from which an aggregator receives, itself included.
+    /// Returns the number of ranks from which an aggregator receives, itself included.
     pub(super) fn fan_in(&self, aggregator: usize) -> usize {
         self.receives.row(aggregator).len() + usize::from(self.own.get(aggregator) == Some(&true))
     }
 
-    /// Number of messages between ranks, without those inside nodes of `two_layer`.
+    /// Returns the number of messages between ranks, without those inside nodes of `two_layer`.
     pub(super) fn messages(&self) -> u64 {
         self.receives.cells() as u64
     }
 
-    /// The part of `rank` in the exchange.
+    /// Returns the messages that `rank` sends and receives in the exchange.
     pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = &way.local {
@@ -135,7 +137,7 @@ impl ExchangeMessages {
         })
     }
 
-    /// A message of [`WorkPart::Chains`].
+    /// Returns message number `index` of those that `rank` sends or receives, for [`WorkPart::Chains`].
     #[inline]
     pub(super) fn message(
         &self,
@@ -159,7 +161,8 @@ impl ExchangeMessages {
         }
     }
 
-    /// The part of `rank` in blocks of steps, each of which is completed before the next. The throttle gives the steps.
+    /// Returns the messages of `rank` in blocks of steps, each of which is completed before the next. The throttle
+    /// gives the number of steps.
     fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
         let view = parties.exchange(rank, &[], &[]);
@@ -229,7 +232,7 @@ impl ExchangeMessages {
     }
 }
 
-/// The members for which `rank` gathers, itself included.
+/// Returns the ranks whose data local aggregator `rank` gathers, itself included.
 pub(super) fn members<'a>(
     rank: Rank,
     local: &'a LocalAggregators,
@@ -240,12 +243,12 @@ pub(super) fn members<'a>(
     of_node.filter(move |&member| local.aggregator_of(member) == rank)
 }
 
-/// The aggregator of a cell in a sender's row.
+/// Returns the index of the aggregator that a cell of a sender's row names.
 fn receiver(cell: &Cell) -> ReceiverIndex {
     ReceiverIndex(cell.peer as usize)
 }
 
-/// A message to `peer`. The simulator ignores its place in a buffer.
+/// Returns a message to `peer`. The offset in a buffer has no meaning, because the simulator ignores it.
 fn message<Peer>(peer: Peer, cell: &Cell, buffer: Buffer) -> Transfer<Peer> {
     Transfer { peer, span: Span::new(buffer, 0, u64::from(cell.amount)) }
 }

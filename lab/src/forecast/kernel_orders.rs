@@ -1,29 +1,30 @@
-//! The orders in which many owners go through the same items, in compressed form.
+//! Stores in compressed form the orders in which many owners (receivers or senders) go through the same items (their
+//! peers).
 //!
 //! With a flat kernel every receiver goes through the senders (and every sender through the receivers) by step. In all
-//! kernels of the registry these orders are rotations of one order. That is checked for each owner: an order that is not
-//! a rotation is kept as a list.
+//! kernels of the registry these orders are rotations of one order. That is checked for each owner: an order that is
+//! not a rotation is kept as a list.
 
-/// The orders of all owners.
+/// Orders in which all owners go through the items.
 #[derive(Debug)]
 pub(super) struct KernelOrders {
-    /// The order of the first owner.
+    /// Order of the first owner: the items by step.
     base: Vec<u32>,
-    /// The position of each item in `base`.
+    /// Position of each item in `base`.
     place: Vec<u32>,
     of: Vec<Order>,
 }
 
 #[derive(Debug)]
 enum Order {
-    /// `base`, rotated to begin at this position.
+    /// The order is `base`, rotated to begin at this position.
     Begun(u32),
-    /// Another order, and the position of each item in it.
+    /// The order is another: the items, and the position of each item.
     Listed(Box<(Vec<u32>, Vec<u32>)>),
 }
 
 impl KernelOrders {
-    /// The orders of `owners` owners over `items` items by ascending `step(owner, item)`. O(owners x items).
+    /// Returns the orders of `owners` owners over `items` items by ascending `step(owner, item)`. O(owners x items).
     pub(super) fn new(owners: usize, items: usize, step: impl Fn(usize, usize) -> u64) -> Self {
         let sorted = |owner| {
             let mut order: Vec<u32> = (0..items as u32).collect();
@@ -43,7 +44,7 @@ impl KernelOrders {
         Self { place: places(&base), base, of }
     }
 
-    /// The `index`-th item of `owner`.
+    /// Returns the `index`-th item in the order of `owner`.
     #[inline]
     pub(super) fn item(&self, owner: usize, index: usize) -> usize {
         match &self.of[owner] {
@@ -56,7 +57,7 @@ impl KernelOrders {
         }
     }
 
-    /// The position of `item` in the order of `owner`.
+    /// Returns the position of `item` in the order of `owner`.
     #[inline]
     pub(super) fn place(&self, owner: usize, item: usize) -> usize {
         match &self.of[owner] {
@@ -69,7 +70,7 @@ impl KernelOrders {
     }
 }
 
-/// The position at which the order by ascending `step` begins in `base`, if it is a rotation of `base`.
+/// Returns the position at which the order by ascending `step` begins in `base`, if it is a rotation of `base`.
 fn rotation(base: &[u32], step: impl Fn(u32) -> u64) -> Option<u32> {
     let (mut begin, mut descents) = (0, 0);
     let (first, mut before) = (step(*base.first()?), 0);

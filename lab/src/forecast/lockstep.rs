@@ -1,6 +1,6 @@
 //! The paper's pairwise exchange, in which every rank calls MPI_Sendrecv with every other rank, even for empty messages
-//! ([`super::CollectiveWriteOptions::empty_steps`]): p (p - 1) messages per round. They are not simulated one by one. A step
-//! costs the same few terms on every rank, so it is computed by one pass over the ranks' clocks.
+//! ([`super::CollectiveWriteOptions::empty_steps`]): p (p - 1) messages per round. They are not simulated one by one. A
+//! step costs the same few terms on every rank, so it is computed by one pass over the ranks' clocks.
 //!
 //! In step i a rank posts a receive from rank + i and a send to rank - i. It ends when both are done:
 //!
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Above the eager limit the bytes wait for a request and its answer, as in the simulator. Unlike the simulator, this
-//! leaves out node ports, queue searches (queues have one entry), and early messages that a rank takes in while it waits
-//! for another. O(p) time per step, vectorised for empty messages.
+//! leaves out node ports, queue searches (queues have one entry), and early messages that a rank takes in while it
+//! waits for another. O(p) time per step, vectorised for empty messages.
 
 use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
 use super::exchange_messages::{Parties, PhaseKernel};
@@ -25,24 +25,24 @@ use tributary::access::Extent;
 use tributary::exchange::PAIRWISE;
 use tributary::topology::Rank;
 
-/// The clocks of all ranks, in picoseconds.
+/// Simulated clocks of all ranks, in picoseconds.
 #[derive(Debug)]
 pub(super) struct Clocks<'a> {
     machine: &'a Machine,
     parties: &'a Parties,
-    /// Node and socket of every rank, as one number each.
+    /// Numbers of the node and of the socket of every rank.
     places: Vec<(usize, usize)>,
-    /// Ranks of one node differ by less than this.
+    /// Upper bound of the difference between numbers of ranks on one node.
     reach: usize,
     now: Vec<f64>,
-    /// The time of every rank by phase, in whole picoseconds.
+    /// Time that every rank spent in each phase, in whole picoseconds.
     spent: Vec<[Time; PHASES]>,
     posted: Vec<f64>,
-    /// Whether all pairs of ranks have connections.
+    /// True if all pairs of ranks have connections already.
     connected: bool,
 }
 
-/// A nonempty message of the current step.
+/// Nonempty message of the current step.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     from: Rank,
@@ -66,23 +66,24 @@ impl<'a> Clocks<'a> {
         Self { machine, parties, places, reach, now, spent, posted, connected: machine.connection.is_none() }
     }
 
-    /// The time of every rank by phase.
+    /// Returns the time of every rank by phase, in picoseconds.
     pub(super) fn spent(&self) -> impl Iterator<Item = &[Time; PHASES]> {
         self.spent.iter()
     }
 
-    /// Charges every rank a time of its own.
+    /// Adds to every rank's clock a time in `phase` that `cost` returns for the rank, in picoseconds.
     pub(super) fn charge(&mut self, phase: usize, cost: impl Fn(Rank) -> f64) {
         self.count(phase, |clocks| clocks.now.iter_mut().enumerate().for_each(|(rank, now)| *now += cost(rank)));
     }
 
-    /// Makes all ranks wait for the last.
+    /// Makes all ranks wait for the last, and counts the waiting time in `phase`.
     pub(super) fn meet(&mut self, phase: usize) {
         let last = self.now.iter().copied().fold(0.0, f64::max);
         self.count(phase, |clocks| clocks.now.fill(last));
     }
 
-    /// An exchange of `messages` (by rank, index of aggregator). O(p^2) time, O(p aggregators) memory.
+    /// Simulates an exchange of `messages` (a row per rank, by index of aggregator). O(p^2) time, O(p aggregators)
+    /// memory.
     pub(super) fn exchange(&mut self, phase: usize, messages: &Matrix) {
         self.count(phase, |clocks| clocks.steps(messages));
     }
@@ -146,7 +147,7 @@ impl<'a> Clocks<'a> {
         loads.iter().for_each(|load| self.deliver(load, taken));
     }
 
-    /// Whether ranks `step` apart may share a node.
+    /// Returns true if ranks whose numbers differ by `step` may share a node.
     fn is_near(&self, step: usize) -> bool {
         step < self.reach || self.now.len() - step < self.reach
     }
@@ -169,7 +170,7 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    /// The receiver's part of a connection, and the sender's wait for it.
+    /// Adds the receiver's cost of a new connection, and the sender's wait for it.
     fn connected(&mut self, step: usize) {
         let Some(connection) = self.machine.connection else { return };
         let (control, ranks) = (self.machine.host.control, self.now.len());
@@ -189,7 +190,7 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    /// Adds the cost of a nonempty message to a step.
+    /// Adds the cost of a nonempty message to the step.
     fn deliver(&mut self, load: &Load, taken: f64) {
         let Load { from, to, bytes } = *load;
         let (host, line) = (&self.machine.host, self.line(from, to, bytes));
@@ -209,7 +210,7 @@ impl<'a> Clocks<'a> {
     }
 }
 
-/// Computes one step of empty messages.
+/// Computes the clocks after one step of empty messages, in picoseconds.
 fn pass(now: &mut [f64], own: &[f64], others: &[f64], latency: f64, taken: f64) {
     for ((now, own), other) in now.iter_mut().zip(own).zip(others) {
         *now = own.max(other + latency) + taken;
@@ -217,15 +218,16 @@ fn pass(now: &mut [f64], own: &[f64], others: &[f64], latency: f64, taken: f64) 
 }
 
 impl CollectiveWrite {
-    /// Whether every rank exchanges with every other in both phases, empty messages included, as in the paper's pairwise.
-    /// Such a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
+    /// Returns true if every rank exchanges with every other in both phases, empty messages included, as in the paper's
+    /// pairwise. Such a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
     pub fn is_in_lockstep(&self) -> bool {
         let pairwise = |way: &PhaseKernel| way.local.is_none() && *way.kernel == PAIRWISE;
         self.options.empty_steps && pairwise(&self.metadata) && pairwise(&self.data)
     }
 
-    /// The times of a write for which [`CollectiveWrite::is_in_lockstep`] holds. File servers have no contention, and every
-    /// aggregator waits for its window. Calls `passed` after each exchange. O(ranks^2) per exchange.
+    /// Returns the times of a write for which [`CollectiveWrite::is_in_lockstep`] holds. File servers have no
+    /// contention, and every aggregator waits for its window. Calls `passed` after each exchange. O(ranks^2) per
+    /// exchange.
     pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
         let mut clocks = Clocks::new(machine, &self.parties);
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
@@ -247,7 +249,7 @@ impl CollectiveWrite {
         Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
     }
 
-    /// The cost of a step on one rank without communication, in picoseconds.
+    /// Returns the local cost of a stage on one rank, without communication, in picoseconds.
     fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
         match self.step(rank, stage) {
             Step::Compute(time) => time as f64,

@@ -1,21 +1,21 @@
-//! A sparse matrix of messages: a row for each owner, a cell for each message.
+//! Sparse matrix of messages, with a row for each rank that owns messages and a cell for each message.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A message of a row's owner.
+/// Message of the rank that owns the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// The peer.
+    /// Other end of the message: the index of a rank or aggregator.
     pub(super) peer: u32,
-    /// Bytes, or another count.
+    /// Number of bytes of the message, or another count.
     pub(super) amount: u32,
 }
 
-/// Rows of cells, 8 bytes each.
+/// Sparse matrix: rows of cells, 8 bytes a cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matrix {
-    /// The start of each row, and the end of the last.
+    /// Index of the first cell of each row, then the number of all cells.
     starts: Vec<usize>,
     cells: Vec<Cell>,
 }
@@ -43,7 +43,7 @@ impl Matrix {
         &self.cells[self.starts[row]..self.starts[row + 1]]
     }
 
-    /// The transposed matrix; its rows are ascending in peers. O(cells + rows).
+    /// Returns the transposed matrix: a row for each peer, with cells ascending by former row. O(cells + rows).
     pub(super) fn transposed(&self, peers: usize) -> Self {
         let mut starts = vec![0; peers + 1];
         self.cells.iter().for_each(|cell| starts[cell.peer as usize + 1] += 1);
@@ -60,7 +60,7 @@ impl Matrix {
         Self { starts, cells }
     }
 
-    /// The cells for which `keep` holds, each row sorted by `key` of row and peer.
+    /// Returns the cells for which `keep` returns true, each row sorted by `key`; both get the row and the peer.
     pub(super) fn sorted(&self, keep: impl Fn(usize, u32) -> bool, key: impl Fn(usize, u32) -> u64) -> Self {
         let mut matrix =
             Self { starts: Vec::with_capacity(self.starts.len()), cells: Vec::with_capacity(self.cells()) };
@@ -77,7 +77,7 @@ impl Matrix {
         matrix
     }
 
-    /// Adds up consecutive rows. O(cells log cells).
+    /// Returns a matrix with one row for each of `ranges`, the sum of the rows in the range. O(cells log cells).
     pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<usize>>) -> Self {
         let mut matrix = Self { starts: vec![0], cells: Vec::new() };
         for range in ranges {
@@ -94,7 +94,7 @@ impl Matrix {
         matrix
     }
 
-    /// Adds row r to row `group(r)` of the result. O(cells log cells).
+    /// Returns a matrix whose row g is the sum of the rows r with `group(r)` = g. O(cells log cells).
     pub(super) fn grouped(&self, group: impl Fn(usize) -> usize) -> Self {
         let mut sums: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); self.rows()];
         for row in 0..self.rows() {

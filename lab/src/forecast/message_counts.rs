@@ -11,7 +11,7 @@ use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
 use tributary::topology::Rank;
 
-/// The form of metadata.
+/// Form in which the ranks send their access lists (metadata) to the aggregators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataForm {
     /// Offset and length of every request, 16 bytes, sent only to aggregators with requests, as in ROMIO.
@@ -20,43 +20,43 @@ pub enum MetadataForm {
     Packed,
 }
 
-/// The division of a file, and the rounds to count.
+/// Division of a file among aggregators, and the rounds whose messages are counted.
 #[derive(Debug, Clone)]
 pub struct Division {
-    /// How the file is divided.
+    /// File domains of the aggregators.
     pub domains: Domains,
-    /// The first byte that any rank writes, and one past the last.
+    /// First byte of the file that any rank writes, and one past the last.
     pub range: (u64, u64),
-    /// Number of rounds to count, evenly spread over all; 0 for all.
+    /// Number of rounds to count, evenly spread over all rounds; 0 for all.
     pub sample: usize,
-    /// The form of metadata.
+    /// Form of the metadata.
     pub lists: MetadataForm,
 }
 
-/// The counts of a collective write.
+/// Counts of the messages of a collective write.
 #[derive(Debug)]
 pub struct MessageCounts {
     pub(super) division: Division,
-    /// Number of requests of each rank: extents that touch are one, split where the owner changes.
+    /// Number of requests of each rank: adjacent extents are one request, which is split where the aggregator changes.
     pub(super) requests: Vec<u64>,
-    /// Bytes of metadata from each rank to each aggregator.
+    /// Number of bytes of metadata from each rank to each aggregator.
     pub(super) lists: Matrix,
     pub(super) rounds: Vec<Round>,
     pub(super) sizes: Sizes,
-    /// Number of all rounds.
+    /// Number of all rounds of the write, counted or not.
     all_rounds: u64,
 }
 
-/// One round.
+/// Messages of one round.
 #[derive(Debug)]
 pub(super) struct Round {
-    /// Bytes of each rank for each aggregator.
+    /// Number of bytes of data from each rank to each aggregator.
     pub(super) data: Matrix,
-    /// The bytes written by each aggregator.
+    /// Part of its window that each aggregator writes.
     pub(super) windows: Vec<Held>,
 }
 
-/// The written part of a window.
+/// Part of a window that an aggregator writes: its range, bytes and requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) bytes: u64,
@@ -68,7 +68,7 @@ pub(super) struct Held {
 impl Held {
     pub(super) const NOTHING: Self = Self { bytes: 0, requests: 0, from: u64::MAX, to: 0 };
 
-    /// That of so many ranks that write as much at about the same place.
+    /// Returns the written part for `ranks` ranks that each write as much in about the same part of the window.
     pub(super) fn times(&self, ranks: u64) -> Self {
         Self { bytes: self.bytes * ranks, requests: self.requests * ranks, ..*self }
     }
@@ -82,11 +82,11 @@ impl Held {
 }
 
 impl MessageCounts {
-    /// Counts the `access` of every rank, on all cores. Calls `counted` after each rank. O(extents) time; memory for the
-    /// counts and for one access per core.
+    /// Counts the `access` of every rank, on all cores. Calls `counted` after each rank. O(extents) time; memory for
+    /// the counts and for one access per core.
     ///
     /// # Errors
-    /// Those of `access`; a message of 4 GiB or more.
+    /// An error of `access`; a message of 4 GiB or more.
     pub fn gather<E: From<Error> + Send>(
         ranks: usize,
         division: Division,
@@ -97,11 +97,12 @@ impl MessageCounts {
         Ok(all_counts.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
     }
 
-    /// The same for several divisions of the same accesses. `counted_as` names the rank whose counts a rank has: itself,
-    /// or one that does nearly the same. Only ranks that are named are counted, and counts are those of all ranks.
+    /// Returns the counts for several divisions of the same accesses. `counted_as` names the rank whose counts a rank
+    /// takes: itself, or a rank that does nearly the same. Only the named ranks are counted, and the result stands for
+    /// all ranks.
     ///
     /// # Errors
-    /// As [`MessageCounts::gather`].
+    /// The errors of [`MessageCounts::gather`].
     pub fn gather_all<E: From<Error> + Send>(
         ranks: usize,
         divisions: Vec<Division>,
@@ -181,8 +182,8 @@ impl MessageCounts {
         }
     }
 
-    /// The counts if `ranks` ranks took over the work of the counted ranks. Each takes consecutive ranks; if they do not
-    /// divide evenly, the first take one more. Requests of different counted ranks are not merged.
+    /// Returns the counts if `ranks` ranks took over the work of the counted ranks. Each takes consecutive ranks; if
+    /// they do not divide evenly, the first take one more. Requests of different counted ranks are not merged.
     ///
     /// # Errors
     /// `ranks` is 0 or above the number of counted ranks; the lists are packed, so their sizes cannot be added.
@@ -208,22 +209,24 @@ impl MessageCounts {
         })
     }
 
-    /// Number of rounds of the write.
+    /// Returns the number of all rounds of the write.
     pub fn rounds(&self) -> u64 {
         self.all_rounds
     }
 
-    /// Number of counted rounds.
+    /// Returns the number of rounds that were counted.
     pub fn sampled(&self) -> u64 {
         self.rounds.len() as u64
     }
 
-    /// Number of requests of all ranks: extents of a rank that touch are one, split where the owner changes.
+    /// Returns the number of requests of all ranks: adjacent extents of a rank are one, split where the aggregator
+    /// changes.
     pub fn requests(&self) -> u64 {
         self.requests.iter().sum()
     }
 
-    /// The mean fan-in of an aggregator: for metadata, and for a round with data.
+    /// Returns the mean number of ranks from which an aggregator receives: in the metadata exchange, and in a round
+    /// with data.
     pub fn fan_in(&self) -> (f64, f64) {
         let aggregators = self.division.domains.aggregators();
         let windows = self.rounds.iter().flat_map(|round| &round.windows).filter(|held| held.bytes > 0).count();
@@ -233,7 +236,7 @@ impl MessageCounts {
 }
 
 impl Division {
-    /// The indices of the rounds to count, and the number of all rounds.
+    /// Returns the indices of the rounds to count, and the number of all rounds.
     fn rounds(&self) -> (Vec<u64>, u64) {
         let (start, end) = self.range;
         if end <= start {
@@ -266,7 +269,7 @@ mod tests {
     use super::*;
     use crate::forecast::SharedFile;
 
-    /// Pairs of ranks write the same: what one of a pair stands for is what both have.
+    /// Checks that ranks get the counts of the rank that stands for them, if pairs of ranks write the same.
     #[test]
     fn ranks_that_stand_for_others_have_their_counts() {
         let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
@@ -291,10 +294,11 @@ mod tests {
     const RANKS: usize = 6;
     const UNIT: u64 = 64;
 
-    /// What each aggregator receives in each round that has data: from how many ranks, all bytes, the least and the most.
+    /// For each aggregator and round with data: the number of ranks from which data arrives, all bytes, the smallest
+    /// and the largest message.
     type Windows = Vec<(usize, u64, Received)>;
 
-    /// The same from counts whose rounds are all counted.
+    /// Returns what each aggregator receives, from counts whose rounds are all counted.
     fn received(counts: &MessageCounts) -> Windows {
         let (indices, _) = counts.division.rounds();
         let mut windows: Windows = Vec::new();
@@ -314,7 +318,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is simulated is what the engine plans, and so (a test of `trib replay --plan-only` holds that) what it sends.
+        /// Checks that the simulator counts the messages that the engine plans. A test of `trib replay --plan-only`
+        /// checks that the engine sends what it plans.
         #[test]
         fn the_forecast_counts_the_messages_that_the_engine_plans(
             lens in prop::collection::vec(prop::collection::vec((0..200u64, 1..90u64), 0..30), RANKS),
@@ -360,7 +365,7 @@ mod tests {
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);
             prop_assert_eq!(received(&counts), planned.windows().collect::<Windows>());
-            // Lists to other ranks, and the lengths before them, which also say that there is none.
+            // Adds up the lists to other ranks, and the lengths that are sent before the lists, also for empty lists.
             let others = |rank: Rank| file.aggregators.iter().filter(move |&&aggregator| aggregator != rank).count();
             let lists: u64 = (0..RANKS)
                 .flat_map(|rank| counts.lists.row(rank).iter().map(move |cell| (rank, cell)))

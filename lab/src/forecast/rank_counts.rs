@@ -1,4 +1,4 @@
-//! One rank's counts against a division of the file: those of what the engine would send.
+//! Counts the messages that one rank sends in a collective write, as the engine would send them.
 
 use super::matrix::Cell;
 use super::message_counts::{Division, Held, MetadataForm};
@@ -7,24 +7,24 @@ use tributary::engine::planning::lists;
 use tributary::engine::touched::Touched;
 use tributary::error::{Error, Result};
 
-/// The counts of one rank.
+/// Counts of the messages of one rank.
 pub(super) struct RankCounts {
-    /// Extents that are sent.
+    /// Number of extents that the rank sends.
     pub(super) requests: u64,
-    /// Bytes of metadata, by aggregator.
+    /// Number of bytes of metadata for each aggregator.
     pub(super) lists: Vec<Cell>,
-    /// Bytes of data, by counted round and aggregator.
+    /// Number of bytes of data, by counted round and aggregator.
     pub(super) rounds: Vec<Vec<Cell>>,
     pub(super) sizes: Sizes,
 }
 
-/// What a call adds up to.
+/// Totals of a call over all ranks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sizes {
     pub(super) bytes: u64,
     /// Number of extents, as the ranks pass them.
     pub(super) extents: u64,
-    /// Windows that the ranks touch, each for itself, as far as each knows.
+    /// Sum over the ranks of the number of windows that the rank writes into.
     pub(super) touched: u64,
 }
 
@@ -36,19 +36,19 @@ impl std::ops::AddAssign for Sizes {
     }
 }
 
-/// Bytes of an offset-length pair, as ROMIO sends it for every request.
+/// Number of bytes of an offset-length pair, as ROMIO sends it for every request.
 const PAIR: u64 = 16;
 
 impl RankCounts {
-    /// The counts of an access in the `chosen` rounds. Adds the written parts of windows to `windows`, for `weight` ranks that have
-    /// these counts. O(extents).
+    /// Returns the messages of an access in the `chosen` rounds. Adds the written parts of windows to `windows`, for
+    /// `weight` ranks that have these counts. O(extents).
     pub(super) fn of(
         (division, chosen): (&Division, &[u64]),
         access: &Extents,
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
         let domains = &division.domains;
-        let touched = Touched::of(domains).by(access);
+        let touched = Touched::new(domains).by(access);
         let sizes = Sizes { bytes: access.bytes(), extents: access.count(), touched };
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], sizes };
         for list in lists(access, domains) {

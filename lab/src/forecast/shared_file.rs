@@ -11,22 +11,23 @@ use tributary::topology::{Rank, Topology};
 /// Default stripe or block size in bytes: Lustre's default, and ROMIO's for GPFS.
 const UNIT: u64 = 1 << 20;
 
-/// A file, divided.
+/// Division of a simulated file among aggregators and servers.
 #[derive(Debug, Clone)]
 pub struct SharedFile {
-    /// The aggregators, ascending.
+    /// Ranks of the aggregators, ascending.
     pub aggregators: Vec<Rank>,
-    /// Their file domains.
+    /// File domains of the aggregators.
     pub domains: Domains,
-    /// Its layout on servers: Lustre's stripe count of them, or all.
+    /// Layout of the file on servers. On Lustre, the stripe count is the number of servers; otherwise all servers hold
+    /// parts.
     pub striping: Striping,
 }
 
 impl SharedFile {
-    /// Its layout, and the driver in the hint `trib_driver`, `lustre` or `gpfs`.
+    /// Returns the file's layout, and the driver that the hint `trib_driver` names: `lustre` or `gpfs`.
     ///
     /// # Errors
-    /// Another driver.
+    /// The hint names another driver.
     pub fn placed(hints: &Hints) -> Result<(Layout, Box<dyn Driver>)> {
         let unit = hints.striping_unit.unwrap_or(UNIT);
         let factor = match hints.driver {
@@ -38,8 +39,8 @@ impl SharedFile {
         Ok((Layout { direct_from, ..Layout::of(unit, factor) }, driver(hints.driver, Path::new(""))))
     }
 
-    /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
-    /// `striping_unit` and `striping_factor`; by default 1 MiB and, on Lustre, one stripe per node.
+    /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that
+    /// of `striping_unit` and `striping_factor`; by default 1 MiB and, on Lustre, one stripe per node.
     ///
     /// # Errors
     /// Another driver; hints that do not fit.

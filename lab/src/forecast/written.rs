@@ -1,4 +1,4 @@
-//! The times of a collective write, by parts.
+//! Times of a simulated collective write, by phase.
 
 use serde::Serialize;
 
@@ -7,29 +7,29 @@ use crate::sim::Time;
 use crate::sim::phases::PHASES;
 use tributary::topology::Rank;
 
-/// Seconds by part; they add up to the total.
+/// Times in seconds of the phases of a write; they add up to the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Parts {
-    /// Exchanging metadata.
+    /// Seconds of exchanging metadata.
     pub metadata: f64,
-    /// Exchanging data, in all rounds.
+    /// Seconds of exchanging data, in all rounds.
     pub data: f64,
-    /// Waiting for the file.
+    /// Seconds of waiting for the file.
     pub file: f64,
-    /// Computing: flattening, merging, placing.
+    /// Seconds of computing: flattening, merging, placing.
     pub other: f64,
-    /// The sum of these.
+    /// Sum of all phases in seconds.
     pub total: f64,
 }
 
-/// The times of a collective write. Times of sampled rounds are scaled up to all rounds.
+/// Times of a simulated collective write. Times of sampled rounds are scaled up to all rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Written {
     /// Times of the aggregator that ends last.
     pub last: Parts,
-    /// The maximum over ranks of each part. These do not add up.
+    /// Maximum over ranks of each phase. These do not add up.
     pub most: Parts,
-    /// The mean over ranks.
+    /// Mean over all ranks of each phase.
     pub mean: Parts,
 }
 
@@ -53,7 +53,7 @@ impl Parts {
 }
 
 impl Written {
-    /// From the time of every rank in every phase.
+    /// Computes the times from the time of every rank in every phase.
     pub(super) fn of<'a>(spent: impl Iterator<Item = &'a [Time; PHASES]>, scale: f64, aggregators: &[Rank]) -> Self {
         let ranks: Vec<_> = spent.map(|spent| Parts::of(spent, scale)).collect();
         let ends = aggregators.iter().filter_map(|&rank| ranks.get(rank));

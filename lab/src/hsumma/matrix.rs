@@ -1,21 +1,21 @@
-//! The matrices, whose elements are functions of their position, and the serial product.
+//! Matrices of the HSUMMA test program, whose elements are functions of their position, and the serial product.
 //!
-//! Elements are small integers, so every sum of products is exact in 64-bit floating point, in any order: a result that is
-//! not equal is wrong.
+//! Elements are small integers, so every sum of products is exact in 64-bit floating point, in any order: a result that
+//! is not equal is wrong.
 
 use std::ops::Range;
 
-/// The element of A at a row and a column.
+/// Returns the element of A at a row and a column.
 pub fn a(row: usize, column: usize) -> f64 {
     element(1, row, column)
 }
 
-/// The element of B at a row and a column.
+/// Returns the element of B at a row and a column.
 pub fn b(row: usize, column: usize) -> f64 {
     element(2, row, column)
 }
 
-/// A number from -8 to 8, hashed by the finaliser of SplitMix64, so that blocks differ.
+/// Returns a number from -8 to 8, hashed by the finaliser of SplitMix64, so that blocks differ.
 fn element(matrix: u64, row: usize, column: usize) -> f64 {
     let mut bits = (matrix << 62) ^ ((row as u64) << 31) ^ column as u64;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,29 +23,29 @@ fn element(matrix: u64, row: usize, column: usize) -> f64 {
     ((bits ^ (bits >> 31)) % 17) as f64 - 8.0
 }
 
-/// A matrix, row by row; it has columns.
+/// Matrix, stored row by row.
 #[derive(Debug, PartialEq)]
 pub struct Matrix {
-    /// Their number.
+    /// Number of columns.
     pub columns: usize,
-    /// All elements.
+    /// All elements, row by row.
     pub elements: Vec<f64>,
 }
 
 impl Matrix {
-    /// Some rows and columns of a matrix that is a function.
+    /// Creates the matrix of some rows and columns of a matrix whose elements the function `element` returns.
     pub fn of(element: impl Fn(usize, usize) -> f64, rows: Range<usize>, columns: Range<usize>) -> Self {
         let row = |row| columns.clone().map(move |column| (row, column));
         let elements = rows.flat_map(row).map(|(row, column)| element(row, column)).collect();
         Self { columns: columns.len(), elements }
     }
 
-    /// A copy of some rows and columns.
+    /// Returns a copy of some rows and columns.
     pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Self {
         Self::of(|row, column| self.elements[row * self.columns + column], rows, columns)
     }
 
-    /// Adds the product of two matrices.
+    /// Adds the product `a` `b` to this matrix.
     pub fn add_product(&mut self, a: &Self, b: &Self) {
         for (line, factors) in self.elements.chunks_exact_mut(self.columns).zip(a.elements.chunks_exact(a.columns)) {
             for (factor, row) in factors.iter().zip(b.elements.chunks_exact(b.columns)) {

@@ -1,4 +1,4 @@
-//! The program of every rank: it broadcasts pivots, adds products, and times both.
+//! Multiplies two matrices on all ranks: broadcasts pivots, adds products, and times both.
 
 use std::time::{Duration, Instant};
 
@@ -11,29 +11,29 @@ use tributary::{Endpoint, Error};
 use super::matrix::{self, Matrix};
 use super::shape::{Axis, Shape};
 
-/// The cost and correctness of a product; the same on all ranks.
+/// Cost and correctness of a product; the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProductOutcome {
-    /// Seconds in broadcasts, the maximum over ranks.
+    /// Maximum over ranks of the seconds in broadcasts.
     pub communication: f64,
-    /// Seconds in local products, the maximum over ranks.
+    /// Maximum over ranks of the seconds in local products.
     pub computation: f64,
-    /// Seconds from beginning to end, the maximum over ranks.
+    /// Maximum over ranks of the seconds from beginning to end.
     pub total: f64,
-    /// Messages sent by all ranks.
+    /// Number of messages sent by all ranks.
     pub messages: u64,
-    /// Their bytes.
+    /// Number of bytes sent by all ranks.
     pub bytes: u64,
     /// Number of elements of C that differ from the serial product.
     pub wrong: u64,
 }
 
 /// Multiplies A and B by HSUMMA, broadcasting by `broadcast` in segments of `segment` bytes where it cuts messages, and
-/// compares with the serial product. Collective. 2 n/M broadcasts of n M / s (n M / t) elements between groups, 2 n/b of
-/// n b / s (n b / t) inside, 2 n^3 / p operations a rank; 3 n^2 / p elements of memory and a pivot of each kind.
+/// compares with the serial product. Collective. 2 n/M broadcasts of n M / s (n M / t) elements between groups, 2 n/b
+/// of n b / s (n b / t) inside, 2 n^3 / p operations a rank; 3 n^2 / p elements of memory and a pivot of each kind.
 ///
 /// # Errors
-/// The fabric's. The shape must have passed [`Shape::check`].
+/// Errors of the fabric. The shape must have passed [`Shape::check`].
 pub async fn multiply(
     endpoint: &mut Endpoint,
     shape: &Shape,
@@ -75,7 +75,7 @@ pub async fn multiply(
     Ok(ProductOutcome { communication, computation, total, messages, bytes, wrong })
 }
 
-/// The broadcasts of one rank.
+/// Broadcasts of pivots, as one rank takes part in them.
 struct Pivots<'a> {
     endpoint: &'a mut Endpoint,
     broadcast: &'static InPlace,
@@ -85,8 +85,8 @@ struct Pivots<'a> {
 }
 
 impl Pivots<'_> {
-    /// Broadcasts the outer pivot at `at` from the group that holds it to the ranks at the same place in all groups. None on
-    /// the other ranks.
+    /// Broadcasts the outer pivot at `at` from the group that holds it to the ranks at the same position in all groups.
+    /// Returns the pivot on these ranks, none on the others.
     async fn between(&mut self, shape: &Shape, axis: Axis, at: usize, own: &Matrix) -> Result<Option<Matrix>, Error> {
         let rank = self.endpoint.rank();
         let (group, place) = shape.holder(axis, at);
@@ -102,7 +102,8 @@ impl Pivots<'_> {
         self.send_on(across, group, pivot, extent(shape, axis, shape.outer)).await.map(Some)
     }
 
-    /// Broadcasts the inner pivot at `at` of the outer pivot `outer`, from the rank that has it to the others of its group.
+    /// Broadcasts the inner pivot at `at` of the outer pivot `outer`, from the rank that has it to the other ranks of
+    /// its group.
     async fn within(
         &mut self,
         shape: &Shape,
@@ -148,7 +149,7 @@ impl Pivots<'_> {
     }
 }
 
-/// Rows and columns of a pivot of `width` columns of A, or rows of B.
+/// Returns the rows and columns of a pivot: `width` columns of A, or `width` rows of B.
 fn extent(shape: &Shape, axis: Axis, width: usize) -> [usize; 2] {
     let [rows, columns] = shape.local();
     match axis {

@@ -1,26 +1,26 @@
-//! Grid, groups and blocks of a product, and the holders of pivots.
+//! Grid, groups and blocks of a matrix product, and the ranks that hold its pivots.
 
 use tributary::Rank;
 use tributary::collectives::Group;
 
 use tributary_benchmarks::PatternError;
 
-/// A product on a grid of ranks, which are numbered row by row. Valid if [`Shape::check`] succeeds.
+/// Product of two matrices on a grid of ranks, which are numbered row by row. Valid if [`Shape::check`] succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Rows and columns of every matrix.
+    /// Number of rows, and of columns, of every matrix.
     pub n: usize,
-    /// Rows and columns of the grid of ranks.
+    /// Number of rows and columns of the grid of ranks.
     pub grid: [usize; 2],
-    /// Rows and columns of the grid of groups; 1 x 1: SUMMA.
+    /// Number of rows and columns of the grid of groups; 1 x 1 is SUMMA.
     pub groups: [usize; 2],
-    /// b: columns of A and rows of B per broadcast inside groups.
+    /// b: number of columns of A and rows of B per broadcast inside groups.
     pub block: usize,
-    /// M: columns of A and rows of B per broadcast between groups.
+    /// M: number of columns of A and rows of B per broadcast between groups.
     pub outer: usize,
 }
 
-/// Along a row of the grid, or along a column.
+/// Direction of a broadcast: along a row of the grid, or along a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     /// Along a row: the blocks of A.
@@ -30,12 +30,12 @@ pub enum Axis {
 }
 
 impl Shape {
-    /// The same product by SUMMA.
+    /// Returns the same product with one group, which is SUMMA.
     pub fn summa(self) -> Self {
         Self { groups: [1, 1], outer: self.block, ..self }
     }
 
-    /// The grid of `ranks` ranks nearest to a square, with at most as many rows as columns.
+    /// Returns the grid of `ranks` ranks nearest to a square, with at most as many rows as columns.
     pub fn squarest(ranks: usize) -> [usize; 2] {
         let fits = |rows: &usize| rows * rows <= ranks && ranks.is_multiple_of(*rows);
         let rows = (1..=ranks).take_while(|rows| rows * rows <= ranks).filter(fits).last().unwrap_or(1);
@@ -87,12 +87,12 @@ impl Shape {
         Ok(())
     }
 
-    /// Rows and columns of every rank's block of a matrix.
+    /// Returns the number of rows and columns of every rank's block of a matrix.
     pub fn local(&self) -> [usize; 2] {
         [self.n / self.grid[0], self.n / self.grid[1]]
     }
 
-    /// The ranks on the side of the grid that `axis` runs along, and the groups on it.
+    /// Returns the number of ranks of the grid along `axis`, and the number of groups.
     fn side(&self, axis: Axis) -> (usize, usize) {
         match axis {
             Axis::Row => (self.grid[1], self.groups[1]),
@@ -100,7 +100,7 @@ impl Shape {
         }
     }
 
-    /// The number of `rank` along `axis`.
+    /// Returns the coordinate of `rank` along `axis`.
     fn along(&self, axis: Axis, rank: Rank) -> usize {
         match axis {
             Axis::Row => rank % self.grid[1],
@@ -108,21 +108,21 @@ impl Shape {
         }
     }
 
-    /// The holder of the pivot that begins at column (or row) `at` of the whole matrix: its group along `axis`, and its place
-    /// in it.
+    /// Returns the holder of the pivot that begins at column (or row) `at` of the whole matrix: the number of its group
+    /// along `axis`, and its number in the group.
     pub fn holder(&self, axis: Axis, at: usize) -> (usize, usize) {
         let (ranks, groups) = self.side(axis);
         let holder = at / (self.n / ranks);
         (holder / (ranks / groups), holder % (ranks / groups))
     }
 
-    /// The place of a rank in its group along `axis`.
+    /// Returns the number of a rank in its group along `axis`.
     pub fn place(&self, axis: Axis, rank: Rank) -> usize {
         let (ranks, groups) = self.side(axis);
         self.along(axis, rank) % (ranks / groups)
     }
 
-    /// The ranks at the same place in all groups along `axis`, group by group.
+    /// Returns the ranks with this rank's number in all groups along `axis`, group by group.
     pub fn across(&self, axis: Axis, rank: Rank) -> Group {
         let (ranks, groups) = self.side(axis);
         let in_group = ranks / groups;
@@ -130,7 +130,7 @@ impl Shape {
         self.line(axis, rank, groups, here / in_group, here % in_group, in_group)
     }
 
-    /// The ranks of the same group along `axis`.
+    /// Returns the ranks of this rank's group along `axis`.
     pub fn inside(&self, axis: Axis, rank: Rank) -> Group {
         let (ranks, groups) = self.side(axis);
         let in_group = ranks / groups;
@@ -138,7 +138,8 @@ impl Shape {
         self.line(axis, rank, in_group, here % in_group, here - here % in_group, 1)
     }
 
-    /// Every `step`-th of the ranks on this rank's line, `size` of them from number `first` on. This rank is number `me`.
+    /// Returns every `step`-th of the ranks on this rank's line, `size` of them from number `first` on. This rank is
+    /// number `me`.
     fn line(&self, axis: Axis, rank: Rank, size: usize, me: usize, first: usize, step: usize) -> Group {
         let columns = self.grid[1];
         let all = Group::world(rank, self.grid[0] * columns);
@@ -158,7 +159,7 @@ mod tests {
 
     const SHAPE: Shape = Shape { n: 72, grid: [6, 6], groups: [3, 3], block: 3, outer: 6 };
 
-    /// The thesis' figure 4.2: 6 x 6 ranks in 3 x 3 groups of 2 x 2.
+    /// Checks the groups of the thesis' figure 4.2: 6 x 6 ranks in 3 x 3 groups of 2 x 2.
     #[test]
     fn groups_of_the_figure() {
         let ranks = |group: Group| (0..group.size()).map(|member| group.rank_of(member)).collect::<Vec<_>>();

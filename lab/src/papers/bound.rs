@@ -1,64 +1,64 @@
-//! Bounds: a paper's statements about numbers.
+//! Bounds on measured values, as a paper's claims state them.
 
 use serde::{Deserialize, Serialize};
 
 use super::measure::Values;
 
-/// A bound on values. A bound on numbers applies to each of them.
+/// Bound on values. A bound on numbers applies to each of them.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Bound {
-    /// Equal, up to a relative difference.
+    /// Every value equals a number, up to a relative difference.
     Equals {
-        /// The paper's number.
+        /// Number in the paper.
         equals: f64,
-        /// The difference allowed, relative to it.
+        /// Maximum relative difference from the paper's number.
         within: f64,
     },
-    /// Not below.
+    /// No value is below a minimum.
     AtLeast {
-        /// The least.
+        /// Minimum of the values.
         at_least: f64,
     },
-    /// Not above.
+    /// No value is above a maximum.
     AtMost {
-        /// The most.
+        /// Maximum of the values.
         at_most: f64,
     },
-    /// Not outside.
+    /// Every value is between a minimum and a maximum.
     Between {
-        /// The least and the most.
+        /// Minimum and maximum of the values.
         between: (f64, f64),
     },
     /// The named values ascend in this order.
     Order {
-        /// Their names, the smallest first.
+        /// Names of the values, the smallest first.
         order: Vec<String>,
     },
-    /// A value is smaller than all others.
+    /// The named value is smaller than all others.
     Least {
-        /// Its name.
+        /// Name of the smallest value.
         least: String,
     },
-    /// A value is greater than all others.
+    /// The named value is greater than all others.
     Most {
-        /// Its name.
+        /// Name of the greatest value.
         most: String,
     },
-    /// The last value against the first.
+    /// The last value is greater than the first by at least a ratio.
     Rises {
-        /// The least ratio.
+        /// Minimum ratio of the last value to the first.
         rises: f64,
     },
-    /// The greatest value against the least.
+    /// The greatest value is above the least by at most a ratio.
     Flat {
-        /// The most ratio.
+        /// Maximum ratio of the greatest value to the least.
         flat: f64,
     },
 }
 
 impl Bound {
-    /// Whether `values` keep the bound. No values, a missing name and NaN keep no bound.
+    /// Returns true if `values` keep the bound. No values, a missing name and NaN keep no bound.
     pub fn holds(&self, values: &Values) -> bool {
         if values.is_empty() || values.iter().any(|(_, value)| value.is_nan()) {
             return false;

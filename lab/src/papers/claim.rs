@@ -11,70 +11,71 @@ use super::drawing::Drawing;
 use super::error::PapersError;
 use super::measure::{Draw, Measure, Parameters, Values};
 
-/// A paper and what it claims.
+/// Paper and the claims that are checked here.
 #[derive(Debug)]
 pub struct Paper {
-    /// Its name on the command line.
+    /// Name of the paper on the command line.
     pub id: String,
-    /// Its title.
+    /// Title of the paper.
     pub title: String,
-    /// Its authors.
+    /// Authors of the paper.
     pub authors: String,
-    /// Where it appeared.
+    /// Journal or conference of the paper.
     pub venue: String,
-    /// When.
+    /// Year of publication.
     pub year: u32,
-    /// In the order of the file.
+    /// Claims of the paper, in the order of the file.
     pub claims: Vec<Claim>,
-    /// In the order of the file.
+    /// Figures of the paper, in the order of the file.
     pub figures: Vec<Figure>,
 }
 
 /// One claim of a paper.
 #[derive(Debug)]
 pub struct Claim {
-    /// Unique in its paper.
+    /// Identifier of the claim, unique in the paper.
     pub id: String,
-    /// Section, and sentence, figure or cell.
+    /// Position in the paper: section, and sentence, figure or table cell.
     pub place: String,
     /// The claim in our words.
     pub says: String,
-    /// The measurement.
+    /// Measurement that checks the claim.
     pub measure: &'static Measure,
     /// Parameters of the measurement.
     pub with: Parameters,
-    /// Unit of the values.
+    /// Unit of the measured values.
     pub unit: String,
-    /// The bound on the values.
+    /// Bound that the claim sets on the values.
     pub expect: Bound,
-    /// The recorded verdict.
+    /// Recorded verdict: whether the last check reproduced the claim.
     pub verdict: Verdict,
-    /// The reason why it is not reproduced.
+    /// Reason why the claim is not reproduced.
     pub reason: Option<String>,
-    /// How it was simulated.
+    /// Note on how the claim was simulated.
     pub note: Option<String>,
-    /// Whether it is in the quick subset.
+    /// True if the claim is in the quick subset.
     pub quick: bool,
-    /// How long a processor measures, roughly, for estimates. Of claims that share a measurement, the first has it.
+    /// Approximate processor time of the measurement in seconds, for estimates. If claims share a measurement, the
+    /// time counts for the first.
     pub seconds: f64,
 }
 
-/// One figure of a paper.
+/// Figure of a paper that is drawn here.
 #[derive(Debug)]
 pub struct Figure {
-    /// Unique in its paper.
+    /// Identifier of the figure, unique in the paper.
     pub id: String,
-    /// The figure in the paper.
+    /// Number of the figure in the paper.
     pub place: String,
-    /// Its description.
+    /// Title of the figure.
     pub title: String,
-    /// As of a [`Claim`].
+    /// Approximate processor time of the measurement in seconds, for estimates.
     pub seconds: f64,
     draw: &'static Draw,
     with: Parameters,
 }
 
-/// Whether a claim is reproduced.
+/// Result of a check: whether the measured values confirm a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
     /// The values keep the bound.
@@ -95,10 +96,10 @@ impl std::fmt::Display for Verdict {
 }
 
 impl Claim {
-    /// Measures, and returns the values and the verdict. Costs what the measurement costs.
+    /// Measures the values of the claim, and returns them with the verdict.
     ///
     /// # Errors
-    /// Those of the measurement.
+    /// Errors of the measurement.
     pub fn check(&self, context: &Context) -> Result<(Values, Verdict), PapersError> {
         let values = (self.measure.run)(&self.with, context).map_err(|error| error.within(&self.id))?;
         let verdict = if self.expect.holds(&values) { Verdict::Reproduced } else { Verdict::NotReproduced };
@@ -110,7 +111,7 @@ impl Figure {
     /// Measures the data of the drawing.
     ///
     /// # Errors
-    /// Those of the measurement.
+    /// Errors of the measurement.
     pub fn drawing(&self, context: &Context) -> Result<Drawing, PapersError> {
         (self.draw.run)(&self.with, context).map_err(|error| error.within(&self.id))
     }
@@ -170,7 +171,7 @@ struct RawFigure {
     seconds: f64,
 }
 
-/// Seconds of what the files say nothing about: a short one, and one that is not in the quick subset.
+/// Default processor time in seconds of figures, and of claims in the quick subset. Other claims have `LONG`.
 const SHORT: f64 = 0.1;
 const LONG: f64 = 2.0;
 

@@ -1,4 +1,4 @@
-//! The shared state of measurements: machines, and results that several of them need.
+//! State that measurements share: machines, and results that several measurements need.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use crate::machines;
 
 type Kept = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, PapersError>>>;
 
-/// Shared by all claims of a run, which run on several threads.
+/// State that all claims of a run share; claims run on several threads.
 #[derive(Default)]
 pub struct Context {
     kept: Mutex<HashMap<String, Kept>>,
 }
 
 impl Context {
-    /// The machine of that name.
+    /// Returns the machine called `name`.
     ///
     /// # Errors
     /// An unknown name.
@@ -26,10 +26,10 @@ impl Context {
         self.once(&format!("machine {name}"), || Ok(machines::named(name)?))
     }
 
-    /// The result of `make`, which runs once for each `key`. Other threads that need it wait.
+    /// Returns the result of `make`, which runs once for each `key`. Other threads that ask for the same key wait.
     ///
     /// # Errors
-    /// Those of `make`, for all callers; a key that was used for another type.
+    /// An error of `make`, for all callers; a key that was used for another type.
     pub fn once<T: Any + Send + Sync>(
         &self,
         key: &str,

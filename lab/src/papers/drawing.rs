@@ -1,47 +1,47 @@
-//! The data of a figure, as it is drawn and written as JSON.
+//! Data of a figure, which is drawn and written as JSON.
 
 use serde::Serialize;
 
-/// What is drawn.
+/// Data of a drawing, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drawing {
     /// Bars, each a stack of parts.
     Bars {
-        /// Of all values.
+        /// Unit of all values.
         unit: String,
-        /// Names of the parts, from below.
+        /// Names of the parts of a bar, from below.
         parts: Vec<String>,
-        /// Name of each bar, and its parts.
+        /// Name of each bar, and the values of its parts.
         bars: Vec<(String, Vec<f64>)>,
     },
     /// Curves, or points that are joined.
     Curves {
-        /// The axis from left to right.
+        /// Horizontal axis.
         x: Axis,
-        /// The axis upwards.
+        /// Vertical axis.
         y: Axis,
-        /// Name of each curve, and its points by ascending x.
+        /// Name of each curve, and the points of the curve by ascending x.
         curves: Vec<(String, Vec<(f64, f64)>)>,
     },
 }
 
-/// An axis of curves.
+/// Axis of a drawing with curves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// What, and its unit.
+    /// Text at the axis: quantity and unit.
     pub label: String,
-    /// Whether it is logarithmic.
+    /// True if the axis is logarithmic.
     pub log: bool,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Returns a linear axis.
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_string(), log: false }
     }
 
-    /// A logarithmic axis.
+    /// Returns a logarithmic axis.
     pub fn log(label: &str) -> Self {
         Self { label: label.to_string(), log: true }
     }

@@ -8,12 +8,12 @@ use tributary_benchmarks::PatternError;
 pub struct PapersError(String);
 
 impl PapersError {
-    /// An error with the text `line`.
+    /// Returns an error with the text `line`.
     pub fn new(line: impl ToString) -> Self {
         Self(line.to_string())
     }
 
-    /// The same error, with `place` in front.
+    /// Returns the same error, with `place` in front.
     pub(super) fn within(self, place: &str) -> Self {
         Self(format!("{place}: {}", self.0))
     }

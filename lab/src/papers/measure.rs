@@ -1,4 +1,4 @@
-//! Measurements: functions from parameters to named numbers.
+//! Measurements that claims name: functions from parameters to named numbers.
 
 use serde::de::DeserializeOwned;
 
@@ -6,35 +6,35 @@ use super::context::Context;
 use super::drawing::Drawing;
 use super::error::PapersError;
 
-/// Named numbers, in the order in which they are shown.
+/// Names and values of a measurement, in the order in which they are shown.
 pub type Values = Vec<(String, f64)>;
 
-/// A measurement that claims refer to.
+/// Measurement that claims refer to by name.
 #[derive(Debug)]
 pub struct Measure {
-    /// Its name in claims.
+    /// Name of the measurement in claims.
     pub name: &'static str,
-    /// A description in one line.
+    /// Description of the measurement in one line.
     pub about: &'static str,
-    /// Measures.
+    /// Function that measures.
     pub run: fn(&Parameters, &Context) -> Result<Values, PapersError>,
 }
 
-/// A drawing that figures refer to.
+/// Drawing that figures refer to by name.
 #[derive(Debug)]
 pub struct Draw {
-    /// Its name in figures.
+    /// Name of the drawing in figures.
     pub name: &'static str,
-    /// Measures the data of the drawing.
+    /// Function that measures the data of the drawing.
     pub run: fn(&Parameters, &Context) -> Result<Drawing, PapersError>,
 }
 
-/// The parameters of a claim's measurement.
+/// Parameters of a claim's measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parameters(pub(super) toml::Table);
 
 impl Parameters {
-    /// All parameters, as a struct of the measurement, which should deny unknown fields.
+    /// Reads all parameters into the struct of the measurement, which should deny unknown fields.
     ///
     /// # Errors
     /// A parameter is missing, unknown or of another type.

@@ -1,8 +1,8 @@
 //! The papers' results as claims: the statement of a paper, its measurement here, and the verdict.
 //!
-//! The claims are data in `lab/papers/*.toml`, one file per paper. A claim names a measurement, which is a function here,
-//! with its parameters. The resulting values are compared with the bound that the paper states. The last verdict is
-//! recorded in the file, so that a change is noticed. A claim that is not reproduced stays, with the reason.
+//! The claims are data in `lab/papers/*.toml`, one file per paper. A claim names a measurement, which is a function
+//! here, with its parameters. The resulting values are compared with the bound that the paper states. The last verdict
+//! is recorded in the file, so that a change is noticed. A claim that is not reproduced stays, with the reason.
 //!
 //! | module | holds |
 //! |---|---|
@@ -33,10 +33,10 @@ pub use drawing::{Axis, Drawing};
 pub use error::PapersError;
 pub use measure::{Draw, Measure, Parameters, Values};
 
-/// A paper: the text of its claims, its measurements, its drawings.
+/// Source of a paper: the text of its claims, its measurements and its drawings.
 pub(crate) type Source = (&'static str, &'static [Measure], &'static [Draw]);
 
-/// In the order in which they are shown.
+/// Sources of all papers, in the order in which they are shown.
 static SOURCES: &[Source] = &[
     (include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS),
     (include_str!("../../papers/intergroup.toml"), intergroup::MEASURES, intergroup::DRAWINGS),
@@ -45,7 +45,7 @@ static SOURCES: &[Source] = &[
     (include_str!("../../papers/thesis.toml"), thesis::MEASURES, thesis::DRAWINGS),
 ];
 
-/// All papers, checked.
+/// Returns all papers, checked.
 ///
 /// # Errors
 /// A file does not have the form that [`claim`] describes.

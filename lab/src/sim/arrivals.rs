@@ -1,4 +1,4 @@
-//! The path of a message through ports into its rank, and the protocol between ranks.
+//! Part of the simulator: moves a message through ports to its rank, and the protocol between ranks.
 
 use super::Time;
 use super::engine::{Engine, What};
@@ -37,7 +37,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// The first byte of a message has reached the next link, or has passed the last.
+    /// Handles the event that the first byte of a message has reached the next link, or has passed the last.
     pub(super) fn pass(&mut self, message: Message, now: Time) {
         let (bytes, marks) = (message.wire_bytes(), message.marks);
         let (time, message) = match self.network.hold(message.from, message.to, marks.hops(), bytes, now) {
@@ -50,7 +50,7 @@ impl<W: Workload> Engine<'_, W> {
         self.wheel.push(time, What::Message(message));
     }
 
-    /// A message has reached its node.
+    /// Handles the event that a message has reached its node.
     #[inline]
     pub(super) fn enter(&mut self, message: Message, now: Time) {
         self.count.events += 1;
@@ -66,14 +66,14 @@ impl<W: Workload> Engine<'_, W> {
         if ready > host.cpu {
             return self.wheel.push(ready, What::Message(message));
         }
-        // Its rank is busy at least until the message is inside.
+        // The message's rank is busy at least until the message is inside.
         host.queues.get_or_insert_default().wait(ready, message);
         if !host.wakes {
             self.wake(message.to as Rank);
         }
     }
 
-    /// Delivers a message to its rank, which processes it at once unless it is busy for long.
+    /// Delivers a message to its rank, which processes the message at once unless the rank is busy for long.
     #[inline]
     pub(super) fn deliver(&mut self, message: Message, now: Time) {
         let rank = message.to as Rank;
@@ -95,7 +95,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// Processes the first message that has arrived by `now`. Returns whether there was one.
+    /// Processes the first message that has arrived by `now`. Returns true if there was one.
     pub(super) fn take_next(&mut self, rank: Rank, now: Time) -> bool {
         let host = &mut self.hosts[rank];
         let waits = host.queues.as_ref().and_then(|queues| queues.backlog.front());
@@ -168,7 +168,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// A message was matched with its receive.
+    /// Continues the protocol of a message that was matched with its receive.
     pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
         self.count.matched += 1;
         if message.kind == Kind::RequestToSend {
@@ -191,7 +191,7 @@ impl<W: Workload> Engine<'_, W> {
         self.receipts.push((message.from, time, message.handle));
     }
 
-    /// Sends a control message back; returns its arrival time.
+    /// Sends a control message back to the sender; returns the time of its arrival.
     fn answer(&mut self, rank: Rank, message: &Message) -> Time {
         let way = self.way(message);
         let host = &mut self.hosts[rank];
@@ -199,7 +199,8 @@ impl<W: Workload> Engine<'_, W> {
         self.network.control(way, host.cpu)
     }
 
-    /// Delivers the send completions of an event together. Senders are far apart in memory, so their cache misses overlap.
+    /// Delivers the send completions of an event together. Senders are far apart in memory, so their cache misses
+    /// overlap.
     #[inline]
     pub(super) fn hand_out(&mut self) {
         let receipts = std::mem::take(&mut self.receipts);
@@ -210,13 +211,13 @@ impl<W: Workload> Engine<'_, W> {
         self.receipts.clear();
     }
 
-    /// A send of `rank` will be finished at `time`.
+    /// Records that the send `send` of `rank` will be finished at `time`.
     fn receipt(&mut self, rank: Rank, time: Time, send: Handle) {
         self.hosts[rank].receipts.get_or_insert_default().push(time, send);
         self.call(rank);
     }
 
-    /// Schedules an event for a rank when its send completions may let it continue.
+    /// Schedules an event for a rank at the time when finished sends may let the rank continue.
     #[inline]
     pub(super) fn call(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
@@ -235,7 +236,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// Sends of a rank are finished at `now`.
+    /// Marks the sends of a rank that are finished at `now`, and continues the rank.
     pub(super) fn settle(&mut self, rank: Rank, now: Time) {
         let host = &mut self.hosts[rank];
         if let Some(receipts) = &mut host.receipts
@@ -254,7 +255,7 @@ impl<W: Workload> Engine<'_, W> {
         host.finish(handle);
     }
 
-    /// Bytes of a send that is posted.
+    /// Returns the number of bytes of a send that is posted.
     fn bytes(&self, rank: Rank, send: Handle) -> u64 {
         let host = &self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, send) {

@@ -1,9 +1,9 @@
-//! The event loop.
+//! Event loop of the simulator.
 //!
-//! A rank's processor does one thing at a time: its program first, and arrivals while the program waits. What is determined
-//! by this is computed at once, with the rank's own clock ahead of the event's. Only events that other ranks can see (a
-//! message at a port) are processed in the order of time. Arrivals at a rank whose clock is far ahead wait, and are
-//! processed together when their time has come.
+//! A rank's processor does one thing at a time: its program first, and arrivals while the program waits. What is
+//! determined by this is computed at once, with the rank's own clock ahead of the event's. Only events that other ranks
+//! can see (a message at a port) are processed in the order of time. Arrivals at a rank whose clock is far ahead wait,
+//! and are processed together when their time has come.
 
 use super::Time;
 use super::host::{Host, NONE};
@@ -23,31 +23,32 @@ use tributary::topology::{Rank, Topology};
 
 /// Number of events between two calls of the watcher.
 const WATCH: u64 = 1 << 20;
-/// The most sends that a rank posts ahead of time, because they take memory.
+/// Maximum number of sends that a rank posts ahead of time, because they take memory.
 const AHEAD: u32 = 8;
-/// A rank that is busy for longer than the time of this many messages lets arrivals wait.
+/// Limit on the time by which a rank may be ahead, in times of a message. Arrivals at a rank that is busy for longer
+/// wait.
 const PATIENCE: f64 = 16.0;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
-    /// The processor of a rank is free for waiting arrivals.
+    /// The processor of a rank is free to process waiting arrivals.
     Wake(u32),
-    /// A rank may continue, because sends are finished.
+    /// A rank may continue, because some of its sends are finished.
     Settle(u32),
-    /// A message has reached some place.
+    /// A message has reached a port, a link or its node.
     Message(Message),
-    /// A file write of a rank's worker is complete.
+    /// A file write of a rank's write-behind worker is complete.
     Written(u32),
 }
 
-/// Simulates `workload` on `machine`. The same arguments give the same outcome. Every million events, calls `watch` with
-/// the number of messages matched so far.
+/// Simulates `workload` on `machine`. The same arguments give the same outcome. Every million events, calls `watch`
+/// with the number of messages matched so far.
 ///
-/// Cost: O(1) amortised per event, with four (eager) to seven (rendezvous) events per message. Memory: under 200 bytes per
-/// rank, about 100 per message in flight, and the current schedules.
+/// Cost: O(1) amortised per event, with four (eager) to seven (rendezvous) events per message. Memory: under 200 bytes
+/// per rank, about 100 per message in flight, and the current schedules.
 ///
 /// # Errors
-/// Schedules that wait for ever; more nodes than the simulated links connect.
+/// The schedules wait for ever; more nodes than the simulated links connect.
 pub fn run<W: Workload>(
     machine: &Machine,
     topology: &Topology,
@@ -81,16 +82,16 @@ pub fn run<W: Workload>(
     Ok(SimOutcome { phases, ..SimOutcome::of(&engine.hosts, &engine.count) })
 }
 
-/// Counts of messages.
+/// Counts of messages and events in a simulation.
 #[derive(Debug, Default)]
 pub(super) struct Count {
-    /// Messages matched with their receives.
+    /// Number of messages matched with their receives.
     pub(super) matched: u64,
-    /// Events of messages.
+    /// Number of events of messages.
     pub(super) events: u64,
-    /// Messages in flight or waiting.
+    /// Number of messages under way or waiting.
     pub(super) present: usize,
-    /// The largest number of these.
+    /// Largest value of `present` so far.
     pub(super) peak: usize,
 }
 
@@ -103,9 +104,9 @@ pub(super) struct Engine<'a, W> {
     pub(super) servers: Servers,
     pub(super) phases: Phases,
     pub(super) count: Count,
-    /// The sends that the current event has finished, with their times.
+    /// Sends that the current event has finished, with the times of completion.
     pub(super) receipts: Vec<(u32, Time, Handle)>,
-    /// A rank that is busy for longer than this lets arrivals wait.
+    /// Time in picoseconds: arrivals at a rank that is busy for longer wait.
     pub(super) patience: Time,
 }
 
@@ -180,7 +181,8 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
-    /// Starts an operation, unless it is a send and the rank has as many outstanding as it may. Returns whether it started.
+    /// Starts an operation, unless it is a send and the rank has as many outstanding as allowed. Returns true if the
+    /// operation started.
     #[inline]
     fn start(&mut self, rank: Rank, handle: Handle, ahead: &mut u32, now: Time) -> bool {
         let host = &mut self.hosts[rank];
@@ -207,7 +209,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         true
     }
 
-    /// Schedules an event for the time when the processor is free.
+    /// Schedules an event for the time when the rank's processor is free.
     pub(super) fn wake(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
         host.wakes = true;

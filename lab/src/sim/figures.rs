@@ -1,4 +1,4 @@
-//! The numbers of a machine file, each with its unit and source.
+//! Reads the numbers of a machine file, each with its unit and source.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use toml::{Table, Value};
 
 use tributary::error::{Error, Result};
 
-/// Where a number comes from.
+/// Kind of source of a number in a machine file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A published statement.
+    /// Quoted from a publication.
     Quoted,
-    /// A fit to published measurements.
+    /// Fitted to published measurements.
     Fitted,
-    /// No source; chosen by us.
+    /// Assumed by us, without a source.
     Assumed,
 }
 
 /// One number of a machine file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// As written, in [`Figure::unit`].
+    /// Value as written in the file, in [`Figure::unit`].
     pub value: f64,
-    /// As written.
+    /// Unit as written in the file.
     pub unit: String,
-    /// Where it comes from.
+    /// Kind of source of the number.
     pub origin: Origin,
     /// The publication, the data of the fit, or the reason of the assumption.
     pub note: String,
 }
 
-/// Units, each with its factor to the simulator's unit.
+/// Units of time in a machine file, each with its factor to picoseconds.
 const TIME: &[(&str, f64)] = &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
 const SIZE: &[(&str, f64)] = &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1024.0 * 1024.0)];
 const COUNT: &[(&str, f64)] = &[("1", 1.0)];
 
-/// Reads figures by their path (`host.send`) and records which were read.
+/// Reader of a machine file that finds numbers by their path (`host.send`) and records which paths were read.
 pub(super) struct Figures<'a> {
     machine: &'a str,
     table: &'a Table,
@@ -49,12 +49,12 @@ impl<'a> Figures<'a> {
         Self { machine, table, read: BTreeMap::new() }
     }
 
-    /// A time, in picoseconds.
+    /// Returns the time at `path`, in picoseconds.
     pub(super) fn time(&mut self, path: &str) -> Result<f64> {
         self.scaled(path, TIME)
     }
 
-    /// The time of a byte, in picoseconds: given as such, or as a rate in GB/s.
+    /// Returns the time of a byte at `path`, in picoseconds: the file gives the time, or a rate in GB/s.
     pub(super) fn byte(&mut self, path: &str) -> Result<f64> {
         let figure = self.figure(path)?;
         let picoseconds = match figure.unit.as_str() {
@@ -66,28 +66,28 @@ impl<'a> Figures<'a> {
         self.keep(path, figure, picoseconds)
     }
 
-    /// A number of bytes.
+    /// Returns the number of bytes at `path`.
     pub(super) fn size(&mut self, path: &str) -> Result<f64> {
         self.scaled(path, SIZE)
     }
 
-    /// A plain number.
+    /// Returns the number without unit at `path`.
     pub(super) fn count(&mut self, path: &str) -> Result<f64> {
         self.scaled(path, COUNT)
     }
 
-    /// A word, which is no figure.
+    /// Returns the text at `path`.
     pub(super) fn text(&self, path: &str) -> Result<&'a str> {
         let text = self.value(path).and_then(Value::as_str);
         text.ok_or_else(|| self.error(path, "missing", "a text"))
     }
 
-    /// Whether anything is said under this path.
+    /// Returns true if the file has a value under this path.
     pub(super) fn has(&self, path: &str) -> bool {
         self.value(path).is_some()
     }
 
-    /// Refuses keys that were not read. `plain` are the keys that are not figures.
+    /// Returns an error if the file has keys that were not read. `plain` are the keys that are not figures.
     pub(super) fn nothing_else(&self, plain: &[&str]) -> Result<()> {
         let mut unknown = Vec::new();
         leaves("", self.table, &mut unknown);
@@ -142,7 +142,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Paths of all figures and plain values.
+/// Collects the paths of all figures and plain values of a table.
 fn leaves(above: &str, table: &Table, paths: &mut Vec<String>) {
     for (key, value) in table {
         let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };

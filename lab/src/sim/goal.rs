@@ -1,9 +1,9 @@
 //! Schedules in GOAL, the input of LogGOPSim (Hoefler, Schneider, Lumsdaine, LSAP/HPDC 2010), as text and binary.
 //!
-//! GOAL has sends, receives, calculations and dependencies. So a join is a calculation of no time; a copy is a calculation
-//! of one nanosecond per byte; with a sliding limit of w, the k-th member depends on the (k - w)-th; a rank's next part
-//! depends on the whole part before. GOAL has no synchronous sends: run their schedules with `-S 1`. An empty message is
-//! written as one of 1 byte, because LogGOPSim subtracts 1.
+//! GOAL has sends, receives, calculations and dependencies. So a join is a calculation of no time; a copy is a
+//! calculation of one nanosecond per byte; with a sliding limit of w, the k-th member depends on the (k - w)-th; a
+//! rank's next part depends on the whole part before. GOAL has no synchronous sends: run their schedules with `-S 1`.
+//! An empty message is written as one of 1 byte, because LogGOPSim subtracts 1.
 
 use std::io::{Result as Written, Write};
 
@@ -14,10 +14,10 @@ use tributary::schedule::{Action, OpId, Schedule};
 use tributary::topology::Rank;
 
 const MAGIC: u64 = 4223;
-/// Packed bytes of an operation in the binary format.
+/// Number of bytes of an operation in the binary format.
 const OPERATION: u64 = 39;
 
-/// The type of an operation, by its number in the binary format.
+/// Type of an operation, by its number in the binary format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Send = 1,
@@ -29,19 +29,19 @@ enum Type {
 struct Operation {
     of: Type,
     peer: u32,
-    /// Bytes, or nanoseconds.
+    /// Size in bytes of a message, or nanoseconds of a calculation.
     size: u64,
     tag: u32,
-    /// Operations of this rank that must have finished.
+    /// Indices of the operations of this rank that must have finished before.
     requires: Vec<u32>,
 }
 
-/// The operations of all ranks.
+/// GOAL program: the operations of every rank.
 #[derive(Debug)]
 pub struct Program(Vec<Vec<Operation>>);
 
 impl Program {
-    /// The operations of all parts of ranks 0 to `ranks` - 1. O(operations) memory.
+    /// Returns the operations of all parts of ranks 0 to `ranks` - 1. O(operations) memory.
     ///
     /// # Errors
     /// More ranks or operations than 32 bits count; a workload that writes to a file, which GOAL cannot express.
@@ -77,7 +77,7 @@ impl Program {
     /// Writes the text form.
     ///
     /// # Errors
-    /// What the writer says.
+    /// An error of the writer.
     pub fn write_text(&self, out: &mut impl Write) -> Written<()> {
         writeln!(out, "num_ranks {}", self.0.len())?;
         for (rank, operations) in self.0.iter().enumerate() {
@@ -101,7 +101,7 @@ impl Program {
     /// Writes the binary form, which LogGOPSim reads: little endian, packed.
     ///
     /// # Errors
-    /// What the writer says.
+    /// An error of the writer.
     pub fn write_binary(&self, out: &mut impl Write) -> Written<()> {
         out.write_all(&MAGIC.to_le_bytes())?;
         out.write_all(&(self.0.len() as u32).to_le_bytes())?;
@@ -120,7 +120,7 @@ impl Program {
     }
 }
 
-/// Adds one part behind the parts before it.
+/// Adds the operations of one part of a rank's workload, which depend on all operations before them.
 fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
     let first = operations.len() as u32;
     let calculation = |size, requires| Operation { of: Type::Calculation, peer: 0, size, tag: 0, requires };
@@ -151,7 +151,7 @@ fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
     operations.push(calculation(0, if ends.is_empty() && first > 0 { vec![first - 1] } else { ends }));
 }
 
-/// A peer in 32 bits, which was checked before.
+/// Returns a rank as a 32-bit number. [`Program::of`] has checked that it fits.
 fn peer(rank: Rank) -> u32 {
     rank as u32
 }

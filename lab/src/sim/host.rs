@@ -1,4 +1,4 @@
-//! The state of one rank.
+//! State of one simulated rank.
 
 use std::collections::VecDeque;
 
@@ -8,69 +8,69 @@ use super::message::Message;
 use super::program::{Handle, Program};
 use super::receipts::Receipts;
 
-/// No operation.
+/// Handle that stands for no operation.
 pub(super) const NONE: Handle = Handle::MAX;
 
-/// A rank: its processor and its program. Only ranks that receive have queues.
+/// State of a rank: its processor and its program. Only ranks that receive have queues.
 ///
 /// The fields that every event uses come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Host {
-    /// Time at which the processor has done all work known so far.
+    /// Time at which the rank's processor has done all work known so far.
     pub(super) cpu: Time,
-    /// Finished sends that the program has not noticed yet.
+    /// Finished sends that the rank's program has not noticed yet.
     pub(super) receipts: Option<Box<Receipts>>,
     pub(super) program: Program,
     pub(super) queues: Option<Box<Queues>>,
-    /// Its current part.
+    /// Number of the workload part that the rank runs now.
     pub(super) part: u32,
-    /// The send that is due when the rank wakes.
+    /// Send that is due when the rank wakes.
     pub(super) pending: Handle,
-    /// Requests posted and not finished.
+    /// Number of requests posted and not finished.
     pub(super) outstanding: u32,
-    /// The largest number of these so far.
+    /// Largest value of `outstanding` so far.
     pub(super) peak: u32,
-    /// Whether an event will wake it when the processor is free. Arrivals wait until then.
+    /// True if an event is scheduled for when the rank's processor is free. Arrivals wait until then.
     pub(super) wakes: bool,
     pub(super) spent: Spent,
 }
 
-/// The time that a rank spent, by activity.
+/// Time that a rank spent, by activity, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Time at which it had finished everything.
+    /// Time at which the rank had finished everything.
     pub total: Time,
-    /// Posting receives, including searches of the unexpected messages.
+    /// Time for posting receives, including searches of the unexpected messages.
     pub post_receives: Time,
-    /// Posting sends, including making connections.
+    /// Time for posting sends, including making connections.
     pub post_sends: Time,
-    /// The stages inside the node, without posting.
+    /// Time in the stages inside the node (gather and scatter by local aggregators), without posting.
     pub gather: Time,
 }
 
 impl Spent {
-    /// Both kinds of posting.
+    /// Returns the time for posting receives and sends.
     pub fn posting(&self) -> Time {
         self.post_receives + self.post_sends
     }
 
-    /// Waiting, including the work done meanwhile.
+    /// Returns the waiting time, including the work done meanwhile.
     pub fn waiting(&self) -> Time {
         self.total.saturating_sub(self.posting() + self.gather)
     }
 }
 
-/// The matching queues of a rank that receives.
+/// Matching queues of a rank that receives.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     pub(super) posted: MatchQueue<Handle>,
     pub(super) unexpected: MatchQueue<Message>,
-    /// Messages that arrived while the processor was busy, with their times.
+    /// Messages that arrived while the processor was busy, with their arrival times.
     pub(super) backlog: VecDeque<(Time, Message)>,
-    /// A bit for each rank that has sent, if connections cost time.
+    /// One bit for each rank that has sent to this rank, if connections cost time.
     connected: Vec<u64>,
-    /// Number of connections made at this end.
+    /// Number of connections that other ranks have made to this rank.
     pub(super) connections: u32,
     pub(super) longest_posted: usize,
     pub(super) longest_unexpected: usize,
@@ -78,7 +78,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Queues a message that is inside at `time`.
+    /// Queues a message that arrives at `time` until the processor is free.
     #[inline]
     pub(super) fn wait(&mut self, time: Time, message: Message) {
         if self.backlog.back().is_none_or(|(last, _)| *last <= time) {
@@ -88,7 +88,7 @@ impl Queues {
         self.backlog.insert(at, (time, message));
     }
 
-    /// Records that `from` (of `ranks` ranks) sends; returns whether it is the first time.
+    /// Records that rank `from` (of `ranks` ranks) sends; returns true if it is the first time.
     pub(super) fn connect(&mut self, from: usize, ranks: usize) -> bool {
         if self.connected.is_empty() {
             self.connected = vec![0; ranks.div_ceil(64)];
@@ -116,7 +116,7 @@ impl Host {
         }
     }
 
-    /// Counts a request; returns whether the rank never had so many before.
+    /// Counts a posted request; returns true if the rank never had so many outstanding before.
     pub(super) fn request(&mut self) -> bool {
         self.outstanding += 1;
         let first = self.outstanding > self.peak;
@@ -124,7 +124,7 @@ impl Host {
         first
     }
 
-    /// Finishes an operation now.
+    /// Marks an operation as finished now.
     pub(super) fn finish(&mut self, handle: Handle) {
         if let Some(gathered) = self.program.finish(handle, self.cpu, &self.spent) {
             self.spent.gather += gathered;

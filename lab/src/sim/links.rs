@@ -1,56 +1,56 @@
 //! Links between nodes, and the routes of messages over them.
 //!
-//! Routes are static and minimal: a hash of both nodes chooses one of the shortest routes. There is no adaptive routing.
-//! Nodes fill routers, and routers fill groups, in their order.
+//! Routes are static and minimal: a hash of both nodes chooses one of the shortest routes. There is no adaptive
+//! routing. Nodes fill routers, and routers fill groups, in their order.
 
 use smallvec::SmallVec;
 
-/// How nodes are connected. Times are picoseconds.
+/// Topology of the links between nodes. Times are in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Links {
     /// A dragonfly: all routers of a group are connected with each other, and all groups are.
     Dragonfly {
-        /// Groups.
+        /// Number of groups.
         groups: usize,
-        /// Routers of a group.
+        /// Number of routers in a group.
         routers: usize,
-        /// Nodes of a router.
+        /// Number of nodes at a router.
         nodes: usize,
-        /// Links between two groups, in each direction.
+        /// Number of links between two groups, in each direction.
         between: usize,
-        /// The time of a byte on a link between routers of a group.
+        /// Time of a byte on a link between routers of a group, in picoseconds.
         local: f64,
-        /// The time of a byte on a link between groups.
+        /// Time of a byte on a link between groups, in picoseconds.
         global: f64,
     },
     /// A fat tree (folded Clos network): half of the ports of a switch go down and half go up; at the top all go down.
     FatTree {
-        /// Ports of a switch, an even number.
+        /// Number of ports of a switch, even.
         radix: usize,
-        /// Levels of switches.
+        /// Number of levels of switches.
         levels: usize,
-        /// The time of a byte on a link.
+        /// Time of a byte on a link, in picoseconds.
         byte: f64,
     },
 }
 
-/// A link, in one direction.
+/// Link between nodes or routers, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
-    /// Its index, below [`Links::count`].
+    /// Index of the link, below [`Links::count`].
     pub index: usize,
-    /// The time of a byte.
+    /// Time of a byte on the link, in picoseconds.
     pub byte: f64,
 }
 
-/// The links of a route, in order, without those between a node and its router, which are the node's ports.
+/// Links of a route, in order. The links between a node and its router are the node's ports and not in the list.
 pub type Route = SmallVec<[Link; 6]>;
 
 impl Links {
-    /// The most links that are simulated.
+    /// Maximum number of links that are simulated.
     pub const MOST: usize = 1 << 28;
 
-    /// Number of nodes that can be connected.
+    /// Returns the number of nodes that can be connected.
     pub fn nodes(&self) -> usize {
         match *self {
             Self::Dragonfly { groups, routers, nodes, .. } => groups.saturating_mul(routers).saturating_mul(nodes),
@@ -58,7 +58,8 @@ impl Links {
         }
     }
 
-    /// Number of links, counting each direction; `None` if there are more than [`Links::MOST`], or more than 16 levels.
+    /// Returns the number of links, counting each direction; `None` if there are more than [`Links::MOST`], or more
+    /// than 16 levels.
     pub fn count(&self) -> Option<usize> {
         let count = match *self {
             Self::Dragonfly { groups, routers, between, .. } => {
@@ -72,7 +73,7 @@ impl Links {
         (count <= Self::MOST).then_some(count)
     }
 
-    /// The route from one node to another. O(links of the route).
+    /// Returns the route from one node to another. O(links of the route).
     pub fn route(&self, from: usize, to: usize) -> Route {
         let hash = hash(from, to);
         match *self {
@@ -110,7 +111,7 @@ impl Links {
     }
 }
 
-/// Splitmix64 of a pair of nodes.
+/// Returns a hash of a pair of nodes (Splitmix64).
 fn hash(from: usize, to: usize) -> u64 {
     let mut hash = ((from as u64) << 32 | to as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
     hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -147,7 +148,7 @@ mod tests {
         }
     }
 
-    /// A route leaves its first leaf switch, and enters its last, by links of that switch.
+    /// Checks that a route leaves its first leaf switch, and enters its last, by links of that switch.
     #[test]
     fn links_belong_to_their_switches() {
         let first: std::collections::HashMap<_, _> = (0..54)

@@ -1,26 +1,26 @@
-//! A bit set of the live entries of a queue, which counts the live entries before one.
+//! Bit set of the entries of a queue that are not removed, which counts the entries before a given one.
 
-/// Counts are kept for every 4, 16, 64 and 256 words, as four counts of 16 bits in a number.
+/// Number of levels of counts: a count covers 4, 16, 64 or 256 words; four counts of 16 bits share a number.
 const LEVELS: usize = 4;
-/// Words of a group: its count has 32 bits.
+/// Number of words in a group; the count of a group has 32 bits.
 const GROUP: usize = 256;
 
-/// Entries by number, in the order of their arrival.
+/// Bit set of the entries of a queue by number, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     words: Vec<u64>,
-    /// Of level l: entries of 4^l words each, four of them a number.
+    /// Counts of level l: the number of entries in 4^l words; four counts share a number.
     counts: [Vec<u64>; LEVELS],
-    /// Entries of every `GROUP` words.
+    /// Number of entries in every `GROUP` words.
     groups: Vec<u32>,
-    /// All groups before this one are empty.
+    /// Index of a group before which all groups are empty.
     first: usize,
     next: u32,
     count: u32,
 }
 
 impl Live {
-    /// Adds an entry at the end; returns its number. Numbers begin again whenever nothing is left.
+    /// Adds an entry at the end; returns the number of the entry. Numbers restart at 0 whenever the set is empty.
     #[inline]
     pub(super) fn push(&mut self) -> u32 {
         if self.count == 0 {
@@ -41,7 +41,7 @@ impl Live {
         number
     }
 
-    /// Removes an entry; returns how many stood before it. O(1 + entries / 16,384).
+    /// Removes an entry; returns the number of entries before it. O(1 + entries / 16,384).
     #[inline]
     pub(super) fn remove(&mut self, number: u32) -> usize {
         let word = number as usize / 64;
@@ -51,7 +51,7 @@ impl Live {
         for (level, counts) in self.counts.iter_mut().enumerate() {
             let at = word >> (2 * level);
             let (counts, one) = (&mut counts[at / 4], 1u64 << (16 * (at % 4)));
-            // The counts below, added up in the highest 16 bits.
+            // Adds up the earlier counts in the same number, in the highest 16 bits.
             before += ((*counts & (one - 1)).wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32;
             *counts -= one;
         }
@@ -70,7 +70,7 @@ impl Live {
         self.count as usize
     }
 
-    /// Adds a group.
+    /// Adds space for another group of words.
     fn lengthen(&mut self) {
         let groups = self.groups.len() + 1;
         self.groups.resize(groups, 0);

@@ -1,7 +1,7 @@
-//! A machine: the costs of hosts, paths and node ports.
+//! Model of a machine: the costs of processors (hosts), paths and node ports.
 //!
 //! All times are picoseconds, all rates the time of a byte. A machine file (TOML) gives every number with its unit and
-//! its source; [`Machine::parse`] refuses what is missing, negative or unknown.
+//! its source; [`Machine::parse`] refuses numbers that are missing, negative or unknown.
 
 use std::collections::BTreeMap;
 
@@ -10,84 +10,85 @@ use super::links::Links;
 use super::storage::Storage;
 use tributary::error::{Error, Result};
 
-/// The only key of links that is not a figure.
+/// Key under `links` that is not a figure.
 const LINKS_KIND: &str = "links.kind";
 
 /// The model of a machine and its MPI library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Its name on the command line.
+    /// Name of the machine on the command line.
     pub name: String,
-    /// A description in one line.
+    /// Description of the machine in one line.
     pub about: String,
     /// Default number of ranks per node.
     pub ranks_per_node: usize,
-    /// Sockets of a node; its ranks fill them one after the other.
+    /// Number of sockets of a node; a node's ranks fill them one after the other.
     pub sockets: usize,
-    /// The processor.
+    /// Costs of a rank's processor.
     pub host: Host,
-    /// Between two ranks of a socket, two sockets of a node, two nodes.
+    /// Costs of messages between two ranks of a socket, between two sockets of a node, and between two nodes.
     pub paths: [Path; 3],
-    /// The ports of a node, which its ranks share.
+    /// Costs of the ports of a node, which the node's ranks share.
     pub node: Node,
-    /// The links between nodes, if they are known.
+    /// Links between the nodes, if they are known.
     pub links: Option<Links>,
-    /// Whether messages occupy [`Machine::links`]; false in a machine file.
+    /// True if messages occupy [`Machine::links`]; false in a machine file.
     pub hold_links: bool,
-    /// Messages of more bytes wait for their receiver (rendezvous).
+    /// Size in bytes above which messages wait for their receiver (rendezvous).
     pub eager_limit: u64,
-    /// The first message between two ranks on different nodes; `None` costs nothing.
+    /// Cost of the first message between two ranks on different nodes; `None` costs nothing.
     pub connection: Option<Connection>,
     /// Random variation of costs.
     pub noise: Noise,
-    /// Processor cost of file requests; 0 if the file does not give it.
+    /// Processor cost of file requests; 0 if the machine file does not give it.
     pub requests: Requests,
-    /// The file servers; without them, file I/O takes no time.
+    /// File servers; without them, file I/O takes no time.
     pub storage: Option<Storage>,
-    /// The numbers as in the file.
+    /// Numbers as written in the machine file, by path.
     pub figures: BTreeMap<String, Figure>,
 }
 
-/// The costs of a rank's processor for its messages. It does one thing at a time.
+/// Costs of a rank's processor for messages, in picoseconds. A processor does one thing at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Host {
-    /// Posting a send.
+    /// Time for posting a send.
     pub send: f64,
-    /// A byte of an eager message, at the sender.
+    /// Time for each byte of an eager message, at the sender.
     pub send_byte: f64,
-    /// Posting a receive, without the search of the unexpected messages.
+    /// Time for posting a receive, without the search of the unexpected messages.
     pub post_receive: f64,
-    /// Processing an arrived message, without the search of the posted receives.
+    /// Time for processing an arrived message, without the search of the posted receives.
     pub receive: f64,
-    /// A byte of an eager message, at the receiver.
+    /// Time for each byte of an eager message, at the receiver.
     pub receive_byte: f64,
-    /// An acknowledgement, a clear-to-send or a local completion.
+    /// Time for an acknowledgement, a clear-to-send or a local completion.
     pub control: f64,
-    /// The first use of a request object: charged when a rank has more requests outstanding than ever before.
+    /// Time for the first use of a request object: charged when a rank has more requests outstanding than ever before.
     pub first_use: f64,
-    /// Checking one request of the wait set, whenever one may have completed.
+    /// Time for checking one request of the wait set, whenever one may have completed.
     pub check: f64,
-    /// Copying or combining a byte in memory.
+    /// Time for copying or combining a byte in memory.
     pub copy_byte: f64,
-    /// tau: inspecting one entry of a matching queue.
+    /// tau: time for inspecting one entry of a matching queue.
     pub walk: Walk,
 }
 
-/// tau as a function of the queue's length: `near` up to `knee` entries, `far` from `end` on, linear between.
+/// tau, in picoseconds, as a function of the queue's length: `near` up to `knee` entries, `far` from `end` on, linear
+/// between.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Walk {
-    /// An entry of a short queue, which a cache holds.
+    /// Time for an entry of a short queue, which a cache holds.
     pub near: f64,
-    /// An entry of a long queue.
+    /// Time for an entry of a long queue.
     pub far: f64,
-    /// The longest short queue.
+    /// Largest number of entries of a short queue.
     pub knee: f64,
-    /// The shortest long queue.
+    /// Smallest number of entries of a long queue.
     pub end: f64,
 }
 
 impl Walk {
-    /// tau of a queue of `length` entries.
+    /// Returns tau of a queue of `length` entries, in picoseconds.
     #[inline]
     pub fn entry(&self, length: usize) -> f64 {
         let length = length as f64;
@@ -101,21 +102,21 @@ impl Walk {
     }
 }
 
-/// From one rank's memory to another's: the max-rate model without its node limit, by protocol.
+/// Costs of a message from one rank's memory to another's, by protocol: the max-rate model without its node limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Path {
-    /// Up to [`Path::short_limit`] bytes.
+    /// Cost of messages of up to [`Path::short_limit`] bytes.
     pub short: CostLine,
-    /// Up to the eager limit.
+    /// Cost of messages above the short limit, up to the eager limit.
     pub eager: CostLine,
-    /// Above it.
+    /// Cost of messages above the eager limit.
     pub rendezvous: CostLine,
-    /// The largest short message, in bytes.
+    /// Size of the largest short message, in bytes.
     pub short_limit: u64,
 }
 
 impl Path {
-    /// The line for a message of `bytes` bytes.
+    /// Returns the cost line of the protocol for a message of `bytes` bytes.
     #[inline]
     pub fn line(&self, bytes: u64, eager_limit: u64) -> &CostLine {
         if bytes <= self.short_limit {
@@ -128,59 +129,60 @@ impl Path {
     }
 }
 
-/// Latency and the time of a byte.
+/// Cost of a message as a line: a latency and a time for each byte, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CostLine {
-    /// alpha, without the work of the hosts.
+    /// alpha: latency, without the work of the processors.
     pub latency: f64,
-    /// beta.
+    /// beta: time for each byte.
     pub byte: f64,
 }
 
-/// The ports that the ranks of a node share; a message to another node passes both.
+/// Costs of the ports that the ranks of a node share, in picoseconds. A message to another node passes both nodes'
+/// ports.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Node {
-    /// A message leaving.
+    /// Time of a message that leaves the node.
     pub inject: f64,
-    /// A byte leaving.
+    /// Time of a byte that leaves the node.
     pub inject_byte: f64,
-    /// A message entering.
+    /// Time of a message that enters the node.
     pub eject: f64,
-    /// A byte entering.
+    /// Time of a byte that enters the node.
     pub eject_byte: f64,
 }
 
-/// The cost of the first message between two ranks on different nodes.
+/// Cost of the first message between two ranks on different nodes, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Connection {
-    /// At the sender, before the message leaves.
+    /// Time at the sender, before the message leaves.
     pub send: f64,
-    /// At the receiver, before the message is taken in.
+    /// Time at the receiver, before the message is processed.
     pub receive: f64,
-    /// At the receiver, for each connection that it has.
+    /// Time at the receiver for each connection that the receiver has already.
     pub held: f64,
 }
 
-/// Standard deviations relative to the mean (main paper, section III.B: normal noise).
+/// Random variation of costs: standard deviations relative to the mean (main paper, section III.B: normal noise).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Noise {
-    /// Of what the host does for a message.
+    /// Standard deviation of the processor's time for a message.
     pub host: f64,
-    /// Of a message's latency.
+    /// Standard deviation of a message's latency.
     pub latency: f64,
 }
 
-/// What a rank computes for the requests (extents) of a collective write, in picoseconds.
+/// Time that a rank computes for each request (extent) of a collective write, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Requests {
-    /// Finding and recording the owner of a request; or finding its place in a window.
+    /// Time for finding and recording the aggregator of a request, or for finding its position in a window.
     pub visit: f64,
-    /// Passing a request through a level of a heap that merges sorted lists.
+    /// Time for passing a request through one level of a heap that merges sorted lists.
     pub merge: f64,
 }
 
 impl Machine {
-    /// A machine without any costs, on which the terms of one formula can be set.
+    /// Returns a machine without any costs, on which the terms of one formula can be set.
     pub fn free() -> Self {
         Self {
             name: "free".to_string(),
@@ -201,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// The links, if messages occupy them.
+    /// Returns the links, if messages occupy them.
     pub fn held_links(&self) -> Option<&Links> {
         self.links.as_ref().filter(|_| self.hold_links)
     }

@@ -1,36 +1,37 @@
-//! A matching queue: posted receives, or unexpected messages, in the order of their arrival.
+//! Matching queue of a rank: posted receives, or unexpected messages, in the order of their arrival.
 //!
 //! MPI libraries keep both as linear lists, in which the cost of a search is the number of entries inspected. Here the
-//! entry is found by its key and the entries before it are counted, so the time to simulate a search does not grow with it.
+//! entry is found by its key and the entries before it are counted, so the time to simulate a search does not grow with
+//! it.
 
 use super::live::Live;
 use super::senders::Senders;
 
 const NONE: u32 = u32::MAX;
 
-/// What a message and a receive must share to match (the receiver owns the queue).
+/// Values that a message and a receive must share to match, apart from the receiver, which owns the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) from: u32,
     pub(super) stage: u8,
 }
 
-/// The result of a search: the entry, and the number of entries inspected.
+/// Result of a search: the entry, and the number of entries inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Search<T> {
     pub(super) found: Option<T>,
     pub(super) walked: usize,
 }
 
-/// Queues of up to this many entries are searched linearly.
+/// Maximum number of entries of a queue that is searched linearly.
 const FEW: usize = 32;
 
 /// First-in, first-out queues by key, with one order over all entries.
 #[derive(Debug)]
 pub(super) struct MatchQueue<T> {
-    /// All entries, while they are few.
+    /// All entries, while the queue is short.
     few: Vec<(Key, T)>,
-    /// All entries, from the time when they are many until none is left.
+    /// All entries, from the time when the queue is long until it is empty.
     many: Indexed<T>,
 }
 
@@ -58,7 +59,7 @@ impl<T: Copy> MatchQueue<T> {
         self.many.push(key, payload);
     }
 
-    /// Removes the first entry with that key. A failed search inspects all entries.
+    /// Removes the first entry with this key. A failed search inspects all entries.
     #[inline]
     pub(super) fn take(&mut self, key: Key) -> Search<T> {
         if self.many.live.len() > 0 {
@@ -71,10 +72,10 @@ impl<T: Copy> MatchQueue<T> {
     }
 }
 
-/// Entries found by their key, and counted by [`Live`].
+/// Entries of a long queue, found by their key and counted by [`Live`].
 #[derive(Debug)]
 struct Indexed<T> {
-    /// By stage and sender: the last entry of that key.
+    /// For each stage and sender: the last entry of that key.
     last: Vec<Senders>,
     entries: Vec<Entry<T>>,
     free: Vec<u32>,
@@ -85,7 +86,7 @@ struct Indexed<T> {
 struct Entry<T> {
     payload: T,
     number: u32,
-    /// The next entry with this key; for the last, the first.
+    /// Index of the next entry with this key; for the last entry, the index of the first.
     next: u32,
 }
 
@@ -151,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a plain list, searched entry by entry.
+        /// Compares the queue with a plain list that is searched entry by entry.
         #[test]
         fn agrees_with_a_linear_list(steps in prop::collection::vec((0u8..3, 0u64..60), 0..2000)) {
             let (mut queue, mut list) = (MatchQueue::default(), Vec::new());

@@ -1,43 +1,43 @@
-//! Messages: in flight in the event queue, or waiting in a backlog or a matching queue.
+//! Simulated messages: under way in the event queue, or waiting in a backlog or a matching queue.
 
 use super::matching::Key;
 use super::program::Handle;
 
-/// The kind of a message.
+/// Kind of a message in the protocol between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Envelope and bytes.
+    /// Envelope and bytes of an eager message.
     Eager,
-    /// The envelope of a message whose bytes wait for the receiver.
+    /// Envelope of a message whose bytes wait for the receiver (rendezvous).
     RequestToSend,
-    /// The receiver is ready.
+    /// Answer to a request to send: the receiver is ready.
     ClearToSend,
-    /// The bytes that waited.
+    /// Bytes of a message, sent after the receiver was ready.
     Data,
 }
 
-/// The leg of its path that a message completes next.
+/// Part of its path that a message completes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leg {
-    /// Posted, at the port of its rank.
+    /// The message was posted, and is at the port of its rank.
     Posted,
-    /// On its way over links.
+    /// The message is under way over links.
     Links,
-    /// Entering the receiver's node.
+    /// The message enters the receiver's node.
     Door,
-    /// With its rank.
+    /// The message has reached its rank.
     Inside,
 }
 
-/// A message; 24 bytes, because millions are in flight.
+/// Simulated message; 24 bytes, because millions are under way at a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    /// Its bytes; for a clear-to-send, the receive that it belongs to.
+    /// Number of bytes of the message; for a clear-to-send, the operation of the receive.
     pub(super) load: u64,
     pub(super) from: u32,
-    /// The rank where its current leg ends.
+    /// Rank where the current leg ends.
     pub(super) to: u32,
-    /// The sender's operation; of [`Kind::Data`], the receiver's.
+    /// Sender's operation; for [`Kind::Data`], the receiver's operation.
     pub(super) handle: Handle,
     pub(super) stage: u8,
     pub(super) kind: Kind,
@@ -45,19 +45,19 @@ pub(super) struct Message {
     pub(super) marks: Marks,
 }
 
-/// Flags of a message.
+/// Flags of a message, and the number of links it has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u8);
 
 impl Marks {
     pub(super) const NONE: Self = Self(0);
-    /// Its send is finished when it is matched (synchronous).
+    /// The send is finished when the message is matched (synchronous).
     pub(super) const SYNCHRONOUS: Self = Self(1);
-    /// It is the first between its ranks.
+    /// The message is the first between its two ranks.
     pub(super) const CONNECTS: Self = Self(2);
-    /// It goes to another node.
+    /// The message goes to another node.
     pub(super) const OUTSIDE: Self = Self(4);
-    /// The bits from here on count its hops.
+    /// Lowest bit of the count of links.
     const HOP: u8 = 8;
 
     #[inline]
@@ -65,17 +65,17 @@ impl Marks {
         self.0 & mark.0 != 0
     }
 
-    /// Number of links that it has passed: up to 31.
+    /// Returns the number of links that the message has passed: up to 31.
     pub(super) fn hops(self) -> u8 {
         self.0 / Self::HOP
     }
 
-    /// The flags after one more link.
+    /// Returns the flags after one more link.
     pub(super) fn hop(self) -> Self {
         Self(self.0 + Self::HOP)
     }
 
-    /// The flags with the count of hops reset.
+    /// Returns the flags with the count of hops reset.
     pub(super) fn arrived(self) -> Self {
         Self(self.0 % Self::HOP)
     }
@@ -87,13 +87,13 @@ impl Marks {
 }
 
 impl Message {
-    /// What a receive must have to match.
+    /// Returns the key of the receives that match this message.
     #[inline]
     pub(super) fn key(&self) -> Key {
         Key { from: self.from, stage: self.stage }
     }
 
-    /// Bytes of this leg that pass the ports.
+    /// Returns the number of bytes that pass the ports on this leg.
     #[inline]
     pub(super) fn wire_bytes(&self) -> u64 {
         match self.kind {

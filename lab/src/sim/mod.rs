@@ -1,7 +1,8 @@
-//! The simulator: times of schedules on another machine.
+//! Simulator of the times of schedules on another machine.
 //!
 //! It is a discrete-event simulator, deterministic for a seed. It runs the schedules that the executors run, without
-//! payload, and makes them rank by rank when they are needed. `lab/docs/simulator.md` describes the model and its limits.
+//! payload, and makes them rank by rank when they are needed. `lab/docs/simulator.md` describes the model and its
+//! limits.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The network between ranks: paths, and the ports that ranks of a node share.
+//! Simulated network between ranks: paths, and the ports that ranks of a node share.
 
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -9,7 +9,7 @@ use super::links::Links;
 use super::machine::Machine;
 use tributary::topology::Topology;
 
-/// The distance of a message: inside a socket, a node, or between nodes.
+/// Distance that a message goes: inside a socket, inside a node, or between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Distance {
     Socket,
@@ -17,19 +17,20 @@ pub(super) enum Distance {
     Network,
 }
 
-/// The place of a rank, and its own port.
+/// Node and socket of a rank, and the rank's own port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Site {
     node: u32,
     socket: u8,
-    /// When the port is free.
+    /// Time at which the rank's port is free.
     port: Time,
-    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
+    /// Arrival times of the rank's last message to its own node, and to another node. Messages of a rank do not
+    /// overtake each other.
     last: [Time; 2],
 }
 
 impl Site {
-    /// The sites of all ranks; the ranks of a node fill its sockets one after the other.
+    /// Returns the sites of all ranks; the ranks of a node fill the node's sockets one after the other.
     fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
         let mut sites = vec![Self::default(); topology.ranks()];
         for node in 0..topology.nodes() {
@@ -43,12 +44,12 @@ impl Site {
     }
 }
 
-/// The result of a request for the next link.
+/// Answer to a message that asks for its next link.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Hold {
-    /// The message occupies it from this time on.
+    /// The message occupies the link from this time on.
     From(Time),
-    /// There is no further link; the last byte leaves the last one at this time.
+    /// The route has no further link; the last byte leaves the last link at this time.
     Left(Time),
 }
 
@@ -58,21 +59,21 @@ struct Ports {
     eject: Time,
 }
 
-/// The ports of all ranks and nodes, and the noise.
+/// Ports of all ranks and nodes, links, and noise.
 #[derive(Debug)]
 pub(super) struct Network<'a> {
     machine: &'a Machine,
     sites: Vec<Site>,
     ports: Vec<Ports>,
-    /// By link: the time when it is free, if messages occupy links.
+    /// For each link: the time when it is free, if messages occupy links.
     links: Vec<Time>,
     random: Xoshiro256PlusPlus,
 }
 
-/// Picoseconds of a cost.
+/// Rounds a cost in picoseconds to a time.
 #[inline]
 pub(super) fn ticks(cost: f64) -> Time {
-    // Converted through a signed number, for which processors have an instruction.
+    // The cast goes through a signed number, for which processors have an instruction.
     (cost + 0.5) as i64 as Time
 }
 
@@ -96,8 +97,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the first of them leaves the rank, and
-    /// when the last has.
+    /// Sends `bytes` bytes at `now` through the ports of rank `from` and of its node. Returns the times when the first
+    /// byte leaves the rank, and when the last does.
     #[inline]
     pub(super) fn inject(&mut self, from: u32, way: Distance, bytes: u64, now: Time) -> (Time, Time) {
         let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
@@ -112,7 +113,7 @@ impl<'a> Network<'a> {
         (begin, site.port)
     }
 
-    /// When the last of `bytes` arrives, of which the last left rank `from` at `left`.
+    /// Returns the arrival time of the last of `bytes` bytes, which left rank `from` at `left`.
     #[inline]
     pub(super) fn travel(&mut self, from: u32, way: Distance, bytes: u64, left: Time) -> Time {
         let latency = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit).latency;
@@ -122,14 +123,14 @@ impl<'a> Network<'a> {
         *last
     }
 
-    /// Whether messages occupy links.
+    /// Returns true if messages occupy links.
     #[inline]
     pub(super) fn holds_links(&self) -> bool {
         !self.links.is_empty()
     }
 
-    /// Holds the link after `hops` others of the way of `bytes` between two ranks: from when on, or, if it was the last,
-    /// when the last byte is over it.
+    /// Occupies the link after `hops` others on the route of `bytes` bytes between two ranks. Returns the time from
+    /// which the link is occupied or, if there is no further link, the time when the last byte has passed.
     pub(super) fn hold(&mut self, from: u32, to: u32, hops: u8, bytes: u64, now: Time) -> Hold {
         let (from, to) = (self.sites[from as usize].node, self.sites[to as usize].node);
         let route = self.machine.held_links().map(|links| links.route(from as usize, to as usize)).unwrap_or_default();
@@ -148,14 +149,15 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// When a control message sent at `now` arrives: it passes no port.
+    /// Returns the arrival time of a control message sent at `now`. A control message passes no port.
     #[inline]
     pub(super) fn control(&mut self, way: Distance, now: Time) -> Time {
         let latency = self.machine.paths[way as usize].short.latency;
         now + self.noisy(latency, self.machine.noise.latency)
     }
 
-    /// Lets a message that is at the door of the node of rank `to` at `now` in: when it is.
+    /// Passes a message that is at the port of the node of rank `to` at `now` into the node. Returns the time when it
+    /// is inside.
     #[inline]
     pub(super) fn eject(&mut self, to: u32, bytes: u64, now: Time) -> Time {
         let body = ticks(bytes as f64 * self.machine.node.eject_byte);
@@ -165,7 +167,7 @@ impl<'a> Network<'a> {
         begin + body
     }
 
-    /// A host's work, with noise.
+    /// Returns the time of a processor's work in picoseconds, with noise.
     #[inline]
     pub(super) fn work(&mut self, cost: f64) -> Time {
         self.noisy(cost, self.machine.noise.host)

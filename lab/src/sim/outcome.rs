@@ -1,43 +1,43 @@
-//! The outcome of a simulation.
+//! Outcome of a simulation: times and counts.
 
 use super::Time;
 use super::engine::Count;
 use super::host::{Host, Spent};
 use super::phases::Phases;
 
-/// The outcome of a simulation.
+/// Times and counts that a simulation returns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimOutcome {
-    /// The time of every rank by activity.
+    /// Time of every rank by activity, in picoseconds.
     pub ranks: Vec<Spent>,
-    /// Messages matched.
+    /// Number of messages that were matched.
     pub messages: u64,
     /// Number of events of messages.
     pub events: u64,
-    /// The most messages in flight or waiting at a time.
+    /// Maximum number of messages under way or waiting at a time.
     pub peak_messages: usize,
-    /// The longest queue of posted receives.
+    /// Maximum length of a rank's queue of posted receives.
     pub longest_posted: usize,
-    /// The longest queue of unexpected messages.
+    /// Maximum length of a rank's queue of unexpected messages.
     pub longest_unexpected: usize,
-    /// Number of queue entries inspected.
+    /// Number of queue entries that all searches inspected.
     pub walked: u64,
-    /// The time of every rank by phase, if the workload has phases.
+    /// Time of every rank by phase, if the workload has phases.
     pub phases: Phases,
 }
 
-/// Seconds, each the maximum over ranks, as programs report that reduce with MPI_MAX.
+/// Times in seconds, each the maximum over ranks, as programs report them that reduce with MPI_MAX.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Seconds {
-    /// From the start to the end.
+    /// Seconds from the start to the end.
     pub total: f64,
-    /// Posting receives.
+    /// Seconds for posting receives.
     pub post_receives: f64,
-    /// Posting sends.
+    /// Seconds for posting sends.
     pub post_sends: f64,
-    /// The gather inside the node.
+    /// Seconds for the gather inside the node.
     pub gather: f64,
-    /// Waiting for requests.
+    /// Seconds of waiting for requests.
     pub waiting: f64,
 }
 
@@ -56,12 +56,12 @@ impl SimOutcome {
         }
     }
 
-    /// Time at which the last rank ended, in picoseconds.
+    /// Returns the time at which the last rank ended, in picoseconds.
     pub fn end(&self) -> Time {
         self.ranks.iter().map(|spent| spent.total).max().unwrap_or(0)
     }
 
-    /// The maxima over ranks, in seconds.
+    /// Returns the maxima over ranks, in seconds.
     pub fn seconds(&self) -> Seconds {
         let most = |part: fn(&Spent) -> Time| self.ranks.iter().map(part).max().unwrap_or(0) as f64 * 1e-12;
         Seconds {

@@ -2,30 +2,30 @@
 
 use std::ops::Range;
 
-/// Items of a block.
+/// Number of items in a block.
 const BLOCK: usize = 16;
-/// Blocks that are added together.
+/// Number of blocks that are allocated together.
 const TOGETHER: usize = 64;
 const NONE: u32 = u32::MAX;
 
-/// The memory of all queues of one kind. It is never returned to the system.
+/// Memory of all queues of one kind. It is never returned to the system.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
-    /// In blocks.
+    /// Items of all blocks, block after block.
     pub(super) items: Vec<T>,
-    /// By block: the next of its queue, or of the free blocks.
+    /// For each block: the next block of its queue, or the next free block.
     next: Vec<u32>,
-    /// The first of the free blocks.
+    /// First of the free blocks.
     free: u32,
 }
 
-/// One queue of a [`Pool`].
+/// Queue whose items are in a [`Pool`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
-    /// The first block.
+    /// First block of the queue.
     first: u32,
     len: u32,
-    /// Position of the next item; a multiple of `BLOCK` if the last block is full.
+    /// Position of the next item in the pool; a multiple of `BLOCK` if the last block is full.
     end: usize,
 }
 
@@ -54,7 +54,7 @@ impl<T: Copy> Pool<T> {
         queue.len += 1;
     }
 
-    /// Removes the first block of a queue; returns the range of its items, valid until it is given back.
+    /// Removes the first block of a queue; returns the positions of its items, valid until the block is given back.
     #[inline]
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Range<usize>> {
         if queue.len == 0 {
@@ -66,7 +66,7 @@ impl<T: Copy> Pool<T> {
         Some(block * BLOCK..block * BLOCK + len)
     }
 
-    /// Gives a block back.
+    /// Gives a removed block back to the pool.
     #[inline]
     pub(super) fn give_back(&mut self, items: Range<usize>) {
         let block = items.start / BLOCK;

@@ -1,4 +1,4 @@
-//! A rank's part in execution: chooses the next operation.
+//! State of a rank's program in the simulation; chooses the rank's next operation.
 
 use smallvec::SmallVec;
 
@@ -9,14 +9,14 @@ use super::workload::{Chains, Message, Side, WorkPart, Workload};
 use tributary::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use tributary::topology::Rank;
 
-/// An operation of the current part.
+/// Index of an operation in the current part of a rank.
 pub(super) type Handle = u32;
-/// The copy of [`Chains`].
+/// Handle of the copy of [`Chains`].
 const OWN: Handle = Handle::MAX - 1;
-/// A [`Step`].
+/// Handle of a [`Step`].
 const STEP: Handle = 0;
 
-/// The work of an operation.
+/// Work that an operation does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     Send {
@@ -29,25 +29,25 @@ pub(super) enum Work {
         from: Rank,
         stage: u8,
     },
-    /// A copy or a reduction.
+    /// Copy or reduction in memory.
     Memory {
         bytes: u64,
     },
-    /// The step of [`Program::step`].
+    /// Step that [`Program::step`] returns.
     Step,
 }
 
-/// The current part of a rank.
+/// Part of its workload that a rank runs now.
 #[derive(Debug)]
 pub(super) enum Program {
-    /// None is left.
+    /// The rank has no further part.
     Over,
     Chains(RunningChains),
     Schedule(Box<RunningSchedule>),
     Step(Box<RunningStep>),
 }
 
-/// A step in execution: whether it has been handed out, and whether it is done.
+/// Step in execution: the step, whether it has been started, and whether it is done.
 #[derive(Debug)]
 pub(super) struct RunningStep {
     step: Step,
@@ -68,7 +68,7 @@ impl Program {
         }
     }
 
-    /// The current step.
+    /// Returns the step that the rank runs now, if its part is a step.
     pub(super) fn step(&self) -> Option<&Step> {
         match self {
             Self::Step(running) => Some(&running.step),
@@ -96,8 +96,8 @@ impl Program {
         }
     }
 
-    /// Finishes an operation at `now`. If that ends the gather inside the node, returns the gather's time without the time
-    /// `spent` on posting.
+    /// Finishes an operation at `now`. If that ends the gather inside the node, returns the gather's time without the
+    /// time `spent` on posting.
     #[inline]
     pub(super) fn finish(&mut self, handle: Handle, now: Time, spent: &Spent) -> Option<Time> {
         match self {
@@ -114,7 +114,7 @@ impl Program {
         }
     }
 
-    /// Number of sends that must finish before it can continue; `None` if any one may suffice.
+    /// Returns the number of sends that must finish before the rank can continue; `None` if any one may suffice.
     #[inline]
     pub(super) fn sends_awaited(&self) -> Option<u32> {
         match self {
@@ -142,11 +142,11 @@ impl Program {
     }
 }
 
-/// A schedule in execution, with its remaining work inside the node.
+/// Schedule in execution, with the remaining operations inside the node.
 #[derive(Debug)]
 pub(super) struct RunningSchedule {
     progress: Progress,
-    /// Unfinished operations of stages above 0: the gather inside the node.
+    /// Number of unfinished operations of stages above 0: the gather inside the node.
     inner: usize,
     began: Time,
     posted: Time,
@@ -175,14 +175,14 @@ impl RunningSchedule {
     }
 }
 
-/// [`Chains`] in execution: the order in which [`Progress`] would hand out their operations, in a few words of memory.
+/// [`Chains`] in execution. It starts operations in the order of [`Progress`], in a few words of memory.
 #[derive(Debug)]
 pub(super) struct RunningChains {
-    /// Receives, then sends.
+    /// Chain of receives, then chain of sends.
     chains: [Chain; 2],
-    /// Operations that may start: 2 x length + chain.
+    /// Run of operations that may start, encoded as 2 x length + chain.
     run: u32,
-    /// Those that may start after them.
+    /// Runs that may start after `run`.
     more: SmallVec<[u32; 4]>,
     unfinished: u32,
     limit: u32,
@@ -194,9 +194,9 @@ pub(super) struct RunningChains {
 #[derive(Debug, Clone, Copy)]
 struct Chain {
     len: u32,
-    /// Operations handed out.
+    /// Number of operations started.
     started: u32,
-    /// Operations that may start or have started.
+    /// Number of operations that may start or have started.
     released: u32,
     in_flight: u32,
 }
@@ -219,7 +219,7 @@ impl RunningChains {
         running
     }
 
-    /// Lets up to `count` more operations of a chain start.
+    /// Allows up to `count` more operations of a chain to start.
     fn release(&mut self, side: usize, count: u32) {
         let chain = &mut self.chains[side];
         let count = count.min(chain.len - chain.released);

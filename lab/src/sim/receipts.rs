@@ -1,28 +1,29 @@
-//! Completions of sends at a known time: acknowledged, connected, or their bytes have left.
+//! Completions of sends at a known time: the receiver has acknowledged, a connection is made, or the bytes have left.
 //!
-//! Only the sender sees a completion, so it waits here and becomes an event only when the sender's program may continue.
+//! Only the sender sees a completion, so the completion waits here and becomes an event only when the sender's program
+//! may continue.
 
 use super::Time;
 use super::program::Handle;
 
-/// Initial capacity.
+/// Initial capacity of the list.
 const FEW: usize = 16;
 
-/// The time at which a send is finished for its rank.
+/// Time at which a send is finished for its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Receipt {
     time: Time,
     send: Handle,
 }
 
-/// The completions that a rank has not processed.
+/// Completions of sends that a rank has not processed.
 #[derive(Debug)]
 pub(super) struct Receipts {
     list: Vec<Receipt>,
-    /// Whether `list` is in descending order.
+    /// True if `list` is in descending order.
     sorted: bool,
     earliest: Time,
-    /// Time of the event at which the rank processes them.
+    /// Time of the event at which the rank processes the completions.
     pub(super) due: Time,
 }
 
@@ -44,18 +45,18 @@ impl Receipts {
         self.list.len()
     }
 
-    /// Time of the first; the maximum if there is none.
+    /// Returns the time of the earliest completion; the maximum if there is none.
     #[inline]
     pub(super) fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// Time of the last.
+    /// Returns the time of the latest completion.
     pub(super) fn latest(&self) -> Time {
         self.list.iter().map(|receipt| receipt.time).max().unwrap_or(Time::MAX)
     }
 
-    /// Takes the earliest.
+    /// Removes and returns the earliest completion.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Time, Handle)> {
         if !self.sorted {

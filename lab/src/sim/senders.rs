@@ -1,21 +1,21 @@
 //! A map from senders to numbers with O(1) look-up. Neighbouring senders are near each other in memory.
 
-/// Senders of a page: a line of a cache.
+/// Number of senders in a page, which is one cache line.
 const PAGE: usize = 16;
 
-/// Numbers by sender.
+/// Map from a sender to a number.
 #[derive(Debug, Default)]
 pub(super) struct Senders {
-    /// The page of every `PAGE` senders; 0 is none.
+    /// For every `PAGE` senders: the index of their page; 0 is none.
     directory: Vec<u32>,
     pages: Vec<[u32; PAGE]>,
 }
 
 impl Senders {
-    /// The number of a sender that has none.
+    /// Value of a sender without a number.
     pub(super) const NONE: u32 = u32::MAX;
 
-    /// The number of a sender, to be set.
+    /// Returns a reference to the number of a sender, to be set.
     #[inline]
     pub(super) fn of(&mut self, sender: u32) -> &mut u32 {
         let (at, within) = (sender as usize / PAGE, sender as usize % PAGE);
@@ -30,7 +30,7 @@ impl Senders {
         &mut self.pages[*page as usize - 1][within]
     }
 
-    /// The number of a sender that has one.
+    /// Returns a reference to the number of a sender, if it has one.
     #[inline]
     pub(super) fn get(&mut self, sender: u32) -> Option<&mut u32> {
         let page = *self.directory.get(sender as usize / PAGE)?;

@@ -1,8 +1,8 @@
 //! File servers: the time of file writes.
 //!
-//! A file is striped over servers. A server serves the requests of all ranks one by one, first come, first served. A rank's
-//! windows are written one after another, as by the engine's worker; the rank waits for them when it must
-//! ([`Step::Settle`]), and continues otherwise.
+//! A file is striped over servers. A server serves the requests of all ranks one by one, first come, first served. A
+//! rank's windows are written one after another, as by the engine's write-behind worker; the rank waits for the writes
+//! where its program says so ([`Step::Settle`]), and continues otherwise.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,10 +17,10 @@ use tributary::error::Result;
 use tributary::hints::DriverName;
 use tributary::topology::Rank;
 
-/// The file servers of a machine.
+/// File servers of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Storage {
-    /// The driver of the file system.
+    /// Driver of the file system.
     pub driver: DriverName,
     /// Number of servers.
     pub servers: u32,
@@ -28,12 +28,12 @@ pub struct Storage {
     pub byte: f64,
     /// Round-trip time from a rank to a server, in picoseconds.
     pub latency: f64,
-    /// Time of a byte leaving a rank, in picoseconds.
+    /// Time of a byte that leaves a rank, in picoseconds.
     pub client_byte: f64,
 }
 
 impl Storage {
-    /// The table `[storage]` of a machine file, if it has one.
+    /// Returns the table `[storage]` of a machine file, if it has one.
     pub(super) fn parse(figures: &mut Figures<'_>) -> Result<Option<Self>> {
         if !figures.has("storage") {
             return Ok(None);
@@ -57,45 +57,45 @@ impl Storage {
     }
 }
 
-/// The layout of a file on its servers: stripe s is on server s mod [`Striping::servers`].
+/// Layout of a file on its servers: stripe s is on server s mod [`Striping::servers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Striping {
-    /// Bytes of a stripe or block, above 0.
+    /// Number of bytes of a stripe or block, above 0.
     pub unit: u64,
-    /// Number of servers that hold the file, at most all.
+    /// Number of servers that hold the file.
     pub servers: u32,
 }
 
-/// A rank's work other than messages.
+/// Work of a rank other than messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// It computes for this number of picoseconds.
+    /// The rank computes for this number of picoseconds.
     Compute(Time),
-    /// It hands a window to its worker and continues. The worker writes these extents one by one.
+    /// The rank hands a window to its write-behind worker and continues. The worker writes these extents one by one.
     Write(Vec<Extent>, Striping),
-    /// It waits until at most this number of its windows are unwritten. It processes no arrivals meanwhile.
+    /// The rank waits until at most this number of its windows are unwritten. It processes no arrivals meanwhile.
     Settle(u32),
 }
 
-/// The servers of the file, and the ranks that write.
+/// State of the file's servers, and of the ranks that write.
 #[derive(Debug)]
 pub(super) struct Servers {
     storage: Option<Storage>,
-    /// By server: the time when it has served all its requests.
+    /// For each server: the time when it has served all its requests.
     free: Vec<Time>,
     writers: HashMap<u32, Writer>,
 }
 
-/// A rank's worker.
+/// Write-behind worker of a rank.
 #[derive(Debug, Default)]
 struct Writer {
-    /// The extents still to be written, each with whether it ends a window.
+    /// Extents still to be written, each with its striping and true if it ends a window.
     queue: VecDeque<(Extent, Striping, bool)>,
-    /// Number of unwritten windows.
+    /// Number of windows that are not yet written.
     windows: u32,
-    /// Whether the extent being written ends a window; `None` if none is being written.
+    /// True if the extent being written ends a window; `None` if none is being written.
     writing: Option<bool>,
-    /// Whether the rank waits for it.
+    /// True if the rank waits for the worker.
     awaited: bool,
 }
 
@@ -105,7 +105,8 @@ impl Servers {
         Self { storage, free, writers: HashMap::default() }
     }
 
-    /// A rank hands over a window at `now`: when the extent that is then begun is written, if one is begun.
+    /// Hands a window of a rank to the worker at `now`. Returns the time when the first extent is written, if the
+    /// worker begins it now.
     pub(super) fn submit(&mut self, rank: u32, extents: &[Extent], striping: Striping, now: Time) -> Option<Time> {
         let last = extents.len().checked_sub(1)?;
         let writer = self.writers.entry(rank).or_default();
@@ -114,7 +115,8 @@ impl Servers {
         if writer.writing.is_some() { None } else { self.begin(rank, now) }
     }
 
-    /// The extent that a rank's worker was writing is in the file: when the next one is, and whether the rank may go on.
+    /// Handles the event that the worker of a rank has written an extent. Returns the time when the next extent is
+    /// written, and true if the rank may continue.
     pub(super) fn written(&mut self, rank: u32, now: Time) -> (Option<Time>, bool) {
         let writer = self.writers.entry(rank).or_default();
         let ended = writer.writing.take().unwrap_or_default();
@@ -123,7 +125,7 @@ impl Servers {
         (self.begin(rank, now), awaited)
     }
 
-    /// Whether at most so many windows of a rank are not yet in the file; if not, the rank waits.
+    /// Returns true if at most `at_most` windows of a rank are unwritten; if not, marks the rank as waiting.
     pub(super) fn settled(&mut self, rank: u32, at_most: u32) -> bool {
         let Some(writer) = self.writers.get_mut(&rank) else { return true };
         writer.awaited = writer.windows > at_most;
@@ -137,7 +139,8 @@ impl Servers {
         Some(self.serve(extent, striping, now))
     }
 
-    /// When an extent that is asked for at `now` is written: all its stripes are asked for at once. O(stripes).
+    /// Returns the time when an extent that is requested at `now` is written. All its stripes are requested at once.
+    /// O(stripes).
     fn serve(&mut self, extent: Extent, striping: Striping, now: Time) -> Time {
         let Some(storage) = self.storage else { return now };
         let servers = u64::from(striping.servers.clamp(1, storage.servers));
@@ -156,7 +159,7 @@ impl Servers {
 }
 
 impl<W: Workload> Engine<'_, W> {
-    /// Does a step of a rank; whether the rank can go on at once.
+    /// Starts a step of a rank. Returns true if the rank can continue at once.
     pub(super) fn take_step(&mut self, rank: Rank, handle: Handle, now: Time) -> bool {
         let host = &mut self.hosts[rank];
         match host.program.step() {
@@ -174,7 +177,7 @@ impl<W: Workload> Engine<'_, W> {
                 }
             }
             Some(Step::Settle(at_most)) if self.servers.settled(rank as u32, *at_most) => {}
-            // The worker's event wakes it.
+            // The event of the worker wakes the rank.
             Some(Step::Settle(_)) => {
                 (host.pending, host.wakes) = (handle, true);
                 return false;

@@ -1,10 +1,10 @@
-//! The event queue: a hierarchical timing wheel.
+//! Event queue of the simulator: a hierarchical timing wheel.
 //!
-//! Eight levels of 256 slots; a slot of level l spans 256^l picoseconds. An event lies on the level of the highest digit
-//! (base 256) in which its time differs from the wheel's. If the next slot has few events, they are sorted and served;
-//! otherwise they are distributed to the levels below. Events of equal time leave in the order of their insertion, so a run
-//! is deterministic. O(1) amortised. Slots keep their events in blocks of one pool, so growing copies nothing and memory is
-//! reused.
+//! Eight levels of 256 slots; a slot of level l spans 256^l picoseconds. An event lies on the level of the highest
+//! digit (base 256) in which its time differs from the wheel's. If the next slot has few events, they are sorted and
+//! served; otherwise they are distributed to the levels below. Events of equal time leave in the order of their
+//! insertion, so a run is deterministic. O(1) amortised. Slots keep their events in blocks of one pool, so growing
+//! copies nothing and memory is reused.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::pool::{Pool, Queue};
 const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 const LEVELS: usize = 8;
-/// Slots of up to this many events are sorted and not distributed.
+/// Maximum number of events of a slot that is sorted and not distributed.
 const SORTED: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,22 +23,23 @@ struct Event<T> {
     what: T,
 }
 
-/// A queue of events by time.
+/// Queue of events by time.
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
     slots: Vec<Queue>,
     pool: Pool<Event<T>>,
-    /// A bit for each slot with events.
+    /// One bit for each slot with events.
     occupied: [[u64; WORDS]; LEVELS],
-    /// A bit for each level with events.
+    /// One bit for each level with events.
     levels: u8,
-    /// All events outside `current` lie at this time or later, and are filed by where they differ from it.
+    /// Time in picoseconds that no event outside `current` precedes. An event lies on the level of the highest digit in
+    /// which its time differs from `start`.
     start: Time,
-    /// The slot that is being served, the latest first.
+    /// Events of the slot that is being served, the latest first.
     current: Vec<Event<T>>,
-    /// The end of its span.
+    /// End of the time that the served slot covers.
     end: Time,
-    /// The time of the event that left last.
+    /// Time of the event that left last.
     now: Time,
 }
 
@@ -56,7 +57,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// Adds an event; not before the one that left last.
+    /// Adds an event. Its time must not be before the event that left last.
     #[inline]
     pub(super) fn push(&mut self, time: Time, what: T) {
         debug_assert!(time >= self.now, "an event at {time} is before {}, the time of the last event", self.now);
@@ -68,7 +69,7 @@ impl<T: Copy> Wheel<T> {
         self.current.insert(at, event);
     }
 
-    /// The earliest event.
+    /// Removes and returns the earliest event.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Time, T)> {
         loop {
@@ -90,7 +91,7 @@ impl<T: Copy> Wheel<T> {
         self.pool.push(&mut self.slots[level * SLOTS + slot], event);
     }
 
-    /// Serves the earliest slot, or distributes its events.
+    /// Sorts the events of the earliest slot to serve them, or distributes them to lower levels.
     fn open_next(&mut self) -> Option<()> {
         let (level, slot) = self.first_slot()?;
         let mut events = std::mem::replace(&mut self.slots[level * SLOTS + slot], Queue::EMPTY);
@@ -113,7 +114,7 @@ impl<T: Copy> Wheel<T> {
         Some(())
     }
 
-    /// Takes the earliest slot with events out of the bits.
+    /// Returns level and number of the earliest slot with events, and clears its bits.
     #[inline]
     fn first_slot(&mut self) -> Option<(usize, usize)> {
         if self.levels == 0 {

@@ -1,4 +1,4 @@
-//! The input of the simulator: schedules, made rank by rank when they are needed.
+//! Input of the simulator: the work of every rank, made when it is needed.
 
 use std::sync::Mutex;
 
@@ -6,50 +6,50 @@ use super::storage::Step;
 use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 
-/// The work of all ranks, in parts. A rank begins its next part when it has finished the one before.
+/// Work of all ranks, in parts. A rank begins its next part when it has finished the one before.
 pub trait Workload {
-    /// Part number `part` of `rank`; `None` after its last. Called once for each part, in order.
+    /// Returns part number `part` of `rank`; `None` after the last. Called once for each part, in order.
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart>;
 
-    /// Message number `index` of one side of a part that is [`WorkPart::Chains`]. The default suits work without such parts:
-    /// nobody asks for it.
+    /// Returns message number `index` of one side of a part that is [`WorkPart::Chains`]. The default is for workloads
+    /// without such parts and is never called.
     fn message(&self, rank: Rank, _part: u32, _side: Side, _index: u32) -> Message {
         Message { peer: rank, bytes: 0, mode: SendMode::Standard }
     }
 
-    /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
+    /// Returns the phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
     fn phase(&self, _part: u32) -> Option<usize> {
         None
     }
 }
 
-/// One part of a rank's work.
+/// Part of a rank's work.
 #[derive(Debug)]
 pub enum WorkPart {
     /// Any schedule. Its memory is held while the rank runs it.
     Schedule(Schedule),
-    /// The schedule [`Chains::schedule`] without its memory: messages are asked for when they are due.
+    /// The schedule [`Chains::schedule`] without its memory: the simulator asks for each message when it is due.
     Chains(Chains),
-    /// No messages.
+    /// Work without messages.
     Step(Step),
 }
 
-/// A copy, a chain of receives and a chain of sends, as [`tributary::schedule::Builder::chain`] makes them of flat exchange
+/// Copy, chain of receives and chain of sends, as [`tributary::schedule::Builder::chain`] makes them for flat exchange
 /// kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chains {
-    /// Bytes that the rank has for itself.
+    /// Number of bytes that the rank sends to itself by a copy.
     pub own: Option<u64>,
     /// Number of receives.
     pub receives: u32,
     /// Number of sends.
     pub sends: u32,
-    /// The throttle of both.
+    /// Throttle of both chains.
     pub throttle: Throttle,
 }
 
 impl Chains {
-    /// The schedule that this part of `rank` stands for. O(messages).
+    /// Returns the schedule that this part of `rank` stands for. O(messages).
     pub fn schedule<W: Workload>(&self, workload: &W, rank: Rank, part: u32) -> Schedule {
         let span = |bytes| Span::new(Buffer::Send, 0, bytes);
         let mut builder = Builder::default();
@@ -72,32 +72,32 @@ impl Chains {
     }
 }
 
-/// Which of the two chains.
+/// Side of a part with two chains: sends or receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The sends.
+    /// Chain of sends.
     Send,
-    /// The receives.
+    /// Chain of receives.
     Receive,
 }
 
-/// A message of a chain, as its rank sees it.
+/// Message of a chain, as the rank that owns the chain sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// The other side.
+    /// Rank at the other end of the message.
     pub peer: Rank,
-    /// Its size.
+    /// Number of bytes of the message.
     pub bytes: u64,
-    /// When its send is finished.
+    /// Mode of the send, which says when the send is finished.
     pub mode: SendMode,
 }
 
-/// One schedule a rank, given as they are.
+/// Workload of one schedule a rank.
 #[derive(Debug)]
 pub struct Schedules(Vec<Mutex<Option<Schedule>>>);
 
 impl Schedules {
-    /// The schedules of ranks 0, 1, ...
+    /// Creates a workload from the schedules of ranks 0, 1, ...
     pub fn new(schedules: Vec<Schedule>) -> Self {
         Self(schedules.into_iter().map(|schedule| Mutex::new(Some(schedule))).collect())
     }

@@ -1,4 +1,4 @@
-//! Exchanges between ranks whose time says what messages cost, over the library's endpoints.
+//! Exchanges messages between ranks and measures the time, to find out what messages cost.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,13 @@ use tributary::fabric::{Endpoint, Memory, Message};
 use tributary::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use tributary::topology::Rank;
 
-/// Early messages in a list, and so many tags.
+/// Number of early (unexpected) messages in a list, each with its own tag.
 pub const EARLY: usize = 512;
-/// How long a receiver is away while a sender finds out whether a message needs it. Much longer than any round trip.
+/// Time for which a receiver does nothing while a sender finds out whether a message needs the receiver. Much longer
+/// than any round trip.
 const AWAY: Duration = Duration::from_millis(10);
 
-/// A message that is the same bytes at all times, and arrives nowhere.
+/// Memory of a message whose bytes are always the same, and that are dropped on arrival.
 struct Nowhere(Message);
 
 impl Memory for Nowhere {
@@ -30,30 +31,30 @@ impl Memory for Nowhere {
     }
 }
 
-/// The ranks whose messages are timed: the same on all ranks.
+/// Ranks whose messages are timed; the same on all ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchanges {
-    /// The rank that receives from several.
+    /// Rank that receives from several senders.
     pub receiver: Rank,
-    /// Those that send to it; the first one is its partner.
+    /// Ranks that send to `receiver`; the first one is its partner.
     pub senders: Vec<Rank>,
-    /// Pairs of a sender and a receiver of one node: all of its ranks, as far as there are senders.
+    /// Pairs of a sender and a receiver. The receivers are the ranks of one node, as far as there are senders.
     pub port: Vec<(Rank, Rank)>,
 }
 
-/// Where the messages of an exchange go.
+/// Senders and receivers of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub enum Ways {
-    /// From the partner to the receiver.
+    /// The partner sends to the receiver.
     Pair,
-    /// From all senders to the receiver.
+    /// All senders send to the receiver.
     FanIn,
-    /// Through the port of a node.
+    /// Each pair of `port` exchanges, through the port of one node.
     Port,
 }
 
 impl Exchanges {
-    /// The pairs that exchange messages.
+    /// Returns the pairs of sender and receiver.
     pub fn pairs(&self, ways: Ways) -> Vec<(Rank, Rank)> {
         let count = match ways {
             Ways::Pair => 1,
@@ -63,8 +64,8 @@ impl Exchanges {
         self.senders[..count].iter().map(|&sender| (sender, self.receiver)).collect()
     }
 
-    /// Seconds until every pair has exchanged `count` messages of `bytes` bytes at once, as kernels send them: on the slowest
-    /// rank. Collective.
+    /// Returns the seconds until every pair has exchanged `count` messages of `bytes` bytes at once, as kernels send
+    /// them; the maximum over ranks. Collective.
     pub async fn stream(&self, endpoint: &mut Endpoint, ways: Ways, count: usize, bytes: u64) -> Result<f64> {
         let (rank, mut builder) = (endpoint.rank(), Builder::default());
         for (from, to) in self.pairs(ways) {
@@ -87,7 +88,7 @@ impl Exchanges {
         .await
     }
 
-    /// Seconds of `count` messages of 8 bytes there and back, one after the other. Collective.
+    /// Returns the seconds of `count` messages of 8 bytes there and back, one after the other. Collective.
     pub async fn ping_pong(&self, endpoint: &mut Endpoint, count: usize) -> Result<f64> {
         let (rank, partner) = (endpoint.rank(), self.senders[0]);
         let mut builder = Builder::default();
@@ -112,7 +113,7 @@ impl Exchanges {
         .await
     }
 
-    /// Whether a message of `bytes` bytes is sent while its receiver is away. Collective.
+    /// Returns true if a message of `bytes` bytes is sent although its receiver does not receive yet. Collective.
     pub async fn is_eager(&self, endpoint: &mut Endpoint, bytes: u64) -> Result<bool> {
         let (rank, partner) = (endpoint.rank(), self.senders[0]);
         let took = timed(endpoint, async |endpoint| {
@@ -131,8 +132,9 @@ impl Exchanges {
         Ok(took.await? < AWAY.as_secs_f64() / 2.0)
     }
 
-    /// Seconds in which the receiver takes [`EARLY`] early messages: in the order of their arrival, or in the other, so that
-    /// each time it passes all that are left. Collective.
+    /// Returns the seconds in which the receiver receives [`EARLY`] messages that have arrived early: in the order of
+    /// their arrival or, with `reversed`, in the opposite order, so that each search passes all messages that are left.
+    /// Collective.
     pub async fn early(&self, endpoint: &mut Endpoint, reversed: bool) -> Result<f64> {
         let (rank, partner) = (endpoint.rank(), self.senders[0]);
         timed(endpoint, async |endpoint| {
@@ -145,7 +147,7 @@ impl Exchanges {
             if rank != self.receiver {
                 return Ok(Duration::ZERO);
             }
-            // It comes behind the others.
+            // This message comes behind the others.
             receive(endpoint, partner, 8, 0).await?;
             let begin = Instant::now();
             for tag in 1..=EARLY {
@@ -157,7 +159,7 @@ impl Exchanges {
     }
 }
 
-/// Seconds that `what` says it took, on the slowest rank; all ranks begin together. Collective.
+/// Returns the seconds that `what` returns, the maximum over ranks; all ranks begin together. Collective.
 pub async fn timed(endpoint: &mut Endpoint, what: impl AsyncFnOnce(&mut Endpoint) -> Result<Duration>) -> Result<f64> {
     allreduce(endpoint, &[ReduceOp::Max], &mut [0]).await?;
     let mut slowest = [what(endpoint).await?.as_nanos() as u64];

@@ -1,4 +1,4 @@
-//! What an aggregator does with lists and bytes, timed on one rank.
+//! Times an aggregator's work on access lists and bytes, on one rank.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use tributary::Extent;
 use tributary::access::{Packed, PackedCursor};
 
-/// Bytes that are copied at once: more than caches hold for one core.
+/// Number of bytes that are copied at once: more than caches hold for one core.
 pub const COPIED: usize = 16 << 20;
-/// Extents of a list, their bytes, and the bytes from one to the next.
+/// Number of extents in all lists. An extent has `PIECE` bytes; `STRIDE` bytes lie from one to the next.
 pub const EXTENTS: u64 = 50_000;
 const PIECE: u64 = 16;
 const STRIDE: u64 = 48;
-/// Lists that are merged.
+/// Number of lists that are merged.
 pub const LISTS: u64 = 16;
 
-/// The bytes and lists, made once.
+/// Bytes and lists of the benchmark, allocated once.
 pub struct MergedLists {
     from: Vec<u8>,
     window: Vec<u8>,
@@ -33,7 +33,7 @@ impl Default for MergedLists {
 }
 
 impl MergedLists {
-    /// Copies [`COPIED`] bytes.
+    /// Copies [`COPIED`] bytes and returns the time.
     pub fn copy(&mut self) -> Duration {
         let begin = Instant::now();
         self.window.copy_from_slice(black_box(&self.from));
@@ -41,7 +41,7 @@ impl MergedLists {
         begin.elapsed()
     }
 
-    /// Copies [`EXTENTS`] small pieces to their places in a window.
+    /// Copies [`EXTENTS`] small pieces to their offsets in a window and returns the time.
     pub fn visit(&mut self) -> Duration {
         let mut cursors: Vec<_> = self.lists.iter().cloned().map(PackedCursor::new).collect();
         let begin = Instant::now();
@@ -57,7 +57,7 @@ impl MergedLists {
         begin.elapsed()
     }
 
-    /// Merges [`LISTS`] lists of [`EXTENTS`] extents in all.
+    /// Merges [`LISTS`] lists of [`EXTENTS`] extents in all and returns the time.
     pub fn merge(&mut self) -> Duration {
         let mut cursors: Vec<_> = self.lists.iter().cloned().map(PackedCursor::new).collect();
         let begin = Instant::now();

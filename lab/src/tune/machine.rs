@@ -10,9 +10,9 @@
 //! | walking a list | taking early messages in the order of their arrival and in the other |
 //! | copying, visiting, merging | bytes and lists in memory |
 //!
-//! Messages go between nodes; with one node, between any of its ranks. Every time is repeated by the stopping rule. A figure is a
-//! difference of times where a time contains more than the figure. One that is not above its error stays as it
-//! is built in, or is 0 if it is a small part of another.
+//! Messages go between nodes; with one node, between any of its ranks. Every time is repeated by the stopping rule. A
+//! figure is a difference of times where a time contains more than the figure. One that is not above its error stays as
+//! it is built in, or is 0 if it is a small part of another.
 
 use super::exchanges::{EARLY, Exchanges, Ways, timed};
 use super::lists::{COPIED, EXTENTS, LISTS, MergedLists};
@@ -24,40 +24,40 @@ use tributary::fabric::Endpoint;
 use tributary::machine::Machine;
 use tributary::topology::{Rank, Topology};
 
-/// Most ranks that send to one at a time.
+/// Maximum number of ranks that send to one rank at a time.
 const SENDERS: usize = 4;
-/// Messages from each of several senders: with few, and with more.
+/// Numbers of messages from each of several senders: few, and more.
 const FEW: usize = 4;
 const MORE: usize = 20;
-/// Bytes of a small message, and of one whose bytes can be told.
+/// Size in bytes of a small message, and of one whose bytes add a measurable time.
 const SMALL: u64 = 8;
 const MEDIUM: u64 = 2048;
-/// The largest message that is tried as eager.
+/// Largest message in bytes that is tried as eager.
 const LARGEST_EAGER: u64 = 1 << 20;
-/// The least size that counts as large, and how much larger the other one is.
+/// Minimum size in bytes of a large message, and the factor to the second large size.
 const LARGE: u64 = 128 << 10;
 const LARGER: u64 = 4;
-/// Round trips in a row.
+/// Number of round trips in a row.
 const TRIPS: usize = 20;
-/// Number of measurements.
+/// Number of measurements, for the progress report.
 const STEPS: usize = 16;
 
-/// A figure with half the width of its confidence interval.
+/// Measured cost, with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The name of the figure.
+    /// Name of the measured cost.
     pub name: &'static str,
-    /// The figure.
+    /// Value of the measured cost.
     pub value: f64,
-    /// Half the width of the confidence interval; 0 for a limit.
+    /// Half the width of the confidence interval of the value; 0 for a limit.
     pub half_width: f64,
-    /// Repetitions of each time that it is made of.
+    /// Number of repetitions of each time from which the value is computed.
     pub repetitions: u32,
 }
 
-/// Measures the machine. `topology` has the ranks' nodes. Calls `progress` with the number of measurements done, of all, and the
-/// next one. Collective, with the same arguments; the same result on all ranks. Cost: some seconds; at most 16 x `rule.most`
-/// exchanges, each with two allreduces.
+/// Measures what messages cost on this machine. `topology` has the ranks' nodes. Calls `progress` with the number of
+/// measurements done, of all, and the next one. Collective, with the same arguments; the same result on all ranks.
+/// Cost: some seconds; at most 16 x `rule.most` exchanges, each with two allreduces.
 ///
 /// # Errors
 /// A bad rule, and fewer than 2 ranks, before anything is measured; errors of the fabric.
@@ -83,10 +83,11 @@ pub async fn measure(
     Ok((machine, measured))
 }
 
-/// The nodes of the ranks: `ranks_per_node` consecutive ones each, or as the fabric says (0). Collective.
+/// Returns the placement of the ranks on nodes: `ranks_per_node` consecutive ranks a node or, if it is 0, as the fabric
+/// reports. Collective.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the fabric.
 pub async fn nodes(endpoint: &mut Endpoint, ranks_per_node: usize) -> Result<Topology> {
     if ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), ranks_per_node);
@@ -98,7 +99,8 @@ pub async fn nodes(endpoint: &mut Endpoint, ranks_per_node: usize) -> Result<Top
     )
 }
 
-/// Who sends to whom: ranks of other nodes to the first node's, or with one node the later half to the first. O(ranks).
+/// Chooses the ranks that exchange messages: ranks of other nodes send to the first node or, with one node, the later
+/// half of the ranks to the first. O(ranks).
 fn exchanges(topology: &Topology) -> Exchanges {
     let (home, ranks) = (topology.node_of(0), topology.ranks());
     let is_here = |rank: Rank| match topology.nodes() {
@@ -118,7 +120,7 @@ fn exchanges(topology: &Topology) -> Exchanges {
     Exchanges { receiver: 0, senders, port }
 }
 
-/// A sample's mean, and half the width of its confidence interval.
+/// Mean of a sample, and half the width of its confidence interval.
 #[derive(Debug, Clone, Copy)]
 struct Mean {
     value: f64,
@@ -137,7 +139,7 @@ impl Mean {
     }
 }
 
-/// A time that is repeated.
+/// Time that is measured repeatedly.
 #[derive(Debug, Clone, Copy)]
 enum Time {
     Stream(Ways, usize, u64),
@@ -148,7 +150,7 @@ enum Time {
     Merge,
 }
 
-/// What is done with a figure that is not above its error.
+/// Replacement for a measured cost that is not above its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Else {
     Zero,
@@ -209,13 +211,13 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         })
     }
 
-    /// The largest power of two of bytes whose messages are eager; 0 if none are.
+    /// Returns the largest power of two of bytes whose messages are eager; 0 if none are.
     async fn eager_limit(&mut self) -> Result<u64> {
         self.tell("the eager limit");
         let mut limit = 0;
         let mut bytes = SMALL;
         while bytes <= LARGEST_EAGER {
-            // A rank may be late for another reason; it is not early for any.
+            // A rank may be late for another reason, but never early.
             let mut is_eager = false;
             for _ in 0..3 {
                 is_eager |= self.exchanges.is_eager(self.endpoint, bytes).await?;
@@ -229,7 +231,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         Ok(limit)
     }
 
-    /// Keeps the eager limit, or takes the one that is built in if all messages are eager or none.
+    /// Returns the measured eager limit, or the built-in one if all messages or none are eager.
     fn limit(&mut self, measured: u64, known: f64) -> f64 {
         let name = "eager_limit_bytes";
         if measured == 0 || measured == LARGEST_EAGER {
@@ -240,7 +242,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         measured as f64
     }
 
-    /// A byte of a large message of one rank, and such a message besides its bytes.
+    /// Returns the time of a byte of a large message from one rank, and the time of a large message without its bytes.
     async fn large(&mut self, large: u64, known: Costs) -> Result<[f64; 2]> {
         let pair = |count, bytes| Time::Stream(Ways::Pair, count, bytes);
         let few = self.mean("large messages", pair(FEW, large)).await?;
@@ -255,7 +257,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         ])
     }
 
-    /// A byte through the port of a node.
+    /// Returns the time of a byte through the port of a node.
     async fn port(&mut self, large: u64, known: f64) -> Result<f64> {
         let pairs = self.exchanges.port.len() as u64;
         let port = |bytes| Time::Stream(Ways::Port, FEW, bytes);
@@ -265,7 +267,8 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         Ok(self.figure("node_byte_seconds", byte, Else::BuiltIn, known))
     }
 
-    /// An entry of a list of early messages; not where messages wait for their receiver.
+    /// Returns the time to pass an entry in a list of early messages; the known value if messages wait for their
+    /// receiver.
     async fn walk(&mut self, eager_limit: u64, known: f64) -> Result<f64> {
         if eager_limit < SMALL {
             self.built_in.push("walk_seconds");
@@ -282,13 +285,13 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         self.done += 1;
     }
 
-    /// Repeats a time until its mean is known.
+    /// Repeats a measurement until its mean is known.
     async fn mean(&mut self, what: &str, time: Time) -> Result<Mean> {
         self.tell(what);
         let (mut sample, mut lists, mut is_warm) = (Sample::default(), None, false);
         while !self.rule.is_met(&sample) {
             let seconds = self.once(time, &mut lists).await?;
-            // The first time has cold memory and connections.
+            // The first time includes cold memory and new connections.
             if std::mem::replace(&mut is_warm, true) {
                 sample.add(seconds);
             }
@@ -312,7 +315,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         timed(endpoint, async |_| Ok(lists.map(local).unwrap_or_default())).await
     }
 
-    /// Keeps a figure; its value, or what is taken in its place.
+    /// Records a measured cost. Returns its value, or the replacement if it is not above its error.
     fn figure(&mut self, name: &'static str, mean: Mean, otherwise: Else, known: f64) -> f64 {
         let Mean { value, half_width, repetitions } = mean;
         let is_known = value > half_width;

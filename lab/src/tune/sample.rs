@@ -1,17 +1,17 @@
-//! Repeated measurements: their mean, and how well it is known.
+//! Statistics of repeated measurements: the mean, and its error.
 
-/// Times measured so far: count, mean and sum of squared differences from it (Welford).
+/// Statistics of the times measured so far: count, mean and sum of squared differences from the mean (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
     /// Number of values.
     pub count: u32,
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
     squares: f64,
 }
 
 impl Sample {
-    /// Adds a value.
+    /// Adds a measured value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let before = value - self.mean;
@@ -19,7 +19,7 @@ impl Sample {
         self.squares += before * (value - self.mean);
     }
 
-    /// The estimated standard deviation of the mean; infinite for fewer than 2 values.
+    /// Returns the estimated standard deviation of the mean; infinite for fewer than 2 values.
     pub fn deviation_of_mean(&self) -> f64 {
         match self.count {
             0 | 1 => f64::INFINITY,
@@ -28,6 +28,6 @@ impl Sample {
     }
 }
 
-/// Student's t for 95 % with 1, 2, ... degrees of freedom: half the width of the mean's confidence interval, in
-/// [`Sample::deviation_of_mean`].
+/// Student's t for 95 % with 1, 2, ... degrees of freedom: half the width of the mean's confidence interval, in units
+/// of [`Sample::deviation_of_mean`].
 pub const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];

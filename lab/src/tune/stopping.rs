@@ -1,27 +1,27 @@
-//! When to stop repeating a measurement: MPIBlib's rule.
+//! Decides when to stop repeating a measurement, by MPIBlib's rule.
 //!
-//! A measurement is repeated at least `least` and at most `most` times. In between it ends when the half-width of the mean's
-//! 95 % confidence interval, relative to the mean, is at most `error` (Lastovetsky and others, MPIBlib; Hasanov, thesis, 3.1.3).
-//! The interval is that of Student's t, for few repetitions of normally distributed times.
+//! A measurement is repeated at least `least` and at most `most` times. In between it ends when the half-width of the
+//! mean's 95 % confidence interval, relative to the mean, is at most `error` (Lastovetsky and others, MPIBlib; Hasanov,
+//! thesis, 3.1.3). The interval is that of Student's t, for few repetitions of normally distributed times.
 
 use tributary::error::{Error, Result};
 
 use super::sample::STUDENT;
 pub use super::sample::Sample;
 
-/// The stopping rule of a measurement.
+/// Rule that says when a measurement is repeated often enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Repetitions at least; 2 or more.
+    /// Minimum number of repetitions; 2 or more.
     pub least: u32,
-    /// Repetitions at most.
+    /// Maximum number of repetitions.
     pub most: u32,
-    /// The relative error of the mean at which repetition ends.
+    /// Relative error of the mean at which repetition ends.
     pub error: f64,
 }
 
 impl Default for Rule {
-    /// MPIBlib's: 5 to 100 repetitions, error 0.025.
+    /// Returns MPIBlib's rule: 5 to 100 repetitions, error 0.025.
     fn default() -> Self {
         Self { least: 5, most: 100, error: 0.025 }
     }
@@ -45,19 +45,20 @@ impl Rule {
         Ok(())
     }
 
-    /// Whether a sample needs no more repetitions.
+    /// Returns true if a sample needs no more repetitions.
     pub fn is_met(&self, sample: &Sample) -> bool {
         let enough = || half_width(sample) <= self.error * sample.mean;
         sample.count >= self.most || (sample.count >= self.least && enough())
     }
 }
 
-/// Half the width of the mean's confidence interval; infinite for fewer than 2 values.
+/// Returns half the width of the mean's confidence interval; infinite for fewer than 2 values.
 pub fn half_width(sample: &Sample) -> f64 {
     student(sample.count.saturating_sub(1)) * sample.deviation_of_mean()
 }
 
-/// Student's t for 95 %, to a thousandth: of few degrees of freedom from a table, of more by the expansion of Cornish and Fisher.
+/// Returns Student's t for 95 %, to a thousandth: for few degrees of freedom from a table, for more by the expansion of
+/// Cornish and Fisher.
 fn student(freedom: u32) -> f64 {
     match STUDENT.get((freedom as usize).saturating_sub(1)) {
         Some(t) => *t,
@@ -78,7 +79,8 @@ mod tests {
         sample
     }
 
-    /// Mean 5, standard deviation 2, 10 values: 2.262 is Student's t for 9 degrees of freedom and 0.95.
+    /// Checks the interval of 10 values with mean 5 and standard deviation 2; 2.262 is Student's t for 9 degrees of
+    /// freedom and 0.95.
     #[test]
     fn the_interval_of_ten_values() {
         let spread = 2.0 * 0.9f64.sqrt();

@@ -1,4 +1,4 @@
-//! Every collective algorithm on MPI: the result is what the definition says, and what MPI's own operation gives.
+//! Tests every collective algorithm on MPI: compares its result with the definition, and with MPI's own operation.
 
 use crate::collective_suite;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use tributary::{Endpoint, Rank};
 use tributary_lab::collectives::Operation;
 use tributary_testing::mpiexec::{under_mpiexec, world};
 
-/// What identifies a problem, whatever the algorithm.
+/// Identification of a problem, whatever the algorithm: operation, root and block sizes.
 type Key = (Operation, Rank, Vec<u64>);
 
 #[test]
@@ -37,7 +37,7 @@ fn every_algorithm() {
     });
 }
 
-/// This rank's result of MPI's own operation; none if it has none. Collective.
+/// Returns this rank's result of MPI's own operation; none if the rank has no result. Collective.
 fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let (root, sizes) = (case.root, &case.sizes[..]);
     let own = contribution(operation, case, rank);
@@ -79,7 +79,7 @@ fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Opt
             let combined = native.reduce(root, &words(&own), ReduceOp::Sum).unwrap();
             is_root.then(|| bytes(&combined))
         }
-        // MPI has it on inter-communicators only: intergroup.rs.
+        // MPI has this operation on inter-communicators only: see intergroup.rs.
         Operation::IntergroupAllgather => None,
         Operation::Allreduce => Some(bytes(&native.allreduce(&words(&own), ReduceOp::Sum).unwrap())),
     }

@@ -1,4 +1,4 @@
-//! Allgather between the two groups of an MPI inter-communicator, compared with MPI's own.
+//! Compares the allgather between the two groups of an MPI inter-communicator with MPI's own.
 
 use std::ffi::{c_int, c_void};
 use std::pin::pin;
@@ -15,12 +15,12 @@ fn done(code: c_int) {
     assert_eq!(code, ffi::SUCCESS);
 }
 
-/// Which of two groups a rank of all is in: one rank of three, from the second on, is in group 1.
+/// Returns the group of a rank: every third rank, from the second on, is in group 1, the others in group 0.
 fn side(rank: Rank) -> c_int {
     c_int::from(rank % 3 == 1)
 }
 
-/// An inter-communicator between the two groups.
+/// Returns an inter-communicator between the two groups.
 ///
 /// # Safety
 /// MPI is initialised, and every rank of MPI_COMM_WORLD is here.
@@ -40,7 +40,7 @@ fn body(rank: Rank, turn: usize) -> Vec<u8> {
     (0..len).map(|i| (rank * 131 + i * 7 + turn) as u8).collect()
 }
 
-/// The result of MPI_Allgatherv on the inter-communicator.
+/// Returns the result of MPI_Allgatherv on the inter-communicator.
 ///
 /// # Safety
 /// `inter` is a valid inter-communicator, and every rank of it is here.

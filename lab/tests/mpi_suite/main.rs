@@ -1,4 +1,4 @@
-//! The tests that start ranks under `mpiexec`: each starts this program again, for that test only.
+//! Tests that start ranks under `mpiexec`: each starts this program again, for that test only.
 
 #[path = "../suite/collective_suite.rs"]
 mod collective_suite;

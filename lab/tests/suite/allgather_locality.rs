@@ -1,5 +1,5 @@
-//! What the allgathers send between regions, counted, against the paper's example and equations (Bienz et al. 2022); and
-//! shapes of locality that the paper leaves open.
+//! Counts the messages of the allgathers between regions and compares them with the paper's example and equations
+//! (Bienz et al. 2022); also tests shapes of locality that the paper leaves open.
 
 use crate::collective_suite::block;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -10,7 +10,7 @@ use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Operation, Problem, algorithm, locality_bruck};
 use tributary_testing::watchdog::Watchdog;
 
-/// Messages and bytes of one rank, inside its region and out of it.
+/// Number of messages and bytes of one rank, inside its region and out of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Count {
     local_sends: u64,
@@ -23,7 +23,7 @@ fn problem<'a>(rank: Rank, topology: &'a Topology, sizes: &'a [u64]) -> Problem<
     Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 8, groups: None }
 }
 
-/// The schedules of all ranks by an algorithm of the registry.
+/// Returns the schedules of all ranks by an algorithm of the registry.
 fn schedules(name: &str, topology: &Topology, sizes: &[u64]) -> Vec<Schedule> {
     let algorithm = algorithm(Operation::Allgather, name).unwrap();
     (0..topology.ranks()).map(|rank| (algorithm.schedule)(&problem(rank, topology, sizes))).collect()
@@ -33,7 +33,7 @@ fn multi_level(levels: &[&Topology], sizes: &[u64]) -> Vec<Schedule> {
     (0..sizes.len()).map(|rank| locality_bruck(&problem(rank, levels[0], sizes), levels).unwrap()).collect()
 }
 
-/// What every rank sends and receives, with the nodes of `topology` as regions.
+/// Counts what every rank sends and receives, with the nodes of `topology` as regions.
 fn count(topology: &Topology, schedules: &[Schedule]) -> Vec<Count> {
     let of = |rank: Rank| {
         let mut count = Count::default();
@@ -55,7 +55,7 @@ fn count(topology: &Topology, schedules: &[Schedule]) -> Vec<Count> {
     (0..schedules.len()).map(of).collect()
 }
 
-/// The counts of an algorithm with blocks of one byte: bytes are then the paper's values.
+/// Returns the counts of an algorithm with blocks of one byte; bytes are then the paper's values.
 fn values(name: &str, ranks: usize, per_region: usize) -> Vec<Count> {
     let topology = Topology::blocks(ranks, per_region).unwrap();
     count(&topology, &schedules(name, &topology, &vec![1; ranks]))
@@ -65,7 +65,7 @@ fn most(counts: &[Count], of: impl Fn(&Count) -> u64) -> u64 {
     counts.iter().map(of).max().unwrap()
 }
 
-/// Every rank gets every block, once, without a need of buffering.
+/// Checks that every rank gets every block once, and that the schedules end without buffering.
 fn validate(schedules: Vec<Schedule>, sizes: &[u64], what: &str) {
     let offset = |rank: Rank| sizes[..rank].iter().sum();
     let deliver =
@@ -103,7 +103,7 @@ fn example_2_1_goes_where_figure_4_says() {
         });
         (to, from)
     };
-    // id - 4 l and id + 4 l, round the end.
+    // The partners are id - 4 l and id + 4 l, modulo 16.
     assert_eq!(peers(0), (None, None));
     assert_eq!(peers(1), (Some(13), Some(5)));
     assert_eq!(peers(2), (Some(10), Some(10)));
@@ -222,7 +222,7 @@ fn a_small_region_is_not_flooded() {
     assert_eq!(most(&counts, |c| c.far_sends), 4);
 }
 
-/// A random placement: unequal regions, ranks in any order.
+/// Returns a random placement: unequal regions, ranks in any order.
 fn placement(random: &mut SmallRng, ranks: usize) -> Topology {
     let regions = random.random_range(1..=ranks);
     let labels: Vec<usize> = (0..ranks).map(|_| random.random_range(0..regions)).collect();

@@ -1,4 +1,4 @@
-//! The cost formulas of Hasanov's thesis, chapters 2 and 3, against the one-port time of the schedules they are about.
+//! Compares the cost formulas of Hasanov's thesis, chapters 2 and 3, with the one-port times of the schedules.
 
 use crate::collective_suite::Case;
 use tributary::Topology;
@@ -6,7 +6,7 @@ use tributary_lab::collectives::Rates;
 use tributary_lab::collectives::{Groups, IN_PLACE, InPlace, Operation, Scheme, hierarchical};
 use tributary_lab::timing::one_port;
 
-/// Powers of two, so that sums are exact.
+/// Rates that are powers of two, so that sums are exact.
 const RATES: Rates = Rates { startup: 1024.0, byte: 0.5, combine: 0.25 };
 
 fn find(operation: Operation, name: &str) -> &'static InPlace {
@@ -14,7 +14,7 @@ fn find(operation: Operation, name: &str) -> &'static InPlace {
     IN_PLACE.iter().find(same).unwrap_or_else(|| panic!("{operation:?} {name}"))
 }
 
-/// The time of the schedules of `ranks` ranks, and the theory's.
+/// Returns the one-port time of the schedules of `ranks` ranks, and the time of the formula.
 fn both(scheme: &Scheme, ranks: usize, root: usize, bytes: u64, segment: u64, rates: &Rates) -> (f64, f64) {
     let case =
         Case { topology: Topology::blocks(ranks, 1).unwrap(), root, sizes: vec![bytes; ranks], segment, groups: None };
@@ -23,7 +23,7 @@ fn both(scheme: &Scheme, ranks: usize, root: usize, bytes: u64, segment: u64, ra
     (one_port(all, rates).unwrap(), scheme.time(rates, ranks as f64, bytes as f64, segments))
 }
 
-/// The rank counts up to 64 that a formula is exact for.
+/// Returns true if a formula is exact for this number of ranks, up to 64.
 fn exact(algorithm: &InPlace, ranks: usize) -> bool {
     match algorithm.algorithm.name {
         "flat" | "segmented_flat" | "chain" | "pipeline" | "linear" | "ring" => true,
@@ -32,11 +32,11 @@ fn exact(algorithm: &InPlace, ranks: usize) -> bool {
     }
 }
 
-/// Equations 2.2 to 2.21: equal where the thesis counts, at most the next such count's time elsewhere.
+/// Checks equations 2.2 to 2.21: equal where the thesis counts, at most the time of the next such count elsewhere.
 #[test]
 fn every_formula_is_the_time_of_its_schedule() {
     for &algorithm in IN_PLACE {
-        // Its formula is an upper bound; see the next test.
+        // The formula is an upper bound; see the next test.
         if algorithm.algorithm.name == "segmented_ring" {
             continue;
         }
@@ -48,7 +48,7 @@ fn every_formula_is_the_time_of_its_schedule() {
             for (segment, rates) in [(bytes, RATES), (bytes / 8, RATES), (bytes, Rates { combine: 0.0, ..RATES })] {
                 let (time, theory) = both(&scheme, ranks, root, bytes, segment, &rates);
                 let name = format!("{:?} {}, {ranks} ranks", algorithm.algorithm.operation, algorithm.algorithm.name);
-                // It combines what the left has while the right sends.
+                // A rank combines the data of its left child while the right child sends.
                 let hidden = algorithm.algorithm.name == "in_order_binary" && rates.combine > 0.0;
                 if exact(algorithm, ranks) && !hidden {
                     assert!((time - theory).abs() <= 1e-9 * theory, "{name}: {time} is not {theory}");
@@ -63,8 +63,8 @@ fn every_formula_is_the_time_of_its_schedule() {
     }
 }
 
-/// Equation 2.21 bounds the segmented ring from above, and so does what its head says; where combining is slow, cutting
-/// into segments is faster than the ring.
+/// Checks that equation 2.21, and the module's own bound, bound the segmented ring from above; and that segments are
+/// faster than the ring where combining is slow.
 #[test]
 fn segments_hide_the_combination() {
     let (ring, segmented) = (find(Operation::Allreduce, "ring"), find(Operation::Allreduce, "segmented_ring"));
@@ -85,8 +85,8 @@ fn segments_hide_the_combination() {
     assert!(cut < 0.8 * whole, "{cut}, {whole}");
 }
 
-/// Equations 3.1, 3.3, 3.5, 3.8, 3.10, 3.12, 3.14, 3.15, 3.16, 3.19 and 3.21 as the thesis prints them, for p ranks in
-/// G groups.
+/// Returns equations 3.1, 3.3, 3.5, 3.8, 3.10, 3.12, 3.14, 3.15, 3.16, 3.19 and 3.21 as the thesis prints them, for p
+/// ranks in G groups.
 fn printed(algorithm: &InPlace, p: f64, g: f64, m: f64, x: f64) -> Option<f64> {
     let Rates { startup: a, byte: b, combine: c } = RATES;
     let both = 2.0 - 1.0 / g - g / p;
@@ -118,7 +118,7 @@ fn printed(algorithm: &InPlace, p: f64, g: f64, m: f64, x: f64) -> Option<f64> {
     Some(time)
 }
 
-/// 64 ranks in 2 to 32 groups: the sum of the two levels is the thesis' equation, and the time of the schedule.
+/// Checks 64 ranks in 2 to 32 groups: the sum of the two levels is the thesis' equation, and the time of the schedule.
 #[test]
 fn hierarchies_take_the_sum_of_their_levels() {
     let (ranks, bytes) = (64usize, 64 * 64 * 8u64);
@@ -141,8 +141,8 @@ fn hierarchies_take_the_sum_of_their_levels() {
     assert_eq!(equations, 15 * 5);
 }
 
-/// Full trees on both levels: 49 ranks in 7 groups of 7. The thesis' equation 3.9 has log2(p + G) for the sum of two
-/// logarithms; the sum of equation 2.6 over the levels is what is meant.
+/// Checks full trees on both levels: 49 ranks in 7 groups of 7. The thesis' equation 3.9 has log2(p + G) for the sum of
+/// two logarithms; the sum of equation 2.6 over the levels is what is meant.
 #[test]
 fn hierarchies_of_binary_trees() {
     for (operation, name) in
@@ -156,8 +156,8 @@ fn hierarchies_of_binary_trees() {
     }
 }
 
-/// Equations 3.2, 3.4, 3.7, 3.11, 3.13, 3.18, 3.20 and 3.23: sqrt(p) groups are the best for algorithms that are linear
-/// in p, and the worst for those of blocks and logarithmic steps.
+/// Checks equations 3.2, 3.4, 3.7, 3.11, 3.13, 3.18, 3.20 and 3.23: sqrt(p) groups are the best for algorithms that are
+/// linear in p, and the worst for algorithms with blocks and logarithmic steps.
 #[test]
 fn the_best_number_of_groups_is_the_square_root() {
     use Operation::{Allreduce, Broadcast, Reduce};
@@ -195,7 +195,7 @@ fn the_best_number_of_groups_is_the_square_root() {
     }
 }
 
-/// Equation 3.6: where t_s / t_w is below 2 m / p, groups do not help the ring of blocks.
+/// Checks equation 3.6: where t_s / t_w is below 2 m / p, groups do not help the ring of blocks.
 #[test]
 fn long_messages_need_no_groups_on_the_ring() {
     let base = find(Operation::Broadcast, "scatter_ring_allgather");

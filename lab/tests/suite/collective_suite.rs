@@ -1,4 +1,4 @@
-//! Every collective algorithm on any fabric: compares its result with the operation's definition.
+//! Runs every collective algorithm on any fabric and compares its result with the operation's definition.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use tributary::fabric::Buffers;
@@ -6,7 +6,7 @@ use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Algorithm, Operation, Problem, TwoGroups};
 
-/// All operations.
+/// All collective operations.
 pub const ALL: [Operation; 7] = [
     Operation::Allgather,
     Operation::Gather,
@@ -17,7 +17,7 @@ pub const ALL: [Operation; 7] = [
     Operation::IntergroupAllgather,
 ];
 
-/// A problem of all ranks.
+/// Test case: a problem that all ranks share.
 pub struct Case {
     pub topology: Topology,
     pub root: Rank,
@@ -38,12 +38,13 @@ impl Case {
     }
 }
 
-/// Whether all ranks bring words of the same length, or one message is all there is.
+/// Returns true if all ranks have blocks of the same length, or if the operation has only one message.
 pub fn one_message(operation: Operation) -> bool {
     matches!(operation, Operation::Broadcast | Operation::Reduce | Operation::Allreduce)
 }
 
-/// Sizes for `ranks` ranks: equal ones, and for irregular algorithms six distributions with zeros in some.
+/// Returns block sizes for `ranks` ranks: equal ones, and for irregular algorithms six distributions, some of them with
+/// zeros.
 pub fn sizes(algorithm: &Algorithm, ranks: usize, turn: usize) -> Vec<u64> {
     let equal = [8, 64, 1000 * 8, 0][turn % 4];
     if !algorithm.irregular || one_message(algorithm.operation) {
@@ -78,7 +79,7 @@ pub fn sizes(algorithm: &Algorithm, ranks: usize, turn: usize) -> Vec<u64> {
     (0..ranks).map(of).collect()
 }
 
-/// All cases at `ranks` ranks: nodes of several sizes, roots, sizes, segments.
+/// Returns all cases at `ranks` ranks: nodes of several sizes, roots, sizes, segments.
 pub fn cases(algorithm: &Algorithm, ranks: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for turn in 0..6 {
@@ -94,7 +95,8 @@ pub fn cases(algorithm: &Algorithm, ranks: usize) -> Vec<Case> {
     cases
 }
 
-/// Two groups: halves, in turn, one against all in descending order, a quarter in any order, some in neither, only A.
+/// Returns two groups in one of six arrangements: halves, alternating ranks, one against all in descending order, a
+/// quarter in any order, some ranks in neither, only group A.
 pub fn two_groups(ranks: usize, turn: usize) -> TwoGroups {
     let those = |is_in: &dyn Fn(usize) -> bool| (0..ranks).filter(|&rank| is_in(rank)).collect::<Vec<Rank>>();
     let (a, b) = match turn % 6 {
@@ -112,7 +114,7 @@ pub fn two_groups(ranks: usize, turn: usize) -> TwoGroups {
     TwoGroups::new(a, b).unwrap()
 }
 
-/// The block of one rank; words of 8 bytes for reductions.
+/// Returns the block of one rank; words of 8 bytes for reductions.
 pub fn block(rank: Rank, len: u64) -> Vec<u8> {
     (0..len).map(|i| (rank as u64 * 131 + i * 7 + (i >> 8)) as u8).collect()
 }
@@ -122,7 +124,7 @@ pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
     run_and(endpoint, operations, |_, _, _, _| {});
 }
 
-/// The same; also passes each result to `also`, with its operation, case and rank. Collective.
+/// Does what [`run`] does, and passes each result to `also`, with its operation, case and rank. Collective.
 pub fn run_and(endpoint: &mut Endpoint, operations: &[Operation], mut also: impl FnMut(Operation, &Case, Rank, &[u8])) {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     for algorithm in ALGORITHMS.iter().filter(|algorithm| operations.contains(&algorithm.operation)) {
@@ -144,7 +146,7 @@ pub fn run_and(endpoint: &mut Endpoint, operations: &[Operation], mut also: impl
     }
 }
 
-/// The contents of a rank's send buffer.
+/// Returns the contents of a rank's send buffer.
 pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     let all = |from: Rank| (0..case.ranks()).flat_map(|to| block(from * 64 + to, case.sizes[to])).collect();
     match operation {
@@ -156,7 +158,7 @@ pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     }
 }
 
-/// The contents of the receive buffer by the operation's definition; none where that is undefined.
+/// Returns the contents of the receive buffer by the operation's definition; none where that is undefined.
 pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let blocks = || (0..case.ranks()).flat_map(|from| block(from, case.sizes[from])).collect();
     let folded = || {

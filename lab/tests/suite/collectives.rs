@@ -1,4 +1,4 @@
-//! Every collective algorithm: under the validators at any number of ranks, and on the threads fabric.
+//! Tests every collective algorithm under the validators, at any number of ranks, and on the threads fabric.
 
 use crate::collective_suite;
 use crate::payload;
@@ -13,7 +13,7 @@ use tributary::schedule::{Action, Schedule};
 use tributary_lab::collectives::{ALGORITHMS, Algorithm, Operation};
 use tributary_testing::watchdog::Watchdog;
 
-/// The required deliveries, if bytes are only moved.
+/// Returns the deliveries that an operation requires, if it only moves bytes.
 fn wanted(operation: Operation, case: &Case) -> Vec<Delivery> {
     let offset = |rank: usize| case.sizes[..rank].iter().sum::<u64>();
     let ranks = 0..case.ranks();
@@ -61,7 +61,7 @@ fn validate(algorithm: &Algorithm, case: &Case) {
     });
 }
 
-/// Every number up to 33, and about each multiple of 16 beyond.
+/// Tests every number of ranks up to 33, and numbers about each multiple of 16 beyond.
 #[test]
 fn up_to_65_ranks_under_the_validators() {
     for algorithm in ALGORITHMS {
@@ -71,8 +71,8 @@ fn up_to_65_ranks_under_the_validators() {
     }
 }
 
-/// Messages between the same two ranks must start in the order of the operations, on both sides, whichever of several
-/// receives a fabric reports first: whatever the earlier one waits for, the later one must wait for too.
+/// Checks that messages between the same two ranks start in the order of the operations, on both sides, whichever of
+/// several receives a fabric reports first: the later one must wait for all that the earlier one waits for.
 #[test]
 fn messages_of_a_pair_start_in_order() {
     for algorithm in ALGORITHMS {
@@ -93,7 +93,7 @@ fn messages_of_a_pair_start_in_order() {
     }
 }
 
-/// Two messages to or from one rank, of which the second may start first.
+/// Returns two messages to or from one rank of which the second may start first, if there are any.
 fn overtaking(schedule: &Schedule) -> Option<(usize, usize)> {
     let mut waits: Vec<HashSet<usize>> = Vec::new();
     let mut last = HashMap::new();
@@ -115,8 +115,8 @@ fn overtaking(schedule: &Schedule) -> Option<(usize, usize)> {
     None
 }
 
-/// Messages match in the order in which they were started, but a fabric may see them finish in any: what is sent on
-/// from one rank to another has to keep the order by itself.
+/// Checks the results if messages match in the order of their start but finish in any order: an algorithm must keep the
+/// order of what it sends on by itself.
 #[test]
 fn whatever_finishes_first() {
     for algorithm in ALGORITHMS {

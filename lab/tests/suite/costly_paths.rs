@@ -1,8 +1,8 @@
-//! Paths of a machine on which every kind of message, on every way, costs something else.
+//! Paths of a machine on which every kind of message, at every distance, has another cost.
 
 use tributary_lab::sim::machine::{CostLine, Path};
 
-/// Inside a socket, between sockets, between nodes; picoseconds.
+/// Returns paths inside a socket, between sockets and between nodes; costs in picoseconds.
 pub fn costly_paths() -> [Path; 3] {
     let line = |latency, byte| CostLine { latency, byte };
     let path = |x: f64| Path {

@@ -1,5 +1,5 @@
-//! Gathers and scatters of Hasanov's thesis, 2.3.3 and 3.3: hierarchies of them, and their formulas against the one-port time
-//! of their schedules.
+//! Tests the gathers and scatters of Hasanov's thesis, 2.3.3 and 3.3: hierarchies, and formulas against the one-port
+//! time of the schedules.
 
 use crate::collective_suite::{Case, sizes};
 use crate::payload;
@@ -12,7 +12,7 @@ use tributary_lab::timing::one_port;
 
 const BOTH: [Operation; 2] = [Operation::Gather, Operation::Scatter];
 
-/// Powers of two, so that sums are exact.
+/// Rates that are powers of two, so that sums are exact.
 const RATES: Rates = Rates { startup: 1024.0, byte: 0.5, combine: 0.0 };
 
 fn find(name: &str) -> &'static Gather {
@@ -113,14 +113,14 @@ fn what_cannot_be_is_named_alike_on_all_ranks() {
     assert_eq!(zero, "groups: 0; allowed: 1 or more");
 }
 
-/// The one-port time for equal blocks, the first segments being shorter than them.
+/// Returns the one-port time for equal blocks; first segments are shorter than the blocks.
 fn time(scheme: &Scheme<Gather>, operation: Operation, ranks: usize, bytes: u64, rates: &Rates) -> f64 {
     let topology = Topology::blocks(ranks, 1).unwrap();
     let case = Case { topology, root: ranks / 3, sizes: vec![bytes; ranks], segment: bytes / 4, groups: None };
     one_port(schedules(scheme, operation, &case), rates).unwrap()
 }
 
-/// Equations 2.22 to 2.25: equal for every p that they are for, elsewhere at most the next such p's.
+/// Checks equations 2.22 to 2.25: equal for every p that they are for, elsewhere at most the value of the next such p.
 #[test]
 fn every_formula_is_the_time_of_its_schedule() {
     for (&base, operation) in GATHERS.iter().flat_map(|base| BOTH.map(|operation| (base, operation))) {
@@ -139,7 +139,7 @@ fn every_formula_is_the_time_of_its_schedule() {
     }
 }
 
-/// Equations 3.24, 3.26, 3.28 and 3.30 as the thesis prints them, for p ranks in G groups, blocks of m bytes.
+/// Returns equations 3.24, 3.26, 3.28 and 3.30 as the thesis prints them, for p ranks in G groups, blocks of m bytes.
 fn printed(base: &Gather, p: f64, g: f64, m: f64, rates: &Rates) -> f64 {
     let (a, b) = (rates.startup, rates.byte);
     match base.gather.name {
@@ -150,7 +150,8 @@ fn printed(base: &Gather, p: f64, g: f64, m: f64, rates: &Rates) -> f64 {
     }
 }
 
-/// 64 ranks in 2 to 32 groups: the schedules take what the two levels do, whose startups are those of the thesis' equations.
+/// Checks 64 ranks in 2 to 32 groups: the schedules take the sum of the two levels, with the startups of the thesis'
+/// equations.
 #[test]
 fn hierarchies_take_the_sum_of_their_levels() {
     for (&base, operation) in GATHERS.iter().flat_map(|base| BOTH.map(|operation| (base, operation))) {
@@ -177,8 +178,8 @@ fn hierarchies_take_the_sum_of_their_levels() {
     }
 }
 
-/// Equations 3.25 and 3.27: with short blocks, sqrt(p) groups are the best for what is linear in p; trees need none (3.29,
-/// 3.30).
+/// Checks equations 3.25 and 3.27: with short blocks, sqrt(p) groups are the best for linear algorithms; trees need no
+/// groups (3.29, 3.30).
 #[test]
 fn the_best_number_of_groups_is_the_square_root() {
     for (&base, operation) in GATHERS.iter().flat_map(|base| BOTH.map(|operation| (base, operation))) {
@@ -196,7 +197,8 @@ fn the_best_number_of_groups_is_the_square_root() {
     }
 }
 
-/// The segmented flat reduction needs room for a segment at the root, the flat for a message.
+/// Checks that the segmented flat reduction needs memory for a segment at the root, and the flat reduction for a
+/// message.
 #[test]
 fn segments_save_memory_at_the_root() {
     let topology = Topology::blocks(9, 1).unwrap();

@@ -1,4 +1,4 @@
-//! The construction of an ordered tree by all ranks at once, without a fabric, and the sizes to try it on.
+//! Constructs an ordered gather tree on all ranks at once, without a fabric; and lists sizes to test with.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Rank;
@@ -8,7 +8,7 @@ use tributary_lab::collectives::gatherv::construct::Construction;
 use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::gatherv::tree::{Rule, joins};
 
-/// The six distributions of section 5, of block size `b`.
+/// Returns the six distributions of section 5, with average block size `b`.
 pub fn distributions(ranks: usize, b: u64) -> [(&'static str, Vec<u64>); 6] {
     let mut random = SmallRng::seed_from_u64(ranks as u64);
     let p = ranks as u64;
@@ -23,28 +23,28 @@ pub fn distributions(ranks: usize, b: u64) -> [(&'static str, Vec<u64>); 6] {
     ]
 }
 
-/// Some sizes, many of them zero or equal.
+/// Returns block sizes of which many are zero or equal.
 pub fn some_sizes(ranks: usize, seed: usize) -> Vec<u64> {
     let mut random = SmallRng::seed_from_u64((ranks * 1000 + seed) as u64);
     let largest = [1, 3, 1000][seed % 3];
     (0..ranks).map(|_| random.random_range(0..=largest) * random.random_range(0..=1)).collect()
 }
 
-/// The constructions of all ranks.
+/// Constructions of all ranks.
 pub struct World {
     pub all: Vec<Construction>,
-    /// The schedules of every step, of every rank.
+    /// Schedules of every step, by rank.
     steps: Vec<Vec<Schedule>>,
 }
 
 impl World {
-    /// Nothing done yet.
+    /// Creates the constructions of all ranks, before their first step.
     pub fn new(sizes: &[u64], root: Rank, threshold: Option<u64>) -> Self {
         let one = |(rank, &bytes)| Construction::new(rank, sizes.len(), root, bytes, threshold).unwrap();
         Self { all: sizes.iter().enumerate().map(one).collect(), steps: Vec::new() }
     }
 
-    /// One step of every rank, with the messages handed over; false when the tree is finished.
+    /// Runs one step of every rank and delivers the messages; returns false when the tree is finished.
     pub fn step(&mut self) -> bool {
         let steps: Vec<_> = self.all.iter().filter_map(Construction::step).collect();
         if steps.is_empty() {
@@ -73,14 +73,14 @@ impl World {
         true
     }
 
-    /// Takes all steps: the parts of the tree, and the schedules run.
+    /// Runs all steps. Returns the parts of the tree, and the schedules that ran.
     pub fn finish(mut self) -> (Vec<GatherPart>, Vec<Vec<Schedule>>) {
         while self.step() {}
         (self.all.into_iter().map(Construction::finish).collect(), self.steps)
     }
 }
 
-/// All ranks' parts of the tree over sizes that all know.
+/// Returns all ranks' parts of the tree, computed from sizes that all ranks know.
 pub fn parts(sizes: &[u64], root: Rank, rule: Rule) -> Vec<GatherPart> {
     let joins = joins(sizes, root, rule);
     sizes.iter().enumerate().map(|(rank, &bytes)| GatherPart::of(rank, root, bytes, &joins)).collect()

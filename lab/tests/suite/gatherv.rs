@@ -1,4 +1,4 @@
-//! Irregular gather and scatter: Lemma 3 and Theorem 1 of the paper, checked on the schedules.
+//! Tests irregular gather and scatter: checks Lemma 3 and Theorem 1 of the paper on the schedules.
 
 use std::pin::pin;
 
@@ -21,7 +21,8 @@ fn levels(ranks: usize) -> u32 {
     ranks.next_power_of_two().ilog2()
 }
 
-/// The invariant, at one level: the fixed root and the gather root of every cube, and nobody else, know its run.
+/// Checks the invariant at one level: the fixed root and the gather root of every cube, and no other rank, know the
+/// cube's run.
 fn check_level(world: &World, sizes: &[u64], root: Rank) {
     let (ranks, level) = (sizes.len(), world.all[0].known_runs().0);
     let known: Vec<_> = world.all.iter().map(Construction::known_runs).collect();
@@ -97,7 +98,7 @@ fn a_threshold_constructs_the_same_tree_from_local_sizes() {
                 let passed_on = expected.iter().filter(|part| part.to.is_some_and(|to| to != root));
                 assert!(passed_on.into_iter().all(|part| part.bytes() <= threshold));
             }
-            // Nothing may be passed on: the linear algorithm.
+            // The linear algorithm forwards nothing.
             let direct = parts(&sizes, root, Rule::BySize { threshold: Some(0) });
             let senders = (0..ranks).filter(|&rank| rank != root && sizes[rank] > 0).count();
             assert_eq!(direct[root].received.len(), senders);
@@ -105,7 +106,7 @@ fn a_threshold_constructs_the_same_tree_from_local_sizes() {
     }
 }
 
-/// The situation of the paper's figure 2: 11 ranks, root 9, some blocks empty, the last hypercube incomplete.
+/// Tests the case of the paper's figure 2: 11 ranks, root 9, some blocks empty, the last hypercube incomplete.
 #[test]
 fn figure_2_eleven_ranks_root_nine() {
     let sizes = [3, 1, 0, 0, 2, 7, 1, 4, 0, 2, 5];
@@ -124,7 +125,7 @@ fn figure_2_eleven_ranks_root_nine() {
     assert_eq!((ends(&steps[6]), ends(&steps[7])), (vec![7], vec![10]));
 }
 
-/// The time of the construction, in startups: its messages are of constant size.
+/// Returns the time of the construction in startups; its messages have constant size.
 fn construction_steps(steps: &[Vec<Schedule>], ranks: usize) -> Vec<u64> {
     let once = |at: Vec<u64>, step: &Vec<Schedule>| ends(step.clone(), &at, Cost { t_s: 1, t_w: 0 });
     steps.iter().fold(vec![0; ranks], once)
@@ -158,8 +159,8 @@ fn theorem_1_at_most_3_log_p_steps_and_linear_transfer_time() {
     }
 }
 
-/// The root is given: it cannot choose to be where most of the data are, and here waits until rank 2 has the block of 3.
-/// So the time is above the sum of m_i of Theorem 1, as near to twice as one likes, but never there.
+/// Tests a root that has no data and waits until rank 2 has the block of rank 3. The time is then above the sum of m_i
+/// of Theorem 1 and can come near to twice the sum.
 #[test]
 fn a_root_without_data_waits_for_its_largest_subtree() {
     for ranks in [4, 8, 64] {

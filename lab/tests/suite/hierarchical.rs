@@ -1,4 +1,4 @@
-//! Hierarchies of collective algorithms: any groups, any algorithms, any number of levels.
+//! Tests hierarchies of collective algorithms: any groups, any algorithms, any number of levels.
 
 use crate::payload;
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ fn random_scheme(random: &mut SmallRng, operation: Operation, topology: &Topolog
     hierarchical(groups, inner, outer).unwrap()
 }
 
-/// Memory in which bytes are the ranks that they were combined from, in order.
+/// Memory that records, for each byte, the ranks that it was combined from, in order.
 #[derive(Default)]
 struct Order(HashMap<(Buffer, u64), Vec<u8>>);
 
@@ -142,7 +142,7 @@ fn in_order_binary_keeps_the_order() {
     }
 }
 
-/// By node, a broadcast enters every other node once: n - 1 messages between nodes.
+/// Checks that a broadcast by node enters every other node once: n - 1 messages between nodes.
 #[test]
 fn few_messages_between_nodes() {
     for &base in &of(Operation::Broadcast)[..2] {
@@ -200,7 +200,7 @@ fn names_say_what_is_where() {
     assert_eq!(scheme.to_string(), format!("hierarchical(nodes, hierarchical(2, {flat}, {second}), {flat})"));
 }
 
-/// What a hierarchy can be made of is in the registry, once.
+/// Checks that every algorithm from which a hierarchy can be made is in the registry, once.
 #[test]
 fn all_in_place_are_registered() {
     for algorithm in IN_PLACE {

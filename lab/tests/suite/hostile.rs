@@ -1,4 +1,4 @@
-//! Damaged machine files: nothing panics, and what is refused is refused in one line.
+//! Tests damaged machine files: nothing panics, and every error is one line.
 
 use proptest::prelude::*;
 use tributary_lab::sim::Machine;
@@ -6,7 +6,7 @@ use tributary_testing::damage::{damage, damaged, one_line};
 
 const MACHINE: &str = include_str!("../../machines/cori-knl.toml");
 
-/// What is damaged is good.
+/// Checks that the undamaged inputs are accepted.
 #[test]
 fn whole_inputs_are_taken() {
     Machine::parse("machine", MACHINE).unwrap();

@@ -1,4 +1,4 @@
-//! SUMMA and HSUMMA on threads: every grid, grouping, block and broadcast gives the serial product.
+//! Tests SUMMA and HSUMMA on threads: every grid, grouping, block and broadcast gives the serial product.
 
 use std::pin::pin;
 
@@ -48,7 +48,7 @@ fn any_broadcast() {
     }
 }
 
-/// With messages counted: SUMMA sends 2 n/b pivots to (s - 1) t ranks; HSUMMA 2 n/M between groups and 2 n/b inside; the
+/// Counts messages: SUMMA sends 2 n/b pivots to (s - 1) t ranks; HSUMMA 2 n/M between groups and 2 n/b inside; the
 /// bytes are the same.
 #[test]
 fn messages_are_those_of_algorithm_6() {

@@ -1,4 +1,4 @@
-//! Allgather between two groups: the figures of Kang et al. 2019, and who gets what at any sizes.
+//! Tests the allgather between two groups: the figures of Kang et al. 2019, and the results at any sizes.
 
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Operation, TwoGroups, intergroup_allgatherv};
 use tributary_testing::watchdog::Watchdog;
 
-/// Figure 1: p = 6, q = 2. In round i the i-th rank of every subgroup of three exchanges with its rank of B.
+/// Checks figure 1: p = 6, q = 2. In round i the i-th rank of every subgroup of three exchanges with its rank of B.
 #[test]
 fn figure_1_six_and_two_ranks() {
     let world = World::of_sizes(vec![4; 6], vec![6; 2]);
@@ -27,7 +27,8 @@ b1 sends a3 [0..2], a4 [2..4], a5 [4..6]; receives [12..16] from a3, [16..20] fr
 ";
     assert_eq!(world.exchange("allgather"), expected);
     assert_eq!(world.exchange("two_step"), expected);
-    // What follows in A: all have one segment of two bytes, then two, four, six. After the exchange's join, 2.
+    // Inside A, all ranks have one segment of two bytes, then two, four, six. These steps follow operation 2, the join
+    // of the exchange.
     let schedule = &world.schedules("allgather")[2];
     let expected = "\
 0: send send[0..4] -> 6
@@ -44,8 +45,8 @@ b1 sends a3 [0..2], a4 [2..4], a5 [4..6]; receives [12..16] from a3, [16..20] fr
     assert_eq!(schedule.dump(), expected);
 }
 
-/// Figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three, three and
-/// two.
+/// Checks figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three,
+/// three and two.
 #[test]
 fn figure_2_eight_and_three_ranks() {
     let world = World::of_sizes(vec![4; 8], vec![6; 3]);
@@ -66,8 +67,9 @@ b2 sends a6 [0..3], a7 [3..6]; receives [24..28] from a6, [28..32] from a7
     assert_eq!(world.exchange("two_step"), expected);
 }
 
-/// Figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends to b1
-/// and b2, and b1 takes it before a2; b2 gets from a3 and a4, both with several receivers, and takes the higher first.
+/// Checks figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends
+/// to b1 and b2, and b1 receives from a3 before a2; b2 receives from a3 and a4, both with several receivers, and takes
+/// the higher first.
 #[test]
 fn figure_3_the_order_of_sends() {
     let world = World::of_sizes(vec![6, 4, 5, 8, 9, 8], vec![7, 0, 20, 3]);
@@ -86,7 +88,8 @@ b3 sends a5 [0..3]; receives [32..40] from a5, [30..32] from a4
     assert_eq!(world.exchange("allgatherv"), expected);
 }
 
-/// A sender that has served others before comes last; one that has others after comes first.
+/// Checks that a sender that has served other receivers before comes last, and that one with further receivers comes
+/// first.
 #[test]
 fn senders_between_two_of_several_targets() {
     let world = World::of_sizes(vec![15, 2, 3, 20, 0], vec![1; 4]);
@@ -113,7 +116,7 @@ fn validate(world: &World) {
     }
 }
 
-/// All pairs up to 24 ranks a group, and one in sixteen up to 64.
+/// Tests all pairs of group sizes up to 24 ranks, and one in sixteen up to 64.
 #[test]
 fn pairs_up_to_64_ranks_a_group_under_the_validators() {
     for p in 1..=64usize {

@@ -1,4 +1,4 @@
-//! Allgather between two groups in the one-port model: the theorems and ratios of Kang et al. 2019.
+//! Tests the allgather between two groups in the one-port model: the theorems and ratios of Kang et al. 2019.
 
 use crate::two_sides::World;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -6,9 +6,9 @@ use tributary_lab::collectives::Rates;
 use tributary_lab::collectives::intergroup::{Pair, allgather, allgatherv, root_gathering};
 use tributary_lab::timing::one_port;
 
-/// Only transfer, a byte a unit.
+/// Rates that count only the transfer, one unit of time a byte.
 const TRANSFER: Rates = Rates { startup: 0.0, byte: 1.0, combine: 0.0 };
-/// Only startups.
+/// Rates that count only the startups of messages, one unit of time each.
 const STARTUPS: Rates = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
 
 fn time(world: &World, name: &str, rates: &Rates) -> f64 {
@@ -20,7 +20,7 @@ fn equal(p: usize, q: usize, k_a: u64, k_b: u64) -> (World, Pair) {
     (World::of_sizes(vec![k_a; p], vec![k_b; q]), pair)
 }
 
-/// The pair of groups whose mean blocks are these worlds'.
+/// Returns the sizes of two groups for the cost formulas, with their mean blocks.
 fn pair_of(world: &World) -> Pair {
     let (p, q) = (world.groups.a().len() as f64, world.groups.b().len() as f64);
     let (a, b) = world.totals();
@@ -31,7 +31,7 @@ fn steps(ranks: usize) -> f64 {
     f64::from(ranks.next_power_of_two().ilog2())
 }
 
-/// Theorem 1: M + k_B t_w at most, and the startups of section 4 within a factor of two inside the groups.
+/// Checks Theorem 1: at most M + k_B t_w, and the startups of section 4 within a factor of two inside the groups.
 #[test]
 fn theorem_1_where_one_group_divides_the_other() {
     for (p, q) in [(1, 1), (2, 1), (6, 2), (8, 8), (12, 4), (15, 5), (33, 3), (64, 16), (60, 1), (128, 32)] {
@@ -59,7 +59,7 @@ fn theorem_1_where_one_group_divides_the_other() {
     }
 }
 
-/// Where it does not, the larger subgroups set the pace, and no more.
+/// Checks that, where q does not divide p, the time is the formula's, which the larger subgroups set.
 #[test]
 fn indivisible_groups_take_what_the_formula_says() {
     for p in 1..=40 {
@@ -81,7 +81,7 @@ fn largest(world: &World) -> f64 {
     members.map(|&rank| world.sizes[rank]).max().unwrap_or(0) as f64
 }
 
-/// Theorem 3 as it stands (equation 4, second expression), where the full messages can be cut into equal parts.
+/// Checks Theorem 3 as it stands (equation 4, second expression), where the full messages can be cut into equal parts.
 #[test]
 fn theorem_3_for_any_blocks() {
     let mut random = SmallRng::seed_from_u64(19);
@@ -102,8 +102,8 @@ fn theorem_3_for_any_blocks() {
     }
 }
 
-/// Any sizes. A message of 8 bytes for 24 ranks has parts of one byte and of none, and an allgather that costs as if it
-/// had 24 bytes, which the proof leaves out (it has p (size_A - 1) for (p - 1) size_A).
+/// Checks the formula for any sizes. A message of 8 bytes for 24 ranks has parts of one byte and of none, and an
+/// allgather that costs as if it had 24 bytes, which the proof leaves out (it has p (size_A - 1) for (p - 1) size_A).
 #[test]
 fn parts_that_are_not_equal_take_what_the_formula_says() {
     for turn in 0..400 {
@@ -116,8 +116,8 @@ fn parts_that_are_not_equal_take_what_the_formula_says() {
     assert_eq!(time(&world, "allgatherv", &TRANSFER), 26.0);
 }
 
-/// The first expression of equation 4 has each direction for itself. But who sends a huge block of B has to pass on all
-/// of A's as well: one port cannot do both at once.
+/// Checks that the first expression of equation 4, each direction for itself, does not hold: a rank that sends a huge
+/// block of B has to pass on all of A's blocks too, and one port cannot do both at once.
 #[test]
 fn the_two_directions_share_the_ports() {
     let (p, q) = (256, 64);
@@ -142,7 +142,7 @@ fn one_huge_block_does_not_hold_up_the_others() {
     assert!(segmented > 4.0 * 10_064.0, "{segmented}");
 }
 
-/// The settings of section 5, n times as many ranks as the smallest pair that has their p/q, and their block sizes.
+/// Returns setting `number` of section 5 with n times as many ranks as the smallest pair that has the setting's p/q.
 fn setting(number: usize, n: usize, unit: u64) -> World {
     let (p, q) = if [1, 5, 6].contains(&number) { (16 * n, 16 * n) } else { (25 * n, 7 * n) };
     let blocks = |ranks: usize, size: u64| match number {
@@ -160,8 +160,8 @@ fn setting(number: usize, n: usize, unit: u64) -> World {
 
 const RATIOS: [f64; 8] = [7.0, 4.84, 4.21, 6.68, 7.0, 7.0, 4.84, 4.84];
 
-/// Equation 5 for the eight settings, with the sizes that these figures imply: a factor of 4 between the groups' blocks
-/// in 3 and 4, sequences that end at the same size in 6 and 8.
+/// Checks equation 5 for the eight settings, with the sizes that these figures imply: a factor of 4 between the groups'
+/// blocks in 3 and 4, sequences that end at the same size in 6 and 8.
 #[test]
 fn equation_5_gives_the_ratios_of_the_paper() {
     for (number, expected) in (1..).zip(RATIOS) {
@@ -170,7 +170,8 @@ fn equation_5_gives_the_ratios_of_the_paper() {
     }
 }
 
-/// The schedules get there: Algorithm 2 against root gathering, nearer the more ranks there are.
+/// Checks that the schedules converge to the ratios: Algorithm 2 against root gathering, nearer the more ranks there
+/// are.
 #[test]
 fn the_schedules_converge_to_the_ratios() {
     for (number, expected) in (1..).zip(RATIOS) {
@@ -184,8 +185,9 @@ fn the_schedules_converge_to_the_ratios() {
     }
 }
 
-/// Algorithm 1 gets there too where q divides p (setting 1). For p/q = 25/7 its subgroups have 4 ranks or 3, and the
-/// groups of 4 set the pace: in settings 2 and 3, M grows by 28/25; in 4, blocks of B are cut in 3, and by 25/21.
+/// Checks that Algorithm 1 converges to the ratio where q divides p (setting 1). For p/q = 25/7 its subgroups have 4
+/// ranks or 3, and the groups of 4 set the pace: in settings 2 and 3, M grows by 28/25; in 4, blocks of B are cut in 3,
+/// and by 25/21.
 #[test]
 fn algorithm_1_pays_for_unequal_subgroups() {
     for (number, factor) in [(1, 1.0), (2, 28.0 / 25.0), (3, 28.0 / 25.0), (4, 25.0 / 21.0)] {
@@ -197,7 +199,8 @@ fn algorithm_1_pays_for_unequal_subgroups() {
     }
 }
 
-/// Equation 2, stage by stage: exact for powers of two; eq. 2's bound holds for others too.
+/// Checks equation 2, stage by stage: exact for powers of two; the bound of equation 2 holds for other numbers of ranks
+/// too.
 #[test]
 fn root_gathering_takes_what_equation_2_says() {
     let rates = Rates { startup: 16.0, byte: 1.0, combine: 0.0 };

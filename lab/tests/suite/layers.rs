@@ -1,4 +1,4 @@
-//! The order of the laboratory's crates and modules, from the bottom up: each depends only on those before it.
+//! Checks the order of the laboratory's crates and modules: each depends only on those before it in the list.
 
 use std::path::Path;
 

@@ -2,17 +2,17 @@
 
 use tributary_lab::sim::machine::{CostLine, Machine, Path};
 
-/// A nanosecond in the simulator's units.
+/// One nanosecond in the simulator's unit, picoseconds.
 pub const NS: f64 = 1000.0;
 
-/// All paths alike: latency and the time of a byte, in the simulator's units.
+/// Returns three paths with the same latency and time of a byte, in picoseconds.
 pub fn lines(latency: f64, byte: f64) -> [Path; 3] {
     let line = CostLine { latency, byte };
     [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3]
 }
 
-/// LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G there; here it costs s G, so
-/// the constants beside it are smaller by G.
+/// Returns the machine of LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G in
+/// LogGOPSim and s G here, so the other constants are smaller by G.
 pub fn log_gops() -> Machine {
     let (latency, o, g, byte) = (2500.0, 1500.0, 1000.0, 6.0);
     let mut machine = Machine::free();

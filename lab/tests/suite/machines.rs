@@ -1,4 +1,4 @@
-//! The machine files that are built in, and files that are not right.
+//! Tests the built-in machine files, and files with errors.
 
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::Machine;
@@ -17,7 +17,7 @@ fn every_file_is_built_in() {
     assert_eq!(std::fs::read_dir(directory).unwrap().count(), MACHINES.len());
 }
 
-/// The errors of a good file with one line replaced.
+/// Checks the errors of a good file with one line replaced.
 #[test]
 fn what_is_wrong_is_one_line() {
     let (_, text) = MACHINES[0];
@@ -44,7 +44,7 @@ fn what_is_wrong_is_one_line() {
     assert_eq!(error, "machine mine: node.eject_byte: 0; allowed: a rate above 0");
 }
 
-/// The links of a good file, wrong.
+/// Checks the errors of a good file with wrong links.
 #[test]
 fn wrong_links_are_one_line() {
     let text = |name: &str| MACHINES.iter().find(|(other, _)| *other == name).unwrap().1;

@@ -1,6 +1,7 @@
-//! How long schedules take in the one-port model: a message of m bytes takes t_s + m t_w, and a rank sends at most one and
-//! receives at most one at a time. A message begins when both sides have started it and both ports are free; of several, the
-//! one that has waited longest, then the one that its sender's schedule has first.
+//! Computes the time of schedules in the one-port model: a message of m bytes takes t_s + m t_w, and a rank sends at
+//! most one and receives at most one at a time. A message begins when sender and receiver have started it and both
+//! ports are free; among several, the message that has waited longest, then the one that comes first in its sender's
+//! schedule.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -8,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use tributary::Rank;
 use tributary::schedule::{Action, OpId, Progress, Schedule};
 
-/// Startup, and transfer of a byte.
+/// Cost of a message: startup, and transfer of a byte.
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub t_s: u64,
@@ -19,7 +20,7 @@ struct Message {
     from: (Rank, OpId),
     to: (Rank, OpId),
     bytes: u64,
-    /// Time at which both sides had started it.
+    /// Time at which sender and receiver had both started the message.
     since: u64,
 }
 
@@ -28,14 +29,14 @@ struct Clock {
     progress: Vec<Progress>,
     ends: Vec<u64>,
     now: u64,
-    /// Started and unmatched, by (sender, receiver, stage); the sends with their bytes.
+    /// Sends that are started and not matched, by (sender, receiver, stage), with their bytes.
     sends: HashMap<(Rank, Rank, u8), VecDeque<(OpId, u64)>>,
     receives: HashMap<(Rank, Rank, u8), VecDeque<OpId>>,
-    /// Matched, and waiting for a port.
+    /// Messages that are matched and wait for a port.
     matched: Vec<Message>,
 }
 
-/// The times at which ranks end that begin at `begins[rank]`.
+/// Returns the times at which the ranks end; rank r begins at `begins[r]`.
 pub fn ends(schedules: Vec<Schedule>, begins: &[u64], cost: Cost) -> Vec<u64> {
     let ranks = schedules.len();
     let progress = schedules.into_iter().map(Progress::new).collect();

@@ -1,4 +1,5 @@
-//! Executes the schedules of all ranks with payload on one thread, without any buffering; and finds races in a schedule.
+//! Executes the schedules of all ranks with payload on one thread, without any buffering; and finds races in a
+//! schedule.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,7 +18,7 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
         memory.set(Buffer::Send, contribution(operation, case, rank));
     }
     execute(schedules, &mut memory);
-    // The result of a reduction is the same on all ranks that have one: computed once.
+    // The result of a reduction is the same on all ranks that have one, so it is computed once.
     let folded = matches!(operation, Operation::Reduce | Operation::Allreduce).then(|| expected(operation, case, root));
     let rooted = matches!(operation, Operation::Reduce | Operation::Gather);
     for (rank, memory) in memory.iter().enumerate().filter(|(rank, _)| !rooted || *rank == root) {
@@ -30,11 +31,11 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
     }
 }
 
-/// Messages by (sender, receiver, stage), in the order in which they were started.
+/// Sends or receives by (sender, receiver, stage), in the order in which they were started.
 type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
-/// Executes to the end; panics if they cannot end. Messages match in the order in which they were started, and finish
-/// in a random order.
+/// Executes the schedules to the end; panics if they cannot end. Messages match in the order in which they were
+/// started, and finish in a random order.
 pub fn execute(schedules: Vec<Schedule>, memory: &mut [impl Memory]) {
     let mut random = SmallRng::seed_from_u64(schedules.len() as u64);
     let mut progress: Vec<_> = schedules.into_iter().map(Progress::new).collect();
@@ -88,8 +89,8 @@ pub fn execute(schedules: Vec<Schedule>, memory: &mut [impl Memory]) {
     assert!(progress.iter().all(Progress::is_done), "not all can end");
 }
 
-/// Checks for races: of two operations on the same bytes of which one writes, one must depend on the other. Skips schedules
-/// of more than 400 operations, because the check is quadratic.
+/// Checks for races: of two operations on the same bytes of which one writes, one must depend on the other. Skips
+/// schedules of more than 400 operations, because the check is quadratic.
 pub fn free_of_races(schedule: &Schedule, name: &str) {
     let ops = schedule.ops();
     if ops.len() > 400 {
@@ -115,7 +116,7 @@ pub fn free_of_races(schedule: &Schedule, name: &str) {
     }
 }
 
-/// The bytes an operation touches, and whether it writes them.
+/// Returns the ranges of bytes that an operation reads or writes, each with true if it writes.
 fn accesses(op: &tributary::schedule::Op) -> Vec<(Span, bool)> {
     match op.action {
         Action::Send { .. } => vec![(op.span, false)],

@@ -1,5 +1,5 @@
-//! One description of what is sent: threads, MPI and the simulator send the same messages, of the same sizes, between the same
-//! ranks, in the same order.
+//! Compares the messages on threads, on MPI and in the simulator: they have the same sizes, between the same ranks, in
+//! the same order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,26 +20,27 @@ use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::{WorkPart, Workload};
 use tributary_testing::around::{Around, Surrounded};
 
-/// What goes to aggregators: lists, or data.
+/// Content of a message to an aggregator: access lists, or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Lists,
     Data,
 }
 
-/// By what it is, sender and receiver: the bytes of each message, in the order in which they are sent.
+/// For each kind of content, sender and receiver: the number of bytes of each message, in the order in which they are
+/// sent.
 type Sent = BTreeMap<(What, Rank, Rank), Vec<u64>>;
 
 pub const RANKS: usize = 12;
 const BYTES: u64 = 60_000;
-/// Stripes of 1,000 bytes, windows of as many, over 4 aggregators: 15 rounds.
+/// Hints for stripes and windows of 1,000 bytes over 4 aggregators: 15 rounds.
 const LUSTRE: &str = "trib_driver=lustre; striping_unit=1000; striping_factor=4; cb_buffer_size=1000; trib_placement=spread; \
                       trib_tiny_call=0; romio_cb_write=enable; trib_ranks_per_node=3; trib_shared_memory=disable; \
                       nc_num_aggrs_per_node=1";
-/// Tags of the fabric for each of the engine's.
+/// Number of tags of the fabric for each tag of the engine.
 const STAGES: u16 = 4;
 
-/// Cuts the file into pieces of up to 300 bytes and deals them out: rank 5 gets none.
+/// Cuts the file into pieces of up to 300 bytes and distributes them over the ranks: rank 5 gets none.
 fn access(seed: u64, rank: Rank) -> Extents {
     let mut random = SmallRng::seed_from_u64(seed);
     let (mut at, mut own) = (0, Vec::new());
@@ -54,7 +55,8 @@ fn access(seed: u64, rank: Rank) -> Extents {
     Extents::from_extents(own).unwrap()
 }
 
-/// The hints of each write, and a seed for its access: by every kernel, with a throttle if it has one, and in two layers.
+/// Returns the hints of each write, and a seed for its access: every kernel, with a throttle if it has one, and in two
+/// layers.
 fn writes() -> impl Iterator<Item = (Hints, u64)> {
     let flat = |kernel: &Kernel| {
         let throttle = if kernel.coupled { "" } else { "; trib_throttle_data=2; trib_throttle_meta=3" };
@@ -64,7 +66,7 @@ fn writes() -> impl Iterator<Item = (Hints, u64)> {
     KERNELS.iter().map(move |kernel| flat(kernel)).chain([layered]).map(|hints| Hints::parse(&hints).unwrap()).zip(1..)
 }
 
-/// Notes what a rank sends.
+/// Wrapper of a fabric that records what a rank sends.
 struct Noting(Arc<Mutex<Sent>>);
 
 impl Around for Noting {
@@ -76,7 +78,7 @@ impl Around for Noting {
     }
 }
 
-/// What a rank sends in a write by the engine. Collective.
+/// Returns the messages that a rank sends in a write by the engine. Collective.
 fn by_engine(transport: Box<dyn Transport>, directory: &Path, (hints, seed): (Hints, u64)) -> Sent {
     let sent = Arc::new(Mutex::new(Sent::new()));
     let extents = access(seed, transport.rank());
@@ -88,7 +90,7 @@ fn by_engine(transport: Box<dyn Transport>, directory: &Path, (hints, seed): (Hi
     sent.clone()
 }
 
-/// What all ranks send in the simulator.
+/// Returns the messages that all ranks send in the simulator.
 fn by_simulator((hints, seed): (Hints, u64)) -> Sent {
     let topology = Topology::blocks(RANKS, 3).unwrap();
     let file = SharedFile::of(&topology, &hints, (0, BYTES)).unwrap();
@@ -127,9 +129,10 @@ fn by_simulator((hints, seed): (Hints, u64)) -> Sent {
     sent
 }
 
-/// Compares what this rank sends with what is simulated, in every write. Collective.
+/// Compares the messages that this rank sends with the simulated ones, in every write. Collective.
 ///
-/// In two layers the simulator adds the lists of members, where local aggregators merge them: those are shorter.
+/// In two layers the simulator adds the lists of members, where local aggregators merge them: the merged lists are
+/// shorter.
 pub fn sends_what_is_simulated(mut transport: Box<dyn Transport>, directory: &Path) {
     let rank = transport.rank();
     for write in writes() {

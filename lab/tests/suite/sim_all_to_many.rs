@@ -1,4 +1,5 @@
-//! The all-to-many exchange in the simulator: chains without memory are the kernels' schedules, and runs repeat.
+//! Tests the all-to-many exchange in the simulator: chains without memory equal the kernels' schedules, and runs
+//! repeat.
 
 use std::sync::Mutex;
 
@@ -10,7 +11,7 @@ use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::machine::{Connection, Machine, Noise, Walk};
 use tributary_lab::sim::{SimOutcome, WorkPart, Workload, run};
 
-/// A machine on which everything costs something.
+/// Returns a machine on which every kind of work has a cost.
 fn machine() -> Machine {
     let mut machine = Machine::free();
     machine.paths = costly_paths();
@@ -41,7 +42,7 @@ fn simulate(machine: &Machine, ranks: usize, workload: &impl Workload, seed: u64
     run(machine, &Topology::blocks(ranks, 6).unwrap(), workload, seed, |_| ()).unwrap()
 }
 
-/// The same exchange as the schedules that executors run.
+/// Workload of the same exchange, as the schedules that executors run.
 struct Written<'a>(&'a AllToMany, Mutex<u64>);
 
 impl Workload for Written<'_> {
@@ -97,7 +98,8 @@ fn two_layers_send_fewer_messages_and_gather_first() {
     assert!(layers.seconds().gather > 0.0 && flat.seconds().gather == 0.0);
 }
 
-/// What the paper is about: without a receipt, messages of later iterations pile up at the receivers.
+/// Checks the subject of the paper: with Isend, messages of later iterations pile up at the receivers; with Issend they
+/// do not.
 #[test]
 fn isend_floods_and_issend_does_not() {
     let run = |kernel| {

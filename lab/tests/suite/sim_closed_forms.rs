@@ -1,4 +1,4 @@
-//! The simulator against formulas: LogGOPS, the postal model, one port, queues of known order.
+//! Compares the simulator with formulas: LogGOPS, the postal model, one port, queues of known order.
 
 use crate::log_gops::{NS, lines, log_gops};
 use tributary::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
@@ -13,7 +13,7 @@ fn span(bytes: u64) -> Span {
     Span::new(Buffer::Send, 0, bytes)
 }
 
-/// A schedule without dependencies.
+/// Returns a schedule of these operations without dependencies.
 fn all(actions: impl IntoIterator<Item = (Action, u64)>) -> Schedule {
     let mut builder = Builder::default();
     actions.into_iter().for_each(|(action, bytes)| _ = builder.op(action, span(bytes), &[]));
@@ -28,13 +28,13 @@ fn receive(from: Rank) -> Action {
     Action::Receive { from }
 }
 
-/// Every rank is a node.
+/// Simulates the schedules with one rank on each node.
 fn simulate(machine: &Machine, schedules: Vec<Schedule>) -> SimOutcome {
     let topology = Topology::blocks(schedules.len(), 1).unwrap();
     run(machine, &topology, &Schedules::new(schedules), 0, |_| ()).unwrap()
 }
 
-/// The ends of all ranks, in nanoseconds.
+/// Returns the times at which the ranks end, in nanoseconds.
 fn ends(machine: &Machine, schedules: Vec<Schedule>) -> Vec<f64> {
     simulate(machine, schedules).ranks.iter().map(|spent: &Spent| spent.total as f64 / NS).collect()
 }
@@ -94,7 +94,7 @@ fn synchronous_sends_wait_for_the_match() {
     assert_eq!(ends(&machine, vec![all([(send(1), 0)]), late]), [0.0, 50_000.0]);
 }
 
-/// T = ceil(log2 p) alpha + (p - 1) m beta (postal model; equation 3 of the locality paper), p a power of two.
+/// Checks T = ceil(log2 p) alpha + (p - 1) m beta (postal model; equation 3 of the locality paper), p a power of two.
 #[test]
 fn postal_model_equation_3() {
     let (alpha, beta) = (1700.0, 0.25);
@@ -114,8 +114,9 @@ fn collective(operation: Operation, name: &str, topology: &Topology, sizes: &[u6
     (0..topology.ranks()).map(|rank| (algorithm.schedule)(&problem(rank))).collect()
 }
 
-/// Equation 4 of the locality paper: log2(q) alpha outside and log2(q) + 1 times log2(q) alpha_l inside, and the bytes, for q
-/// regions of q ranks; the sum of outer bytes is the algorithm's, q + q^2 + ... blocks (see its head).
+/// Checks equation 4 of the locality paper: log2(q) alpha outside and log2(q) + 1 times log2(q) alpha_l inside, and the
+/// bytes, for q regions of q ranks; the sum of outer bytes is the algorithm's, q + q^2 + ... blocks (see the head of
+/// `locality_bruck`).
 #[test]
 fn postal_model_equation_4() {
     let (alpha, beta, alpha_l, beta_l) = (2000.0, 0.5, 400.0, 0.125);
@@ -134,7 +135,7 @@ fn postal_model_equation_4() {
     }
 }
 
-/// One port a rank: the start of a message takes the port as its bytes do.
+/// Checks that, with one port a rank, the startup of a message occupies the port as its bytes do.
 #[test]
 fn one_port_costs() {
     let rates = Rates { startup: 3000.0, byte: 2.0, combine: 0.0 };
@@ -164,7 +165,8 @@ fn one_port_costs() {
     }
 }
 
-/// n messages that wait, received in the worst order: the i-th search passes all that are left, n (n + 1) / 2 entries.
+/// Checks n waiting messages that are received in the worst order: the i-th search passes all that are left, n (n + 1)
+/// / 2 entries.
 #[test]
 fn searches_of_the_worst_and_the_best_order() {
     let n = 300usize;
@@ -193,7 +195,7 @@ fn tau_has_a_knee() {
     assert_eq!([0, 4000, 7000, 10_000, 90_000].map(|length| walk.entry(length)), [10.0, 10.0, 40.0, 70.0, 70.0]);
 }
 
-/// The ports of a node are shared by its ranks: k messages of m bytes leave in k m / R.
+/// Checks that the ranks of a node share the node's ports: k messages of m bytes leave in k m / R.
 #[test]
 fn ranks_of_a_node_share_its_port() {
     let (k, bytes) = (16usize, 1_000_000u64);
@@ -209,7 +211,8 @@ fn ranks_of_a_node_share_its_port() {
     assert_eq!(outcome.end() as f64 / NS, k as f64 * bytes as f64 * 0.1);
 }
 
-/// A first message costs its connection on both sides, and the send ends with it; a second costs none.
+/// Checks that the first message costs its connection on both sides, and ends the send; a second message makes no
+/// connection.
 #[test]
 fn connections_are_made_once() {
     let mut machine = Machine::free();

@@ -1,5 +1,5 @@
-//! Collective writes in the simulator: what is exchanged, chains against schedules, the parts, sampling, the lockstep form
-//! of the pairwise kernel against messages one by one.
+//! Tests collective writes in the simulator: the messages, chains against schedules, the phases, sampling, and the
+//! lockstep form of the pairwise kernel against single messages.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use tributary_lab::sim::storage::Storage;
 use tributary_lab::sim::{Schedules, SimOutcome, WorkPart, Workload, run};
 
 const RANKS: usize = 24;
-/// Bytes of a request.
+/// Number of bytes of a request.
 const PIECE: u64 = 50;
-/// Requests of a rank.
+/// Number of requests of a rank.
 const PIECES: u64 = 64;
 
-/// Rank r writes pieces r, r + RANKS, ...: every rank has something in every stripe.
+/// Returns the extents of a rank: pieces r, r + RANKS, ..., so that every rank writes into every stripe.
 fn strided(rank: usize) -> Result<Extents, Error> {
     Extents::strided(rank as u64 * PIECE, PIECE, (RANKS as u64 * PIECE) as i64, PIECES)
 }
 
 const BYTES: u64 = RANKS as u64 * PIECE * PIECES;
 
-/// Stripes of 2,400 bytes, two pieces of every rank, over 4 aggregators: 8 rounds.
+/// Hints for stripes of 2,400 bytes, two pieces of every rank, over 4 aggregators: 8 rounds.
 const LUSTRE: &str = "trib_kernel_meta=balanced; trib_kernel_data=balanced; trib_driver=lustre; striping_unit=2400; \
                       striping_factor=4; cb_buffer_size=2400; trib_placement=stride:6";
 
@@ -99,7 +99,7 @@ fn simulate(machine: &Machine, workload: &impl Workload) -> SimOutcome {
     run(machine, &topology(), workload, 0, |_| ()).unwrap()
 }
 
-/// The same write, its chains as the schedules that executors run.
+/// Workload of the same write, with its chains as the schedules that executors run.
 struct AsSchedules<'a>(&'a CollectiveWrite);
 
 impl Workload for AsSchedules<'_> {
@@ -194,7 +194,7 @@ fn a_sample_of_equal_rounds_is_all_of_them() {
     assert!((some.total / all.total - 1.0).abs() < 0.02, "{some:?} {all:?}");
 }
 
-/// Requests outstanding at a time, sends and receives, of a batch of operations.
+/// Returns the maximum number of receives, and of sends, that are outstanding at a time.
 fn largest_batch(part: WorkPart) -> (usize, usize) {
     let WorkPart::Schedule(schedule) = part else { panic!("a schedule") };
     let mut most = (0, 0);
@@ -217,7 +217,7 @@ fn a_throttle_of_blocks_counts_steps() {
         let case =
             Case { blocks: true, ..Case::of(&format!("trib_throttle_meta={limit}; trib_throttle_data={limit}")) };
         let workload = case.workload(&machine());
-        // Its lists are an aggregator's second part; of 24 messages and 4, its own goes no way.
+        // Part 1 of rank 6, an aggregator, has the lists: 24 receives and 4 sends, without the message to itself.
         let (sent, received) = largest_batch(workload.part(6, 1).unwrap());
         assert!(sent <= sends && (limit - 1..=limit).contains(&received), "{limit}: {sent}, {received}");
         match workload.part(7, 1).unwrap() {
@@ -232,7 +232,7 @@ fn a_throttle_of_blocks_counts_steps() {
     }
 }
 
-/// What the executors do for the paper's pairwise, message by message: all ranks receive, most of them nothing.
+/// Returns the time of the paper's pairwise, simulated message by message: all ranks receive, most of them nothing.
 fn pairwise_by_messages(machine: &Machine, bytes: impl Fn(usize, usize) -> u64) -> f64 {
     let everyone: Vec<usize> = (0..RANKS).collect();
     let schedule = |rank| {

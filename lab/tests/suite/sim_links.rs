@@ -1,4 +1,4 @@
-//! Messages that hold links.
+//! Tests messages that occupy links in the simulator.
 
 use crate::log_gops::{NS, lines};
 use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span};
@@ -6,7 +6,8 @@ use tributary::{Rank, Topology};
 use tributary_lab::sim::machine::Machine;
 use tributary_lab::sim::{Links, Schedules, run};
 
-/// Two groups of two routers with two nodes each; a byte takes 1 ns out of a node, 2 ns between routers, 5 ns between groups.
+/// Dragonfly of two groups of two routers with two nodes each. A byte takes 1 ns out of a node, 2 ns between routers, 5
+/// ns between groups.
 const DRAGONFLY: Links =
     Links::Dragonfly { groups: 2, routers: 2, nodes: 2, between: 1, local: 2000.0, global: 5000.0 };
 const LATENCY: u64 = 700;
@@ -15,7 +16,7 @@ fn machine(links: Links, hold_links: bool) -> Machine {
     Machine { paths: lines(LATENCY as f64 * NS, NS), links: Some(links), hold_links, ..Machine::free() }
 }
 
-/// When each message is received, in nanoseconds: sender, receiver, bytes. Every rank is a node.
+/// Returns the time at which each message (sender, receiver, bytes) is received, in nanoseconds. Every rank is a node.
 fn arrivals(machine: &Machine, ranks: usize, messages: &[(Rank, Rank, u64)]) -> Vec<u64> {
     let schedule = |rank: Rank| -> Schedule {
         let mut builder = Builder::default();
@@ -49,7 +50,7 @@ fn two_messages_share_a_link_one_after_the_other() {
     // Nodes 0 and 1 are at one router, 2 and 3 at another of the group.
     assert_eq!(arrivals(&held, 8, &[(0, 2, 100), (1, 3, 50)]), [LATENCY + 200, LATENCY + 200 + 100]);
     assert_eq!(arrivals(&off, 8, &[(0, 2, 100), (1, 3, 50)]), [LATENCY + 100, LATENCY + 50]);
-    // There and back are two links.
+    // The route there and the route back use two links.
     assert_eq!(arrivals(&held, 8, &[(0, 2, 100), (3, 1, 50)]), [LATENCY + 200, LATENCY + 100]);
     // All nodes of a group to the other: one link, whatever comes before it.
     let across: Vec<_> = (0..4).map(|node| (node, node + 4, 10)).collect();
@@ -58,15 +59,16 @@ fn two_messages_share_a_link_one_after_the_other() {
     assert_eq!(ends, [1, 2, 3, 4].map(|place| LATENCY + place * 50));
 }
 
-/// One message a leaf switch, to different leaf switches, in two levels: no link is on two ways.
+/// Checks that messages do not wait if no link is on two routes: one message a leaf switch, to different leaf switches,
+/// in two levels.
 #[test]
 fn disjoint_ways_of_a_fat_tree_do_not_wait() {
     let tree = Links::FatTree { radix: 8, levels: 2, byte: 1000.0 };
     assert_eq!(tree.nodes(), 32);
     let shift: Vec<_> = (0..8).map(|leaf| (leaf * 4 + leaf % 4, (leaf + 3) % 8 * 4 + leaf % 3, 1000)).collect();
     assert_eq!(arrivals(&machine(tree, true), 32, &shift), [LATENCY + 1000; 8]);
-    // Three levels: a permutation whose ways are disjoint takes as long as without links, and one more message on a link
-    // of it waits.
+    // With three levels, a permutation with disjoint routes takes as long as without links; one more message on an
+    // occupied link waits.
     let tree = Links::FatTree { radix: 4, levels: 3, byte: 1000.0 };
     let mut used = std::collections::HashSet::new();
     let mut disjoint = Vec::new();

@@ -1,7 +1,7 @@
-//! The simulator beside LogGOPSim, by numbers that it gave (revision 76451de, its default figures) for schedules exported
-//! with `trib-lab sim all-to-many --ranks P --ranks-per-node 4 --receivers R --kernel K --throttle 4 --message 100..100
-//! --goal K.bin`: `LogGOPSim -f K.bin --batchmode`, with `-S 1` for kernels of synchronous sends. The text form, made
-//! binary by its own txt2bin, gave the same.
+//! Compares the simulator with numbers that LogGOPSim gave (revision 76451de, its default figures) for schedules
+//! exported with `trib-lab sim all-to-many --ranks P --ranks-per-node 4 --receivers R --kernel K --throttle 4 --message
+//! 100..100 --goal K.bin`: `LogGOPSim -f K.bin --batchmode`, with `-S 1` for kernels of synchronous sends. The text
+//! form, made binary by LogGOPSim's txt2bin, gave the same.
 
 use crate::log_gops::{NS, log_gops};
 use tributary::Topology;
@@ -10,7 +10,7 @@ use tributary::schedule::Throttle;
 use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::run;
 
-/// Kernel, ranks, receivers, the end of the last rank in nanoseconds.
+/// LogGOPSim's results: kernel, ranks, receivers, the end of the last rank in nanoseconds.
 const THEIRS: [(&str, usize, usize, f64); 30] = [
     ("ascending_isend", 16, 2, 35_410.0),
     ("ascending_issend", 16, 2, 35_410.0),
@@ -44,8 +44,8 @@ const THEIRS: [(&str, usize, usize, f64); 30] = [
     ("two_layer", 100, 7, 221_188.0),
 ];
 
-/// The difference allowed: simultaneous arrivals are served in another order, and LogGOPSim frees a synchronous sender at
-/// the match, while here the acknowledgement takes a latency.
+/// Maximum relative difference between the two simulators. Simultaneous arrivals are served in another order, and
+/// LogGOPSim frees a synchronous sender at the match, while here the acknowledgement takes a latency.
 const SHARE: f64 = 0.085;
 const LATENCY: f64 = 2500.0;
 

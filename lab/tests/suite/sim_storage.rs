@@ -1,4 +1,4 @@
-//! File servers in the simulator against formulas.
+//! Compares file servers in the simulator with formulas.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ use tributary_lab::sim::{Step, Striping, WorkPart, Workload, run};
 const UNIT: u64 = 1000;
 const ALL: Striping = Striping { unit: UNIT, servers: u32::MAX };
 
-/// Parts of every rank, in order; the first parts are a phase each.
+/// Workload: parts of every rank, in order; the first parts are a phase each.
 struct Program(Vec<Mutex<Vec<Option<WorkPart>>>>);
 
 impl Workload for Program {
@@ -28,13 +28,13 @@ impl Workload for Program {
     }
 }
 
-/// Servers of 2 ns a byte, 300 ns away; ranks give 1 ns a byte.
+/// Returns a machine with servers of 2 ns a byte, 300 ns away; ranks send 1 ns a byte.
 fn machine(servers: u32) -> Machine {
     let storage = Storage { driver: DriverName::Lustre, servers, byte: 2.0 * NS, latency: 300.0 * NS, client_byte: NS };
     Machine { storage: Some(storage), ..Machine::free() }
 }
 
-/// The ends of all ranks, and the time of each of their parts, in nanoseconds.
+/// Returns the times at which the ranks end, and the time of each of their parts, in nanoseconds.
 fn simulate(machine: &Machine, ranks: Vec<Vec<Step>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     let parts = ranks.into_iter().map(|steps| steps.into_iter().map(WorkPart::Step).collect()).collect();
     simulate_parts(machine, parts)

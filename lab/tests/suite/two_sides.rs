@@ -7,7 +7,7 @@ use tributary::schedule::{Action, Buffer, ReduceOp, Schedule, Span};
 use tributary::{Rank, Topology};
 use tributary_lab::collectives::{Operation, Problem, TwoGroups, algorithm};
 
-/// Ranks, groups and the bytes of every rank's block.
+/// Ranks, two groups and the number of bytes of every rank's block.
 #[derive(Debug)]
 pub struct World {
     pub groups: TwoGroups,
@@ -16,14 +16,15 @@ pub struct World {
 }
 
 impl World {
-    /// Ranks 0, 1, ... of A, then those of B, with these blocks.
+    /// Creates groups with these block sizes: ranks 0, 1, ... are group A, the ranks after them group B.
     pub fn of_sizes(a: Vec<u64>, b: Vec<u64>) -> Self {
         let (p, all) = (a.len(), a.len() + b.len());
         let groups = TwoGroups::new((0..p).collect(), (p..all).collect()).unwrap();
         Self { groups, topology: Topology::blocks(all, 1).unwrap(), sizes: [a, b].concat() }
     }
 
-    /// p and q ranks in any order, one in neither group for some seeds, with sizes of any kind.
+    /// Creates groups of p and q ranks in any order, with one rank in neither group for some seeds, and sizes of any
+    /// kind.
     pub fn interleaved(p: usize, q: usize, seed: usize) -> Self {
         let neither = usize::from(seed % 3 == 1);
         let mut ranks: Vec<Rank> = (0..p + q + neither).collect();
@@ -38,13 +39,13 @@ impl World {
         Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 8, groups }
     }
 
-    /// The schedules of all ranks.
+    /// Returns the schedules of all ranks.
     pub fn schedules(&self, name: &str) -> Vec<Schedule> {
         let algorithm = algorithm(Operation::IntergroupAllgather, name).unwrap();
         (0..self.sizes.len()).map(|rank| (algorithm.schedule)(&self.problem(rank))).collect()
     }
 
-    /// Every block of a group to every rank of the other, in the group's order.
+    /// Returns the required deliveries: every block of a group to every rank of the other, in the group's order.
     pub fn wanted(&self) -> Vec<Delivery> {
         let (a, b) = (self.groups.a(), self.groups.b());
         let mut all = Vec::new();
@@ -60,13 +61,13 @@ impl World {
         all
     }
 
-    /// Bytes of all blocks of A, and of B.
+    /// Returns the number of bytes of all blocks of A, and of B.
     pub fn totals(&self) -> (u64, u64) {
         let total = |group: &[Rank]| group.iter().map(|&rank| self.sizes[rank]).sum();
         (total(self.groups.a()), total(self.groups.b()))
     }
 
-    /// The messages between the groups, a line a rank, each side's in its order.
+    /// Returns the messages between the groups as text: one line a rank, sends and receives each in their order.
     pub fn exchange(&self, name: &str) -> String {
         let schedules = self.schedules(name);
         let number = |rank: Rank| {
@@ -97,7 +98,8 @@ impl World {
     }
 }
 
-/// Sizes: equal, random with zeros, one huge block among small ones or nothing, rising, a byte here and there, none.
+/// Returns block sizes of one of six kinds: equal, random with zeros, one huge block among small or empty ones, rising,
+/// few of one byte, none.
 pub fn some_sizes(ranks: usize, seed: usize) -> Vec<u64> {
     let mut random = SmallRng::seed_from_u64((ranks * 1000 + seed) as u64);
     let chosen = random.random_range(0..ranks);

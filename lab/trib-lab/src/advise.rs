@@ -1,4 +1,4 @@
-//! `trib-lab advise`: which hints the write of a capture would gain by on a machine.
+//! `trib-lab advise`: finds the hints with which the write of a capture would be faster on a machine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use trib::listing::table;
 use trib::numbers::{counted, grouped};
 use trib::{Failure, progress, say};
 
-/// Ways to divide the file that are counted in one pass over the extents; more take more memory.
+/// Number of divisions of the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
 
-/// Everything that is known before anything long runs.
+/// Inputs of the command, checked before anything long runs.
 struct Prepared {
     machine: Machine,
     topology: Topology,
@@ -48,7 +48,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     }
     let mut counts = Counts::default();
     let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
-    // The defaults are the first.
+    // The default hints are the first candidate.
     let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
     let seconds = |candidates: &[Hints]| {
         counts.count(&prepared, candidates)?;
@@ -68,7 +68,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     }
 }
 
-/// Finds what is wrong with the command line.
+/// Reads and checks the options of the command.
 fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     let mut machine = machine(&options.machine)?;
     if let Some(other) = &options.storage {
@@ -85,7 +85,7 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
 }
 
-/// The file servers of another machine.
+/// Returns the file servers of another machine.
 fn file_servers(name: &str) -> Result<Storage, Failure> {
     let known = || {
         let with_servers =
@@ -101,8 +101,8 @@ fn file_servers(name: &str) -> Result<Storage, Failure> {
 }
 
 impl Prepared {
-    /// Why the library would send nothing of the write between ranks: then there is nothing to simulate, and hints of exchanges
-    /// would be listed as not used.
+    /// Returns the reason why the library would send nothing of the write between ranks, if it would not. Then there is
+    /// nothing to simulate, and hints of exchanges would be listed as not used.
     fn not_exchanged(&self) -> Result<Option<String>, Failure> {
         let Self { machine, topology, hints, write, .. } = self;
         let (layout, driver) = SharedFile::placed(hints)?;
@@ -123,7 +123,7 @@ impl Prepared {
     }
 }
 
-/// Says that there is nothing to advise, and why.
+/// Prints that there is nothing to advise, and why.
 fn nothing(prepared: &Prepared, why: &str, options: &AdviseOptions) -> Result<(), Failure> {
     let ScaledWrite { pattern, call, .. } = &prepared.write;
     let header = pattern.pattern().header();
@@ -142,7 +142,7 @@ fn nothing(prepared: &Prepared, why: &str, options: &AdviseOptions) -> Result<()
     }))?)
 }
 
-/// What a user is told of a write of which nothing is sent.
+/// Returns the message for the user about a write of which nothing is sent between ranks.
 fn without_messages(why: &str) -> String {
     format!(
         "nothing would be sent between ranks ({why}). So kernels, throttles and aggregators have no effect, nothing was \
@@ -151,19 +151,19 @@ fn without_messages(why: &str) -> String {
     )
 }
 
-/// What decides how a file is divided.
+/// Hints that decide how a file is divided.
 type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>, Switch);
 
 fn key(hints: &Hints) -> Key {
     (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size, hints.direct_write)
 }
 
-/// What all ranks have for all aggregators, by how the file is divided.
+/// Message counts of all ranks and aggregators, by the hints that divide the file.
 #[derive(Default)]
 struct Counts(HashMap<Key, Option<(SharedFile, Arc<MessageCounts>)>>);
 
 impl Counts {
-    /// Counts for candidates; forgets what none of them needs.
+    /// Counts the messages for the candidates; forgets counts that no candidate needs.
     fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
         let Prepared { topology, write, sample, .. } = prepared;
         let ScaledWrite { pattern, range, .. } = write;
@@ -198,7 +198,8 @@ impl Counts {
         Ok(())
     }
 
-    /// What each candidate takes, several at a time where there is memory for it. Calls `tried` after each.
+    /// Returns the simulated seconds of each candidate; simulates several at a time where there is memory. Calls
+    /// `tried` after each.
     fn all_seconds(
         &self,
         prepared: &Prepared,
@@ -227,7 +228,7 @@ impl Counts {
         Ok(all)
     }
 
-    /// How many candidates are simulated at a time: one a core, if they fit in memory together.
+    /// Returns the number of candidates to simulate at a time: one a core, if they fit in memory together.
     fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
         let files = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
@@ -237,12 +238,12 @@ impl Counts {
         (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
     }
 
-    /// What a candidate takes; none where its hints do not fit.
+    /// Returns the simulated seconds of a write with these hints; none if the hints do not fit.
     fn seconds(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<f64>, Failure> {
         Ok(self.written(prepared, hints)?.map(|written| written.last.total))
     }
 
-    /// The times of a candidate by parts; none where its hints do not fit.
+    /// Returns the times of a candidate by phase; none if its hints do not fit.
     fn written(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Written>, Failure> {
         let Prepared { machine, topology, .. } = prepared;
         let Some((file, counts)) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
@@ -262,7 +263,7 @@ impl Counts {
     }
 }
 
-/// The name of the captured file, without its directory.
+/// Returns the name of the captured file, without its directory.
 fn name(prepared: &Prepared) -> String {
     let path = std::path::Path::new(&prepared.write.pattern.pattern().header().file);
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -351,40 +352,40 @@ fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Fa
     }))
 }
 
-/// What the simulator expects of a write with the hints that it has.
+/// Simulated times of a write with its own hints, and the best change.
 pub struct Expected {
-    /// The machine.
+    /// Name of the machine.
     pub machine: String,
-    /// The write.
+    /// Number of the write in the capture.
     pub call: usize,
-    /// Seconds by part.
+    /// Seconds of the write by phase.
     pub parts: Parts,
-    /// Candidates that were simulated, each by itself on top of the hints.
+    /// Number of candidates that were simulated, each by itself on top of the hints.
     pub tried: usize,
-    /// The best of them, and its seconds; none where none is faster.
+    /// Best candidate, and its seconds; none if no candidate is faster.
     pub best: Option<(Setting, f64)>,
 }
 
-/// What is known of a write to come.
+/// Forecast of a write.
 pub enum Prospect {
-    /// Bytes travel between ranks.
+    /// Ranks exchange the bytes, so the write was simulated.
     Exchanged(Expected),
-    /// They do not.
+    /// Ranks exchange nothing.
     NotExchanged {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// The write.
+        /// Number of the write in the capture.
         call: usize,
-        /// For the user.
+        /// Message for the user.
         says: String,
     },
 }
 
-/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time; unless nothing of it
-/// would be sent.
+/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time; unless
+/// nothing of it would be sent.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
     let prepared = prepare(options)?;
     if let Some(why) = prepared.not_exchanged()? {

@@ -1,21 +1,22 @@
-//! Tables in documents: each stands between two comments that name it.
+//! Writes tables into documents. Each table stands between two comments that name it.
 
 use std::path::Path;
 
 use trib::Failure;
 
-/// A table, and the comments before and behind it.
+/// Table, and the comments before and behind it.
 pub struct Table {
-    /// The comment before it.
+    /// Comment before the table.
     pub begin: &'static str,
-    /// The comment behind it.
+    /// Comment behind the table.
     pub end: &'static str,
-    /// Its text.
+    /// Text of the table.
     pub text: String,
 }
 
 impl Table {
-    /// A sentence, and rows of cells below a head. `alignment` has the marks of the columns: `---`, `--:`.
+    /// Creates a table from a sentence, and rows of cells below a head. `alignment` has the marks of the columns:
+    /// `---`, `--:`.
     pub fn of<const COLUMNS: usize>(
         (begin, end): (&'static str, &'static str),
         sentence: &str,
@@ -34,15 +35,15 @@ impl Table {
 /// Checks, before anything long runs, that a document has a place for one of the tables.
 ///
 /// # Errors
-/// It has no place, or cannot be read.
+/// The document has no place, or cannot be read.
 pub fn check(path: &Path, tables: &[Table]) -> Result<(), Failure> {
     filled(path, tables).map(drop)
 }
 
-/// Writes those of the tables into a document that it has a place for.
+/// Writes the tables for which a document has a place into the document.
 ///
 /// # Errors
-/// As [`check`], or those of the operating system.
+/// The errors of [`check`], and errors of the operating system.
 pub fn write(path: &Path, tables: &[Table]) -> Result<(), Failure> {
     let text = filled(path, tables)?;
     std::fs::write(path, text).map_err(|cause| failure(path, &cause))
@@ -67,7 +68,7 @@ fn filled(path: &Path, tables: &[Table]) -> Result<String, Failure> {
     }
 }
 
-/// The position of a table: after its first comment, and before the one that ends it.
+/// Returns the range of a table's text in a document: after its first comment, and before its second.
 fn place(text: &str, table: &Table) -> Option<(usize, usize)> {
     let from = text.find(table.begin)? + table.begin.len();
     Some((from, from + text[from..].find(table.end)?))

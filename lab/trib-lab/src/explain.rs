@@ -1,4 +1,4 @@
-//! `trib-lab explain`: what the simulator expects of the largest write of a capture on a machine, beside what was measured, and the
+//! `trib-lab explain`: compares the simulated times of a capture's largest write with the measured ones, and finds the
 //! hint that should help most.
 
 use serde::Serialize;
@@ -14,49 +14,49 @@ use trib::explain::{Account, CallAccount};
 use trib::numbers::{ratio, time};
 use trib::{Failure, listing, say};
 
-/// A phase, predicted and measured.
+/// Predicted and measured time of a phase.
 #[derive(Debug, Clone, Serialize)]
 pub struct Phase {
-    /// Its name.
+    /// Name of the phase.
     pub phase: &'static str,
-    /// In seconds: of the aggregator that ends last.
+    /// Predicted seconds of the aggregator that ends last.
     pub predicted: f64,
-    /// In seconds: of the rank with the most.
+    /// Measured seconds, maximum over ranks.
     pub measured: f64,
 }
 
-/// The prediction for one call.
+/// Prediction for one call of a capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Predicted {
-    /// The machine.
+    /// Name of the machine.
     pub machine: String,
-    /// The call.
+    /// Number of the call in the capture.
     pub call: usize,
-    /// Its phases; the last one is the total. None if nothing of the call would be sent between ranks.
+    /// Phases of the call; the last one is the total. None if the ranks would exchange nothing in the call.
     pub phases: Vec<Phase>,
-    /// Settings that were simulated beside the hints in force, one at a time.
+    /// Number of settings that were simulated on top of the hints in force, one at a time.
     pub tried: usize,
-    /// The hint that gains most, with those that belong to it; none where none gains anything.
+    /// Hint that gains most; none if no hint gains anything.
     pub best: Option<Best>,
-    /// What is to be said before the figures are compared, or in their place.
+    /// Note for the user before the comparison, or in its place.
     pub note: Option<String>,
 }
 
-/// The hint that is expected to help most.
+/// Hint that is expected to help most.
 #[derive(Debug, Clone, Serialize)]
 pub struct Best {
-    /// As `TRIB_HINTS` has it.
+    /// Hint, or hints that belong together, as text for `TRIB_HINTS`.
     pub hint: String,
-    /// Predicted seconds with it.
+    /// Predicted seconds with the hint.
     pub seconds: f64,
-    /// The predicted time without it divided by this.
+    /// Predicted time without the hint divided by the time with it.
     pub gain: f64,
 }
 
-/// Predicts, and prints.
+/// Predicts the write of a capture and prints the comparison.
 ///
 /// # Errors
-/// A file that is no whole capture, or has no write; a machine that there is not.
+/// A file that is no complete capture, or has no write; an unknown machine.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let with = (options.capture.as_path(), options.machine.as_str(), options.ranks_per_node);
@@ -64,15 +64,15 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     if options.json { say(serde_json::to_string_pretty(&predicted)?) } else { say(predicted.text()) }
 }
 
-/// Hints that say how this host is used and not how a write of several hosts goes.
+/// Hints that describe this host and have no meaning for a write on several hosts.
 const OF_THE_HOST: [&str; 2] = ["trib_driver", "trib_ranks_per_node"];
 
-/// Simulates the largest write of a capture on a machine with the hints in force; then each candidate on top of these. Where
-/// ranks share memory, or write their own bytes, there is nothing to simulate, which is said. `ranks_per_node`: by default those
-/// of the capture.
+/// Simulates the largest write of a capture on a machine with the hints in force; then each candidate on top of these.
+/// Where ranks share memory, or write their own bytes, there is nothing to simulate, and the result says so.
+/// `ranks_per_node` is by default the capture's.
 ///
 /// # Errors
-/// A machine that there is not; a capture without a write; hints that do not fit.
+/// An unknown machine; a capture without a write; hints that do not fit.
 fn predict(
     account: &Account,
     topology: &Topology,
@@ -122,7 +122,7 @@ fn predict(
     Ok(Predicted { machine, call, phases, tried, best, note })
 }
 
-/// The hints that are not their defaults, but those of the host.
+/// Returns the hints that differ from their defaults, except the hints about the host.
 fn changed(hints: &Hints) -> Vec<String> {
     let rows = hints.table().into_iter();
     let rows = rows.filter(|row| row.value != row.default && !OF_THE_HOST.contains(&row.key) && !row.value.is_empty());
@@ -130,7 +130,7 @@ fn changed(hints: &Hints) -> Vec<String> {
 }
 
 impl Predicted {
-    /// A table of the phases, and what to do.
+    /// Returns the prediction as a table of the phases, and the advice.
     fn text(&self) -> String {
         let mut lines = vec![format!("Predicted against measured: call {} on {}", self.call, self.machine)];
         let mut table = listing::table(["phase", "predicted", "measured", "measured / predicted"]);
@@ -144,7 +144,7 @@ impl Predicted {
         lines.join("\n")
     }
 
-    /// What to do, in a sentence.
+    /// Returns the advice as a sentence.
     fn advice(&self) -> String {
         let tried = trib::numbers::counted(self.tried as u64, "setting");
         match &self.best {

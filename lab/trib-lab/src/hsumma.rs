@@ -1,4 +1,4 @@
-//! `trib-lab hsumma`: SUMMA and hierarchical SUMMA, side by side.
+//! `trib-lab hsumma`: runs SUMMA and hierarchical SUMMA side by side.
 
 use std::pin::pin;
 
@@ -11,16 +11,16 @@ use tributary_lab::hsumma::{ProductOutcome, Shape, multiply};
 
 use crate::cli::hsumma::HsummaOptions;
 
-/// Bytes per element: of three matrices, of the broadcast blocks of two, and of the serial product.
+/// Number of bytes for each element: three matrices, the broadcast blocks of two, and the serial product.
 const BYTES: u64 = 8 * 6;
 
-/// Number of ranks on threads without --ranks.
+/// Default number of ranks on threads.
 const RANKS: u64 = 16;
 
-/// The two products: name, shape and result of each.
+/// Name, shape and result of the two products.
 type Products = [(&'static str, Shape, ProductOutcome); 2];
 
-/// Multiplies by both algorithms and compares.
+/// Multiplies matrices by SUMMA and by HSUMMA, and prints both costs.
 pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
     match options.fabric {
         Fabric::Threads => {
@@ -36,7 +36,7 @@ pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
     }
 }
 
-/// The shape that the options describe, if it is possible.
+/// Returns the shape that the options describe, if it is possible.
 fn shape(options: &HsummaOptions, ranks: usize) -> Result<Shape, Failure> {
     let pair = |[a, b]: [u64; 2]| [a as usize, b as usize];
     let shape = Shape {
@@ -51,7 +51,7 @@ fn shape(options: &HsummaOptions, ranks: usize) -> Result<Shape, Failure> {
     Ok(shape)
 }
 
-/// Runs in every process.
+/// Runs the command on MPI, in every process.
 fn on_mpi(options: &HsummaOptions) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
@@ -65,7 +65,7 @@ fn on_mpi(options: &HsummaOptions) -> Result<(), Failure> {
     if speaks { finish(options, "mpi", &products) } else { right(&products).map_err(|wrong| wrong.said_by(false)) }
 }
 
-/// Collective.
+/// Multiplies by both algorithms. Collective.
 fn both(endpoint: &mut Endpoint, shape: &Shape, options: &HsummaOptions) -> Result<Products, Error> {
     let waiting = endpoint.waiting().clone();
     let mut one = |name, shape: Shape| {

@@ -1,4 +1,4 @@
-//! `trib-lab tune kernels`: whether `auto` chooses well, in the simulator or measured here.
+//! `trib-lab tune kernels`: checks whether `auto` chooses good kernels, in the simulator or by measurement.
 
 mod measured;
 mod show;
@@ -18,43 +18,43 @@ use self::simulated_write::SimulatedWrite;
 use self::write::Write;
 use crate::cli::kernels::KernelsOptions;
 
-/// The machines without --machine.
+/// Default machines.
 const MACHINES: [&str; 4] = ["cori-knl", "summit", "perlmutter", "frontier"];
-/// The numbers of nodes without --nodes.
+/// Default numbers of nodes.
 const NODES: [usize; 5] = [1, 4, 16, 64, 256];
-/// The patterns without --pattern.
+/// Default patterns.
 const PATTERNS: [&str; 6] =
     ["e3sm-f", "e3sm-g", "flash", "btio --class D --iterations 1", "ior -t 16KiB -b 16KiB -s 64 --one-call", "s3d"];
 
-/// The times of one write.
+/// Simulated times of one write.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KernelTimes {
-    /// The machine.
+    /// Name of the machine.
     pub machine: String,
-    /// The pattern and its parameters.
+    /// Pattern with its parameters.
     pub pattern: String,
     /// Number of nodes.
     pub nodes: usize,
     /// Number of ranks.
     pub ranks: usize,
-    /// What `auto` chose.
+    /// Kernels that `auto` chose.
     pub chosen: String,
     /// Seconds with `auto`.
     pub auto: f64,
-    /// Seconds with every fixed choice, by its name.
+    /// Seconds with every fixed choice, by the choice's name.
     pub fixed: BTreeMap<String, f64>,
-    /// Predicted and simulated seconds of the choices that `auto` has.
+    /// Predicted and simulated seconds of the choices that `auto` compares.
     pub predicted: Vec<(f64, f64)>,
 }
 
 impl KernelTimes {
-    /// The fastest fixed choice.
+    /// Returns the fastest fixed choice.
     pub fn best(&self) -> Option<(&str, f64)> {
         let fixed = self.fixed.iter().map(|(name, seconds)| (name.as_str(), *seconds));
         fixed.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Seconds of the default without `auto`.
+    /// Returns the seconds of `balanced`, the default when `auto` is not used.
     pub fn default(&self) -> Option<f64> {
         self.fixed.get(simulated_write::DEFAULT).copied()
     }
@@ -112,7 +112,7 @@ fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
     }
 }
 
-/// The rows of an earlier run; none if there is no such file.
+/// Returns the rows of an earlier run; none if there is no such file.
 fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
     match text::read(path) {
@@ -122,7 +122,7 @@ fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     }
 }
 
-/// Appends a row to the file.
+/// Appends a result to the file of `--resume`.
 fn keep(path: &Path, row: &impl Serialize) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
     let line = serde_json::to_string(row)?;

@@ -1,7 +1,7 @@
 //! `trib-lab lists`: writes a pattern's extents to list files, for other programs.
 //!
-//! `PREFIX.S.file` has the file extents of every rank in call S. If the memory of any rank has gaps, `PREFIX.S.memory` has
-//! the memory extents. Both are in the binary form that `trib replay list` reads.
+//! `PREFIX.S.file` has the file extents of every rank in call S. If the memory of any rank has gaps, `PREFIX.S.memory`
+//! has the memory extents. Both are in the binary form that `trib replay list` reads.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -33,7 +33,7 @@ pub fn run(options: &ListsOptions) -> Result<(), Failure> {
     say(format!("{}: {ranks} ranks, {requests} requests, {} call(s)", prefix.display(), pattern.steps()))
 }
 
-/// The extents of a rank's bytes in memory; none if they are contiguous.
+/// Returns the extents of a rank's bytes in memory; none if they are contiguous.
 fn memory(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<Extents, PatternError> {
     Ok(match pattern.rank_access(rank, step)?.layout {
         BufferLayout::Contiguous => Extents::empty(),

@@ -1,20 +1,20 @@
-//! Machines of the simulator by name, and the memory that a simulation may need.
+//! Finds machines of the simulator by name, and checks the memory that a simulation may need.
 
 use tributary_lab::machines::{MACHINES, named};
 use tributary_lab::sim::Machine;
 
 use trib::{Failure, limits, text};
 
-/// Bytes per message in flight, with its event and its queue entry.
+/// Number of bytes for each message under way, with its event and its queue entry.
 const MESSAGE: u64 = 120;
-/// Bytes per rank.
+/// Number of bytes for each rank.
 const RANK: u64 = 260;
 
-/// The machine of that name, or of that file: one of the simulator, or what `trib-lab tune machine` has measured, which says nothing of a
-/// file system.
+/// Returns the machine of this name or in this file: a machine of the simulator, or a file that `trib-lab tune machine`
+/// wrote, which has no file servers.
 ///
 /// # Errors
-/// There is no such machine; a file that is none.
+/// There is no such machine; the file is not a machine file.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     if MACHINES.iter().any(|(known, _)| *known == name) {
         return Ok(named(name)?);
@@ -28,7 +28,7 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     Ok(Machine::parse(name, &text)?)
 }
 
-/// The machine of a file of `trib-lab tune machine`.
+/// Returns the machine in a file that `trib-lab tune machine` wrote.
 fn measured(name: &str, text: &str) -> Result<Machine, Failure> {
     let costs = tributary::machine::parse(name, text.as_bytes())?;
     let file: serde_json::Value = serde_json::from_str(text)?;
@@ -37,10 +37,10 @@ fn measured(name: &str, text: &str) -> Result<Machine, Failure> {
     Ok(tributary_lab::forecast::costs::measured(name, &costs, ranks_per_node as usize))
 }
 
-/// Refuses a run that may need more memory than there is.
+/// Refuses a run that may need more memory than the machine has.
 ///
 /// # Errors
-/// It needs more.
+/// The run needs more.
 pub fn check_memory(ranks: u64, messages: u64) -> Result<(), Failure> {
     let needed = messages.checked_mul(MESSAGE).and_then(|messages| messages.checked_add(ranks.checked_mul(RANK)?));
     let what = format!("{ranks} ranks with {messages} messages in flight (a throttle or synchronous sends need less)");

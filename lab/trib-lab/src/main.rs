@@ -1,4 +1,5 @@
-//! `trib-lab`: the command line of the laboratory, for those who develop the model, reproduce papers or measure the project.
+//! `trib-lab`: the command line of the laboratory, for people who develop the model, reproduce papers or measure the
+//! project.
 
 mod advise;
 mod algorithms;

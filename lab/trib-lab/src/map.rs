@@ -1,4 +1,4 @@
-//! `trib-lab map`: a generated decomposition map.
+//! `trib-lab map`: generates a decomposition map.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,7 +11,7 @@ use tributary_benchmarks::e3sm::map_file::write_map;
 use crate::cli::map::MapOptions;
 use trib::{Failure, limits, say};
 
-/// Bytes of a column in a map: an offset on each of its levels, and in the decompositions without levels.
+/// Number of bytes of a column in a map: an offset on each of its levels, and in the decompositions without levels.
 const COLUMN: u64 = 4 * 75;
 
 /// Writes the map.

@@ -1,4 +1,5 @@
-//! Flushes: write the queued requests of all ranks and the new part of the header, with one collective write.
+//! Flushes the queued requests: writes the requests of all ranks and the new part of the header with one collective
+//! write.
 
 use std::pin::pin;
 
@@ -7,17 +8,17 @@ use tributary::collectives::{allreduce, broadcast_error};
 use tributary::schedule::ReduceOp::{self, Max, Min};
 use tributary::{CallReport, Result};
 
-use super::{Dataset, Header};
+use super::{Dataset, HeaderState};
 use crate::fill::{self, Filled};
 use crate::schema::VariableId;
 
 impl Dataset {
-    /// Writes all queued requests of all variables and ranks, and the new part of the header, with one collective write.
-    /// Collective; a rank without requests calls it too. Costs one agreement besides the write. On an error the requests are
-    /// dropped, and some of their bytes may be in the file.
+    /// Writes all queued requests of all variables and ranks, and the new part of the header, with one collective
+    /// write. Collective; a rank without requests calls this too. Costs one agreement besides the write. After an
+    /// error the requests are dropped, and some of their bytes may be in the file.
     ///
     /// # Errors
-    /// In define mode; or those of the engine.
+    /// The file is in define mode; or an error of the engine.
     pub fn wait_all(&mut self) -> Result<CallReport> {
         let queue = std::mem::take(&mut self.queue);
         let access = self.data_mode().map(drop).and_then(|()| queue.take());
@@ -28,7 +29,8 @@ impl Dataset {
     /// Collective, with the same arguments on all ranks.
     ///
     /// # Errors
-    /// Define mode, a variable without records, a record beyond the format, or the engine's.
+    /// The file is in define mode, the variable has no records, or the record is beyond the format; or an error of
+    /// the engine.
     pub fn fill_record(&mut self, variable: VariableId, record: u64) -> Result<CallReport> {
         let share = self.share();
         let filled = self.data_mode().and_then(|layout| fill::record(&self.schema, layout, variable, record, share));
@@ -38,7 +40,7 @@ impl Dataset {
         report
     }
 
-    /// One collective write: an access of each rank and, from rank 0, the new part of the header.
+    /// Does one collective write: an access of each rank and, from rank 0, the new part of the header.
     pub(super) fn flush(&mut self, access: Result<(Extents, BufferLayout, Vec<u8>)>) -> Result<CallReport> {
         let access = access.and_then(|access| {
             // Checked before any rank writes: the format must be able to count the records.
@@ -58,21 +60,22 @@ impl Dataset {
             None => (extents, layout),
         };
         let report = self.file.write_all(&extents, &layout, &buffer)?;
-        (self.records, self.records_asked, self.end, self.header) = (records, records, end, Header::Written);
+        (self.records, self.records_asked, self.end, self.header) = (records, records, end, HeaderState::Written);
         Ok(report)
     }
 
-    /// The bytes of the header that are not in the file: all of it, or the number of records.
+    /// Returns offset and bytes of the part of the header that is not in the file yet: the whole header, or the
+    /// number of records.
     fn news(&self, records: u64) -> Result<Option<(u64, Vec<u8>)>> {
         let layout = self.data_mode()?;
         Ok(match self.header {
-            Header::Missing => Some((0, layout.header(records)?)),
-            Header::Written if records > self.records => Some(layout.records(records)?),
-            Header::Written => None,
+            HeaderState::Missing => Some((0, layout.header(records)?)),
+            HeaderState::Written if records > self.records => Some(layout.records(records)?),
+            HeaderState::Written => None,
         })
     }
 
-    /// Agrees on an outcome and on numbers with one allreduce.
+    /// Makes the outcome the same on all ranks, and combines numbers of all ranks, with one allreduce.
     pub(super) fn agree_with<T, const N: usize>(
         &mut self,
         outcome: Result<T>,

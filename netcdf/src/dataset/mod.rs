@@ -1,4 +1,4 @@
-//! A NetCDF file that all ranks write together: defined, then filled by queued requests and collective flushes.
+//! A NetCDF file that all ranks write together: first defined, then filled by queued requests and collective flushes.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::values::Values;
 mod flush;
 mod put;
 
-/// An open file: in define mode until [`Dataset::end_define`], in data mode from there on.
+/// An open NetCDF file: in define mode until [`Dataset::end_define`], in data mode afterwards.
 ///
 /// All ranks must call *collective* methods, in the same order on each rank; all get the same error or none. All other
 /// methods are local: an error is on this rank only. If it can occur on some ranks only, pass it through
@@ -27,21 +27,21 @@ pub struct Dataset {
     schema: Schema,
     alignment: Alignment,
     filled: bool,
-    /// In data mode.
+    /// Layout of the file; None in define mode.
     layout: Option<Layout>,
     queue: Queue,
-    /// Number of records in the file: the maximum over ranks, as of the last collective call.
+    /// Number of records in the file: the maximum over ranks after the last collective call.
     records: u64,
-    /// Number of records after the queued requests are written, as far as this rank knows.
+    /// Number of records in the file after the queued requests are written, as far as this rank knows.
     records_asked: u64,
-    /// One past the last byte that any rank has written.
+    /// Offset of the first byte behind all bytes that any rank has written.
     end: u64,
-    header: Header,
+    header: HeaderState,
 }
 
-/// The part of the header that is not in the file yet.
+/// State of the header: the part that is not in the file yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Header {
+enum HeaderState {
     Missing,
     Written,
 }
@@ -50,15 +50,15 @@ impl Dataset {
     /// Creates the empty file `path`, in define mode; truncates an existing one. Collective.
     ///
     /// # Errors
-    /// Bad hints, or the file cannot be created.
+    /// The hints are wrong, or the file cannot be created.
     pub fn create(endpoint: Endpoint, path: impl Into<PathBuf>, format: Format, hints: Hints) -> Result<Self> {
         Self::create_with(endpoint, path, Schema::new(format), hints)
     }
 
-    /// Like [`Dataset::create`], with existing definitions. Collective.
+    /// Creates the file as [`Dataset::create`] does, with the definitions of `schema`. Collective.
     ///
     /// # Errors
-    /// As [`Dataset::create`].
+    /// The errors of [`Dataset::create`].
     pub fn create_with(endpoint: Endpoint, path: impl Into<PathBuf>, schema: Schema, hints: Hints) -> Result<Self> {
         let file = File::open(endpoint, path, Mode::Create, hints)?;
         Ok(Self {
@@ -71,68 +71,71 @@ impl Dataset {
             records: 0,
             records_asked: 0,
             end: 0,
-            header: Header::Missing,
+            header: HeaderState::Missing,
         })
     }
 
     /// Sets the alignment of data and records. Local, with the same value on all ranks; in define mode.
     ///
     /// # Errors
-    /// Data mode.
+    /// The file is in data mode.
     pub fn set_alignment(&mut self, alignment: Alignment) -> Result<()> {
         self.defining()?;
         self.alignment = alignment;
         Ok(())
     }
 
-    /// Sets whether [`Dataset::end_define`] fills fixed-size variables; off by default, as in PnetCDF. Records are never filled
-    /// automatically; see [`Dataset::fill_record`]. Local, with the same value on all ranks; in define mode.
+    /// Decides whether [`Dataset::end_define`] writes fill values to fixed-size variables; off by default, as in
+    /// PnetCDF. Records are never filled automatically; see [`Dataset::fill_record`]. Local, with the same value on
+    /// all ranks; in define mode.
     ///
     /// # Errors
-    /// Data mode.
+    /// The file is in data mode.
     pub fn set_fill(&mut self, filled: bool) -> Result<()> {
         self.defining()?;
         self.filled = filled;
         Ok(())
     }
 
-    /// See [`Schema::define_dimension`]. Define mode.
+    /// Defines a dimension in define mode: see [`Schema::define_dimension`].
     ///
     /// # Errors
-    /// Data mode, or the schema's.
+    /// The file is in data mode; or an error of the schema.
     pub fn define_dimension(&mut self, name: &str, length: u64) -> Result<DimensionId> {
         self.defining()?.define_dimension(name, length)
     }
 
-    /// See [`Schema::define_variable`]. Define mode.
+    /// Defines a variable in define mode: see [`Schema::define_variable`].
     ///
     /// # Errors
-    /// Data mode, or the schema's.
+    /// The file is in data mode; or an error of the schema.
     pub fn define_variable(&mut self, name: &str, kind: Type, dimensions: &[DimensionId]) -> Result<VariableId> {
         self.defining()?.define_variable(name, kind, dimensions)
     }
 
-    /// See [`Schema::put_attribute`]. Define mode.
+    /// Sets an attribute of a variable in define mode: see [`Schema::put_attribute`].
     ///
     /// # Errors
-    /// Data mode, or the schema's.
+    /// The file is in data mode; or an error of the schema.
     pub fn put_attribute(&mut self, variable: VariableId, name: &str, values: impl Into<Values>) -> Result<()> {
         self.defining()?.put_attribute(variable, name, values)
     }
 
-    /// See [`Schema::put_global_attribute`]. Define mode.
+    /// Sets an attribute of the file in define mode: see [`Schema::put_global_attribute`].
     ///
     /// # Errors
-    /// Data mode, or the schema's.
+    /// The file is in data mode; or an error of the schema.
     pub fn put_global_attribute(&mut self, name: &str, values: impl Into<Values>) -> Result<()> {
         self.defining()?.put_global_attribute(name, values)
     }
 
-    /// Ends define mode. Collective. Without fill nothing is written here, and the first flush writes the header. With fill,
-    /// header and fill values are written by one collective write, whose report is returned. Costs one agreement.
+    /// Ends define mode. Collective. Without fill nothing is written here, and the first flush writes the header.
+    /// With fill, one collective write writes the header and the fill values, and its report is returned. Costs one
+    /// agreement.
     ///
     /// # Errors
-    /// Data mode, sizes or offsets beyond the format, definitions that differ between ranks, or the engine's.
+    /// The file is in data mode, sizes or offsets are beyond the format, or definitions differ between ranks; or an
+    /// error of the engine.
     pub fn end_define(&mut self) -> Result<Option<CallReport>> {
         let laid = self.defining().map(drop).and_then(|()| self.schema.layout(self.alignment));
         let laid = laid.and_then(|layout| Ok((fill::digest(&layout.header(0)?), layout)));
@@ -157,7 +160,8 @@ impl Dataset {
     /// variables, the file still gets its full length.
     ///
     /// # Errors
-    /// There are requests that no [`Dataset::wait_all`] has written (the file is closed without them); or those of the engine.
+    /// There are requests that no [`Dataset::wait_all`] has written (the file is closed without them); or an error of
+    /// the engine.
     pub fn close(mut self) -> Result<Endpoint> {
         if self.layout.is_none() {
             self.end_define()?;
@@ -169,7 +173,7 @@ impl Dataset {
         let waiting = self.file.agree(waiting);
         self.records_asked = self.records;
         let full = self.layout.as_ref().and_then(|layout| layout.file_bytes(self.records)).unwrap_or(0);
-        if self.header == Header::Missing || self.end < full {
+        if self.header == HeaderState::Missing || self.end < full {
             // Writing the last byte makes the file as long as its header says.
             let short = self.rank() == 0 && self.end < full;
             let last = if short { Extents::contiguous(full - 1, 1) } else { Ok(Extents::empty()) };
@@ -190,22 +194,22 @@ impl Dataset {
         self.file.agree(outcome)
     }
 
-    /// The definitions so far.
+    /// Returns the dimensions, variables and attributes defined so far.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The layout of the file; only in data mode.
+    /// Returns the layout of the file; only in data mode.
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// Number of records in the file, without those of queued requests; the same on all ranks.
+    /// Returns the number of records in the file, without those of queued requests; the same on all ranks.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The underlying file, for its statistics: fan-in, driver, aggregators, topology.
+    /// Returns the engine's file, for its statistics: fan-in, driver, aggregators, topology.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
@@ -214,7 +218,7 @@ impl Dataset {
         self.file.endpoint().rank() as u64
     }
 
-    /// This rank's share of divisible work: its index, and the number of shares.
+    /// Returns this rank's share of work that ranks divide: its index, and the number of shares.
     fn share(&mut self) -> (u64, u64) {
         (self.rank(), self.file.endpoint().ranks() as u64)
     }

@@ -1,4 +1,4 @@
-//! Requests: they are converted, copied and queued locally, without communication.
+//! Queues requests: converts and copies their values, locally, without communication.
 
 use tributary::{Error, Extents, Result};
 
@@ -11,8 +11,8 @@ impl Dataset {
     /// Local; the values are converted and copied here. Data mode.
     ///
     /// # Errors
-    /// In define mode; a part outside the variable; another number of values; a value beyond the variable's type (see
-    /// [`Value`]). Nothing is queued then.
+    /// The file is in define mode; the part lies outside the variable; the number of values is wrong; or a value is
+    /// beyond the variable's type (see [`Value`]). Nothing is queued in these cases.
     pub fn iput_vara<V: Value>(
         &mut self,
         variable: VariableId,
@@ -24,11 +24,11 @@ impl Dataset {
         self.queue_values(variable, extents, values)
     }
 
-    /// Queues many parts of a variable as one request: (start, count) of each part, and `values` of all parts in sequence.
-    /// Local; packs the parts without an allocation for each.
+    /// Queues many parts of a variable as one request: (start, count) of each part, and `values` of all parts one
+    /// after the other. Local; packs the parts without an allocation for each.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara`].
+    /// The errors of [`Dataset::iput_vara`].
     pub fn iput_varn<V, S, C>(
         &mut self,
         variable: VariableId,
@@ -44,11 +44,11 @@ impl Dataset {
         self.queue_values(variable, extents, values)
     }
 
-    /// Like [`Dataset::iput_vara`], with the elements in the file's form: text, or big-endian numbers of the variable's type.
-    /// Local.
+    /// Queues one part as [`Dataset::iput_vara`] does. The elements have the file's form already: text, or big-endian
+    /// numbers of the variable's type. Local.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara`], except those of conversion.
+    /// The errors of [`Dataset::iput_vara`], except those of conversion.
     pub fn iput_vara_external(
         &mut self,
         variable: VariableId,
@@ -60,10 +60,10 @@ impl Dataset {
         self.queue_bytes(variable, extents, bytes)
     }
 
-    /// Like [`Dataset::iput_varn`], with the elements in the file's form. Local.
+    /// Queues many parts as [`Dataset::iput_varn`] does. The elements have the file's form already. Local.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara_external`].
+    /// The errors of [`Dataset::iput_vara_external`].
     pub fn iput_varn_external<S, C>(
         &mut self,
         variable: VariableId,
@@ -107,7 +107,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Queues extents whose bytes are in the queue from `memory` on.
+    /// Queues extents. Their bytes are in the queue already, from position `memory` on.
     fn queue_extents(&mut self, variable: VariableId, extents: Extents, memory: usize) {
         let records = self.layout.as_ref().map_or(0, |layout| layout.records_of(variable, &extents));
         self.records_asked = self.records_asked.max(records);

@@ -1,4 +1,5 @@
-//! A checked cursor over the bytes of a header: every read names its item, and a read beyond the end is an error.
+//! A checked cursor over the bytes of a header: every read names the item that it reads, and a read beyond the end is
+//! an error.
 
 use crate::format::Format;
 use crate::header::ALIGN;
@@ -6,7 +7,7 @@ use crate::name::LONGEST;
 
 use super::ReadError;
 
-/// Walks forwards over `bytes`, the file named `file`.
+/// A position in `bytes`, the contents of the file `file`, that only moves forwards.
 pub(super) struct Cursor<'a> {
     pub file: &'a str,
     pub bytes: &'a [u8],
@@ -16,17 +17,17 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// An error at this place of the header.
+    /// Returns an error at this position of the header. `what` names the item, `problem` what is wrong.
     pub fn error(&self, what: &str, problem: impl std::fmt::Display) -> ReadError {
         ReadError::new(self.file, what, format_args!("{problem} (byte {} of the header)", self.at))
     }
 
-    /// Bytes that are not read yet.
+    /// Returns the number of bytes that are not read yet.
     pub fn rest(&self) -> u64 {
         (self.bytes.len() - self.at) as u64
     }
 
-    /// The next `len` bytes.
+    /// Returns the next `len` bytes. `what` names them in an error.
     pub fn take(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
         if len > self.rest() {
             let problem = format!("takes {len} bytes, and the file ends after {}: truncated, or no count", self.rest());
@@ -37,24 +38,24 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next `len` bytes; skips the padding behind them.
+    /// Returns the next `len` bytes, and skips the padding behind them.
     pub fn take_padded(&mut self, len: u64, what: &str) -> Result<&'a [u8], ReadError> {
         let taken = self.take(len, what)?;
         self.take(len.next_multiple_of(ALIGN) - len, what)?;
         Ok(taken)
     }
 
-    /// A 32-bit number.
+    /// Returns the next 32-bit number. `what` names it in an error.
     pub fn word(&mut self, what: &str) -> Result<u32, ReadError> {
         Ok(big_endian(self.take(4, what)?) as u32)
     }
 
-    /// A count. A negative one is an error.
+    /// Returns a count. A negative count is an error.
     pub fn count(&mut self, what: &str) -> Result<u64, ReadError> {
         self.number(self.format.count_width(), what)
     }
 
-    /// A file offset. A negative one is an error.
+    /// Returns a file offset. A negative offset is an error.
     pub fn offset(&mut self, what: &str) -> Result<u64, ReadError> {
         self.number(self.format.offset_width(), what)
     }
@@ -67,7 +68,8 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A name: 1 to [`LONGEST`] bytes of UTF-8 without control characters, so that it fits a message.
+    /// Returns a name: 1 to [`LONGEST`] bytes of UTF-8 without control characters, so that the name fits an error
+    /// message.
     pub fn name(&mut self, what: &str) -> Result<String, ReadError> {
         let len = self.count(what)?;
         if len == 0 || len > LONGEST as u64 {
@@ -80,7 +82,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The number of elements of a list that `tag` opens. Each element takes at least `least` bytes.
+    /// Returns the number of elements of a list that begins with `tag`. Each element takes at least `least` bytes, so
+    /// a larger number than fits the file is an error.
     pub fn list(&mut self, tag: u32, least: usize, what: &str) -> Result<u64, ReadError> {
         let (found, count) = (self.word(what)?, self.count(what)?);
         if found == 0 && count == 0 {
@@ -99,7 +102,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A big-endian number of up to 8 bytes.
+/// Decodes a big-endian number of up to 8 bytes.
 pub(super) fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

@@ -1,13 +1,14 @@
-//! The error of reading a file.
+//! Defines the error of reading a NetCDF file.
 
-/// A file that is damaged, has another format, or lacks what was asked for. It prints as one line.
+/// The error of a file that is damaged, has another format, or lacks an item that the caller asked for. It prints as
+/// one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadError {
     /// The file's name, as given to [`super::FileReader::new`].
     pub file: String,
-    /// The variable, attribute, dimension or part of the header.
+    /// The variable, attribute, dimension or part of the header that is wrong.
     pub place: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 

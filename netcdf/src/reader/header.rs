@@ -8,13 +8,13 @@ use crate::values::Values;
 use super::ReadError;
 use super::cursor::Cursor;
 
-/// The header of a file. Variables refer to dimensions of the header; nothing else about the definitions is checked. Names
-/// may occur twice, and several dimensions may have length 0.
+/// The header of a file. Variables refer only to dimensions that the header has; nothing else about the definitions
+/// is checked. Names may occur twice, and several dimensions may have length 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileHeader {
-    /// The format.
+    /// Format of the file: CDF-1, CDF-2 or CDF-5.
     pub format: Format,
-    /// Number of records; `None` when the writer left it open ("streaming").
+    /// Number of records; `None` if the writer left it open ("streaming").
     pub records: Option<u64>,
     /// The dimensions, in the order of the file.
     pub dimensions: Vec<Dimension>,
@@ -22,17 +22,17 @@ pub struct FileHeader {
     pub attributes: Vec<Attribute>,
     /// The variables, in the order of the file.
     pub variables: Vec<Variable>,
-    /// Offset of the first byte of each variable (of its record 0, for a record variable). It may lie beyond the end of
-    /// the file.
+    /// Offset of the first byte of each variable (of its record 0, for a record variable). The offset may lie beyond
+    /// the end of the file.
     pub begins: Vec<u64>,
 }
 
 impl FileHeader {
-    /// Decodes the header at the start of `bytes`, the file that errors call `file`. Memory is bounded by the number of
+    /// Decodes the header at the start of `bytes`. Errors call the file `file`. Memory is bounded by the number of
     /// bytes.
     ///
     /// # Errors
-    /// Another format, or a damaged header.
+    /// The file has another format, or its header is damaged.
     pub fn decode(file: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let format = format(file, bytes)?;
         let mut cursor = Cursor { file, bytes, at: MAGIC.len() + 1, format };
@@ -44,7 +44,7 @@ impl FileHeader {
     }
 }
 
-/// The format by the first four bytes. The error says what the file is when it is of a known other format.
+/// Returns the format by the first four bytes. If the file has another known format, the error names it.
 fn format(file: &str, bytes: &[u8]) -> Result<Format, ReadError> {
     const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
     let error = |problem: String| Err(ReadError::new(file, "file", problem));
@@ -68,7 +68,7 @@ fn format(file: &str, bytes: &[u8]) -> Result<Format, ReadError> {
     }
 }
 
-/// The number of records. All bits set stand for an unknown number.
+/// Returns the number of records. All bits set stand for an unknown number.
 fn records(cursor: &mut Cursor) -> Result<Option<u64>, ReadError> {
     const WHAT: &str = "number of records";
     let width = cursor.format.count_width();
@@ -107,7 +107,7 @@ fn attributes(cursor: &mut Cursor, of: &str) -> Result<Vec<Attribute>, ReadError
     Ok(all)
 }
 
-/// The variables and their first bytes. The file has `dimensions` dimensions.
+/// Returns the variables and the offsets of their first bytes. The file has `dimensions` dimensions.
 fn variables(cursor: &mut Cursor, dimensions: usize) -> Result<(Vec<Variable>, Vec<u64>), ReadError> {
     let width = cursor.format.count_width();
     let count = cursor.list(VARIABLES, 3 * width + 12, "variables")?;

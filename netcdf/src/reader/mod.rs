@@ -1,7 +1,7 @@
 //! Reads files: the definitions, and the values of variables of 32-bit integers.
 //!
-//! A program without MPI reads a small file with it, such as the input of a benchmark. It accepts any bytes: the outcome is
-//! a value or one error, and memory is bounded by the size of the file.
+//! This is for small files that a program without MPI reads, such as the input of a benchmark. Any bytes are
+//! accepted: the outcome is a value or one error, and memory is bounded by the size of the file.
 //!
 //! ```
 //! use tributary_netcdf::reader::FileReader;
@@ -34,8 +34,8 @@ pub use header::FileHeader;
 
 use cursor::big_endian;
 
-/// A file whose header has been decoded: look-ups by name. `B` is the bytes of the whole file. [`FileReader::ints`] clones
-/// them, so a clone should cost nothing (`&[u8]`, `Arc<[u8]>`, a mapping behind an `Arc`).
+/// A file whose header has been decoded, for look-ups by name. `B` holds the bytes of the whole file.
+/// [`FileReader::ints`] clones `B`, so a clone should cost nothing (`&[u8]`, `Arc<[u8]>`, a mapping behind an `Arc`).
 #[derive(Debug, Clone)]
 pub struct FileReader<B> {
     name: String,
@@ -47,43 +47,43 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
     /// Decodes the header of a file. Errors call the file `name`.
     ///
     /// # Errors
-    /// No NetCDF classic file, or a damaged header.
+    /// The file is no NetCDF classic file, or its header is damaged.
     pub fn new(name: &str, bytes: B) -> Result<Self, ReadError> {
         let header = FileHeader::decode(name, &bytes)?;
         Ok(Self { name: name.to_string(), bytes, header })
     }
 
-    /// The file's name in errors.
+    /// Returns the name that errors call the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All definitions.
+    /// Returns the header of the file, which has all definitions.
     pub fn header(&self) -> &FileHeader {
         &self.header
     }
 
-    /// The length of a dimension; 0 for the unlimited one.
+    /// Returns the length of a dimension; 0 for the unlimited one.
     ///
     /// # Errors
-    /// No such dimension.
+    /// There is no dimension of this name.
     pub fn dimension(&self, name: &str) -> Result<u64, ReadError> {
         let found = self.header.dimensions.iter().find(|d| d.name == name);
         found.map(|d| d.length).ok_or_else(|| self.error(&format!("dimension {name}"), "is missing"))
     }
 
-    /// The values of an attribute of the file of 32-bit integers.
+    /// Returns the values of an attribute of the file that has 32-bit integers.
     ///
     /// # Errors
-    /// No such attribute, or another type.
+    /// There is no attribute of this name, or it has another type.
     pub fn attribute_ints(&self, name: &str) -> Result<Vec<i32>, ReadError> {
         self.attribute(name, Type::Int, "32-bit integers").map(|attribute| ints(attribute.values.bytes()).collect())
     }
 
-    /// An attribute of the file, of text.
+    /// Returns the text of an attribute of the file.
     ///
     /// # Errors
-    /// No such attribute, another type, or no UTF-8.
+    /// There is no attribute of this name, it has another type, or it is not UTF-8.
     pub fn attribute_text(&self, name: &str) -> Result<String, ReadError> {
         let attribute = self.attribute(name, Type::Char, "text")?;
         let text = std::str::from_utf8(attribute.values.bytes());
@@ -106,15 +106,16 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         Err(self.error(place, problem))
     }
 
-    /// Whether the file has a variable of this name.
+    /// Returns true if the file has a variable of this name.
     pub fn has_variable(&self, name: &str) -> bool {
         self.header.variables.iter().any(|v| v.name == name)
     }
 
-    /// The values of a fixed-size variable of `count` 32-bit integers. Copies none of them.
+    /// Returns the values of a fixed-size variable of `count` 32-bit integers. Does not copy the values.
     ///
     /// # Errors
-    /// No such variable, another type or number of elements, a record variable, or data beyond the end of the file.
+    /// There is no variable of this name, it has another type or number of elements, it is a record variable, or its
+    /// data lie beyond the end of the file.
     pub fn ints(&self, name: &str, count: u64) -> Result<Ints<B>, ReadError> {
         let place = format!("variable {name}");
         let mut variables = self.header.variables.iter().zip(&self.header.begins);
@@ -144,13 +145,13 @@ impl<B: Deref<Target = [u8]> + Clone> FileReader<B> {
         }
     }
 
-    /// Returns an error about a place in this file.
+    /// Returns an error about `place` (a variable, attribute or dimension) of this file.
     pub fn error(&self, place: &str, problem: impl std::fmt::Display) -> ReadError {
         ReadError::new(&self.name, place, problem)
     }
 }
 
-/// The values of a variable of 32-bit integers, in the file's bytes.
+/// The values of a variable of 32-bit integers, which stay in the bytes of the file.
 #[derive(Debug, Clone)]
 pub struct Ints<B> {
     bytes: B,
@@ -158,30 +159,30 @@ pub struct Ints<B> {
 }
 
 impl<B: Deref<Target = [u8]>> Ints<B> {
-    /// Number of values.
+    /// Returns the number of values of the variable.
     pub fn len(&self) -> usize {
         self.range.len() / 4
     }
 
-    /// Whether there are no values.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// The values of `range`, cut at the end of the variable.
+    /// Iterates over the values with numbers in `range`, cut at the end of the variable.
     pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = i32> + '_ {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
         ints(&self.bytes[self.range.clone()][4 * start..4 * end])
     }
 
-    /// All values.
+    /// Iterates over all values.
     pub fn iter(&self) -> impl Iterator<Item = i32> + '_ {
         ints(&self.bytes[self.range.clone()])
     }
 }
 
-/// The 32-bit integers of a list.
+/// Iterates over the 32-bit integers in `bytes`, which are big-endian.
 fn ints(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
     bytes.chunks_exact(4).map(|value| big_endian(value) as u32 as i32)
 }

@@ -1,10 +1,10 @@
-//! Datasets on the threads fabric: what calls refuse, and that ranks agree on it.
+//! Tests datasets with ranks as threads: calls refuse wrong arguments, and ranks agree on errors.
 
 use tributary::fabric::threads;
 use tributary::{Endpoint, Error, Hints, Result};
 use tributary_netcdf::{Alignment, Dataset, DimensionId, Format, Type, UNLIMITED, VariableId};
 
-/// Runs `program` on a new file on every rank; the file's bytes, and what each rank returned.
+/// Runs `program` on a new file on every rank. Returns the file's bytes, and the result of each rank.
 fn run<T: Send>(ranks: usize, program: impl Fn(Dataset, usize) -> Result<T> + Sync) -> (Vec<u8>, Vec<Result<T>>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.nc");
@@ -16,7 +16,7 @@ fn run<T: Send>(ranks: usize, program: impl Fn(Dataset, usize) -> Result<T> + Sy
     (std::fs::read(&path).unwrap(), outcomes.unwrap())
 }
 
-/// A record variable of shorts and a fixed-size one, both of 6 elements.
+/// Defines a fixed-size variable and a record variable of shorts, both of 6 elements.
 fn define(file: &mut Dataset) -> Result<(VariableId, VariableId)> {
     file.set_alignment(Alignment::PACKED)?;
     let time = file.define_dimension("time", UNLIMITED)?;
@@ -171,7 +171,7 @@ fn what_is_not_there_is_named() {
     outcomes.into_iter().for_each(|outcome| outcome.unwrap());
 }
 
-/// The disk is full: every rank hears of it, at once and in every later call.
+/// If the disk is full, every rank gets the error, at once and in every later call.
 #[test]
 fn a_failed_write_fails_everywhere() {
     let outcomes = threads::run(3, |transport| -> Result<[String; 2]> {

@@ -1,4 +1,4 @@
-//! Files written here, judged by the tools of NetCDF-C and PnetCDF, and compared with files that NetCDF-C made.
+//! Tests files with the tools of NetCDF-C and PnetCDF, and compares them with files that NetCDF-C made.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Variable {
         self.dimensions.iter().map(|(_, length)| length).product()
     }
 
-    /// Where element `n` is, and that it is one.
+    /// Returns the position of element `n` along each dimension, and the counts of a part of one element.
     fn part(&self, mut n: u64) -> (Vec<u64>, Vec<u64>) {
         let mut start = vec![0; self.dimensions.len()];
         for (at, (_, length)) in self.dimensions.iter().enumerate().rev() {
@@ -34,14 +34,14 @@ impl Variable {
         (start, vec![1; self.dimensions.len()])
     }
 
-    /// Element `n`; none where the fill value is to stay.
+    /// Returns the value of element `n`; None if nobody writes the element, so that the fill value stays.
     fn value(&self, n: u64) -> Option<i64> {
         let holes = self.kind != Type::Char && n % 7 == 6;
         (!holes).then_some((self.name.len() as u64 * 5 + n * 3) as i64 % 26 + 97)
     }
 }
 
-/// Every type of the format as a scalar, a fixed-size and a record variable.
+/// Returns variables of every type of the format: a scalar, a fixed-size and a record variable.
 fn variables(format: Format) -> Vec<Variable> {
     let mut all = Vec::new();
     for kind in Type::ALL.into_iter().filter(|kind| format.has(*kind)) {
@@ -54,7 +54,7 @@ fn variables(format: Format) -> Vec<Variable> {
     all
 }
 
-/// An attribute of every type: name, CDL, values.
+/// Returns an attribute of every type: name, CDL, values.
 fn attributes(format: Format) -> Vec<(&'static str, &'static str, Values)> {
     let mut all: Vec<(_, _, Values)> = vec![
         ("a_text", "\"some words\"", "some words".into()),
@@ -76,7 +76,7 @@ fn attributes(format: Format) -> Vec<(&'static str, &'static str, Values)> {
     all
 }
 
-/// The file as CDL, from the definitions above and nothing of the crate's.
+/// Returns the expected file as CDL, from the definitions above only, without this crate's code.
 fn cdl(format: Format) -> String {
     let mut head = String::from("netcdf x {\ndimensions: time = UNLIMITED; y = 2; x = 5;\nvariables:\n");
     let mut data = String::from("data:\n");
@@ -106,7 +106,7 @@ fn cdl(format: Format) -> String {
     format!("{head}{data}}}\n")
 }
 
-/// The same file, collectively: rank r of p writes the elements n with n mod p = r, of all variables in one flush.
+/// Writes the file collectively: rank r of p writes the elements n with n mod p = r, of all variables in one flush.
 fn write(path: &Path, format: Format, ranks: usize, alignment: Alignment, hints: &str) {
     let hints = Hints::parse(hints).unwrap();
     let outcomes = threads::run(ranks, |transport| -> Result<()> {
@@ -154,7 +154,7 @@ fn write(path: &Path, format: Format, ranks: usize, alignment: Alignment, hints:
     outcomes.unwrap().into_iter().for_each(|outcome| outcome.unwrap());
 }
 
-/// Writes the test file, and has NetCDF-C write it.
+/// Writes the test file with this crate and with NetCDF-C; returns both paths.
 fn both(directory: &Path, format: Format, ranks: usize, alignment: Alignment, hints: &str) -> [std::path::PathBuf; 2] {
     let [ours, theirs] = ["ours", "theirs"].map(|name| {
         let folder = directory.join(format!("{name}-{format}-{ranks}"));
@@ -169,8 +169,8 @@ fn both(directory: &Path, format: Format, ranks: usize, alignment: Alignment, hi
     [ours, theirs]
 }
 
-/// Packed, our files are NetCDF-C's byte for byte, padding included; in CDF-5 but for the padding, which `nccopy` leaves
-/// empty.
+/// With packed alignment, our files equal NetCDF-C's byte for byte, padding included; in CDF-5 except for the
+/// padding, which `nccopy` leaves empty.
 #[test]
 fn files_are_those_of_netcdf_c() {
     let directory = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn aligned_files_hold_the_same() {
     }
 }
 
-/// A lone record variable of odd records, without fill: no padding between them.
+/// The records of a single record variable with an odd size, without fill, have no padding between them.
 #[test]
 fn a_lone_record_variable_is_not_padded() {
     let directory = tempfile::tempdir().unwrap();
@@ -229,7 +229,7 @@ fn a_lone_record_variable_is_not_padded() {
     }
 }
 
-/// What a reader sees, word by word.
+/// `ncdump` prints exactly the definitions and values that were written.
 #[test]
 fn ncdump_prints_what_was_written() {
     let directory = tempfile::tempdir().unwrap();

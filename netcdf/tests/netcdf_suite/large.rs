@@ -1,4 +1,4 @@
-//! Variables and offsets beyond 2 and 4 GiB, in files that are mostly holes, judged by the tools of the field.
+//! Tests variables and offsets beyond 2 and 4 GiB, in files that are mostly holes, with the usual NetCDF tools.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tributary::{Endpoint, Hints, Result};
 use tributary_netcdf::{Dataset, Format, Type, UNLIMITED};
 use tributary_testing::netcdf_tools as tools;
 
-/// Offsets beyond 2 and 4 GiB, in files that are mostly holes.
+/// NetCDF-C reads offsets beyond 2 and 4 GiB, in files that are mostly holes.
 #[test]
 fn variables_beyond_two_gibibytes() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Layouts against the format's definition: closed forms, a plain element-by-element reference, limits.
+//! Tests layouts against the format's definition: closed forms, an element-by-element reference, limits.
 
 use proptest::prelude::*;
 use tributary_netcdf::{Alignment, Format, Layout, Schema, Type, UNLIMITED, VariableId};
 
 const FORMATS: [Format; 3] = [Format::Cdf1, Format::Cdf2, Format::Cdf5];
 
-/// Two fixed-size and `records` record variables of odd sizes.
+/// Defines two fixed-size variables and `records` record variables of odd sizes.
 fn schema(format: Format, records: usize) -> Schema {
     let mut schema = Schema::new(format);
     let time = schema.define_dimension("time", UNLIMITED).unwrap();
@@ -152,7 +152,7 @@ fn regular_parts_take_constant_memory() {
 }
 
 proptest! {
-    /// The bytes of parts, element by element.
+    /// The extents of parts have the same bytes as the parts' elements one by one.
     #[test]
     fn parts_are_their_elements(
         records in 1usize..3,

@@ -1,4 +1,4 @@
-//! The reader: it decodes what the crate encodes, and refuses damaged files in one line.
+//! Tests the reader: it decodes what the crate encodes, and refuses damaged files with an error of one line.
 
 use proptest::prelude::*;
 use tributary::fabric::threads;
@@ -8,7 +8,7 @@ use tributary_netcdf::{Alignment, Dataset, DimensionId, Format, Schema, Type, UN
 
 const FORMATS: [Format; 3] = [Format::Cdf1, Format::Cdf2, Format::Cdf5];
 
-/// The definitions, encoded and decoded again, are the same.
+/// Checks that definitions are the same after they were encoded and decoded.
 fn assert_round_trip(schema: &Schema, records: u64) {
     let layout = schema.layout(Alignment::default()).unwrap();
     let bytes = layout.header(records).unwrap();
@@ -24,7 +24,7 @@ fn assert_round_trip(schema: &Schema, records: u64) {
     assert!((0..bytes.len()).all(|len| FileHeader::decode("x.nc", &bytes[..len]).is_err()));
 }
 
-/// A value of every type.
+/// Returns a value of every type.
 fn values(kind: Type) -> Values {
     match kind {
         Type::Byte => [1i8, -2, 3].into(),
@@ -164,8 +164,8 @@ fn wrong_kinds_and_shapes_are_named() {
     assert!(said(file.dimension("two")).contains("dimension two: is missing"));
 }
 
-/// One dimension `n` of 3, one attribute `a` of two shorts, one variable `v` over it, in the given version; written
-/// from the format's grammar, not by the crate's encoder.
+/// Returns the bytes of a file of the given version with one dimension `n` of 3, one attribute `a` of two shorts, and
+/// one variable `v` over the dimension; written by the format's grammar, not by the crate's encoder.
 fn small(version: u8) -> Vec<u8> {
     let count = |n: u64| if version == 5 { n.to_be_bytes().to_vec() } else { (n as u32).to_be_bytes().to_vec() };
     let offset = |n: u64| if version == 1 { (n as u32).to_be_bytes().to_vec() } else { n.to_be_bytes().to_vec() };

@@ -28,7 +28,12 @@ pub struct Contribution {
 impl Contribution {
     /// Returns the contribution of one rank without data; `footprint` is the ranges that the rank accesses.
     pub fn new(facts: Facts, footprint: Footprint) -> Self {
-        Self { facts, ranges: RankRanges::of(facts.range().into_iter()), footprint, data: SmallData::default() }
+        Self {
+            facts,
+            ranges: RankRanges::from_ranges(facts.range().into_iter()),
+            footprint,
+            data: SmallData::default(),
+        }
     }
 
     /// Adds this rank's data, for rank 0 to write.
@@ -50,7 +55,7 @@ impl Contribution {
 
     /// Returns what all ranks agree on. This must be the merged contribution of all ranks.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
-        Agreed::of(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
+        Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
 
     /// Encodes the contribution. Leaves the footprint out if the message would be too long.
@@ -95,11 +100,12 @@ mod tests {
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let of = |file: &Extents| Facts::of((file, file), (AccessShift::No, 0), None, Some(Tiling::of(5)));
-        let mut one = Contribution::new(of(&file), Footprint::of(3, &file, 1));
+        let of =
+            |file: &Extents| Facts::from_access((file, file), (AccessShift::No, 0), None, Some(Tiling::from_key(5)));
+        let mut one = Contribution::new(of(&file), Footprint::from_extents(3, &file, 1));
         assert_eq!(Contribution::from(&one.body()), one);
         let source = [7u8; 90];
-        one.bring(SmallData::of(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
+        one.bring(SmallData::from_access(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
         assert_eq!(Contribution::from(&one.body()), one);
         let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(3));
         assert_eq!(Contribution::from(&none.body()), none);

@@ -23,7 +23,7 @@ pub struct Footprint {
 impl Footprint {
     /// Returns the footprint of a rank of `host`. Rounds ranges to whole units of `unit` bytes, which the file system
     /// locks together. O(extents).
-    pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
+    pub fn from_extents(host: usize, file: &Extents, unit: u64) -> Self {
         // An encoded range takes at least two bytes.
         const MOST: usize = FOOTPRINT_BYTES / 2;
         // Extents that are less than a unit apart touch the same units, or neighbours.
@@ -156,7 +156,7 @@ mod tests {
         let mut hosts = std::collections::BTreeMap::<usize, Footprint>::new();
         for (host, pieces) in ranks {
             let mut encoded = Vec::new();
-            Footprint::of(*host, &extents(pieces), unit).put(&mut encoded);
+            Footprint::from_extents(*host, &extents(pieces), unit).put(&mut encoded);
             let own = Footprint::get(&encoded, &mut 0);
             match hosts.entry(*host) {
                 std::collections::btree_map::Entry::Occupied(mut all) => all.get_mut().merge(own),

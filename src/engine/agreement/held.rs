@@ -21,7 +21,7 @@ pub fn put(place: &mut [u8], footprint: &Footprint) {
 /// Merges the footprints in the slots of all ranks and encodes the result into `place`, a part of the decision. A
 /// footprint that is too long for a slot counts as unknown.
 pub fn unite(slots: Slots<'_>, place: &mut [u8]) {
-    let slots = (0..slots.ranks()).map(|place| slots.of(place));
+    let slots = (0..slots.ranks()).map(|place| slots.slot(place));
     let footprints = slots.map(|slot| (get(slot), slot)).filter(|(facts, _): &(Facts, _)| facts.left.bytes > 0);
     let footprints = footprints.map(|(facts, slot)| match facts.comes_along {
         false => Footprint::get(slot, &mut BEHIND_FACTS.clone()),

@@ -20,14 +20,14 @@ pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) ->
 
 /// Returns the encoded answer of rank 0 if `rank` is the only rank that writes, to `file`.
 pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
-    message(&encoded_write(rank, file, None).agreed(Tiling::of(7), Direction::Write))
+    message(&encoded_write(rank, file, None).agreed(Tiling::from_key(7), Direction::Write))
 }
 
 fn encoded_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Contribution {
-    let mut facts = Facts::of((file, file), (AccessShift::No, 2), None, Some(Tiling::of(7)));
-    facts.calls = CallKinds::of(Direction::Write.into(), rank);
+    let mut facts = Facts::from_access((file, file), (AccessShift::No, 2), None, Some(Tiling::from_key(7)));
+    facts.calls = CallKinds::new(Direction::Write.into(), rank);
     let mut contribution = Contribution::new(facts, Footprint::unknown(0));
-    let data = data.and_then(|data| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(data)));
+    let data = data.and_then(|data| SmallData::from_access(rank, file, &BufferLayout::Contiguous, Source::from(data)));
     if let Some(data) = data {
         contribution.bring(data);
     }

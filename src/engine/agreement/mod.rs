@@ -23,15 +23,12 @@ mod slots;
 mod small;
 pub mod without_data;
 
-use crate::access::{BufferLayout, Extents, Source};
+use crate::access::Extents;
 use crate::collectives::allgather;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::words::{get, message};
 use crate::error::Result;
 use crate::fabric::Endpoint;
-
-/// An access to write: the extents of the file, the layout of the memory, the memory.
-pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 /// Returns true if the file ranges of no two ranks overlap. Collective: an allgather of 16 bytes a rank, for calls of
 /// large requests only.
@@ -42,5 +39,5 @@ pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<b
     let (start, end) = file.span().unwrap_or_default();
     let all = allgather(endpoint, &message(&[start, end])).await?;
     let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
-    Ok(RankRanges::of(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
+    Ok(RankRanges::from_ranges(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }

@@ -3,19 +3,22 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Access, held, slots};
+use super::{held, slots};
 use crate::access::Extents;
 use crate::engine::agreement::footprint::Footprint;
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallKind, CallKinds, Fault};
+use crate::engine::facts::calls::{CallFault, CallKind, CallKinds};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::{Words, get, put};
 use crate::engine::file::File;
 use crate::engine::policy::paths::Way;
+use crate::engine::setup::Setup;
+use crate::engine::shared::arena::CallWindows;
 use crate::engine::storage::size;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
@@ -26,19 +29,30 @@ pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
 /// Offset of the host's footprint in the decision, in bytes: behind the [`Agreed`] words.
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
 
+/// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
+pub fn windows(setup: &Setup, left: &Amount) -> CallWindows {
+    let (memory, unit) = setup.window_terms();
+    // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
+    let unit = match setup.layout.direct_from {
+        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+        _ => unit,
+    };
+    CallWindows::over(left.start.min(left.end), left.end, memory, unit)
+}
+
 /// Merges the facts in the slots of all ranks. For a read whose ranks have something left to do, calls `end`, which
 /// finds the end of the file. O(ranks log ranks).
 pub(super) fn agreed(slots: Slots<'_>, tiling: Tiling, direction: Direction, end: impl FnOnce(&mut Facts)) -> Agreed {
     let mut all = Facts::NONE;
-    let ranges = RankRanges::of((0..slots.ranks()).filter_map(|place| {
-        let facts: Facts = get(slots.of(place));
+    let ranges = RankRanges::from_ranges((0..slots.ranks()).filter_map(|place| {
+        let facts: Facts = get(slots.slot(place));
         all.merge(&facts);
         facts.range()
     }));
     if all.failed.is_none() && !all.calls.are_mixed() && all.left.bytes > 0 {
         end(&mut all);
     }
-    Agreed::of(&all, &ranges, tiling, false, direction)
+    Agreed::from_facts(&all, &ranges, tiling, false, direction)
 }
 
 impl File {
@@ -51,7 +65,7 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn agree_on_host_to_write(
         &mut self,
-        (file, layout, source): Access<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         asked: &Extents,
         checked: Result<()>,
         early: Option<&Outcome>,
@@ -60,8 +74,8 @@ impl File {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let fits = checked.is_ok() && early.is_none() && slots::fits(file);
-        let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
-        facts.calls = CallKinds::of(CallKind::Write, rank);
+        let mut facts = Facts::from_access((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
+        facts.calls = CallKinds::new(CallKind::Write, rank);
         facts.comes_along |= fits;
         facts.is_sole = self.is_sole_writer();
         let mut error = checked.err();
@@ -101,7 +115,7 @@ impl File {
                             Ok(())
                         }
                         Err(cause) => {
-                            agreed.failed = Some(Fault::OfRank(rank));
+                            agreed.failed = Some(CallFault::OfRank(rank));
                             Err(Error::io(rank, "take shared memory for", &setup.path, agreed.left.start, &cause))
                         }
                     }
@@ -128,8 +142,8 @@ impl File {
     ) -> Result<(Agreed, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
-        let mut facts = Facts::of((file, file), (AccessShift::No, 0), early, None);
-        facts.calls = CallKinds::of(CallKind::Read, rank);
+        let mut facts = Facts::from_access((file, file), (AccessShift::No, 0), early, None);
+        facts.calls = CallKinds::new(CallKind::Read, rank);
         let mut error = checked.err();
         if error.is_some() {
             facts.fail(rank);

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use super::Access;
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::SmallData;
 use crate::access::{BufferLayout, Extents};
 use crate::collectives::combine::{Combine, combine_over_hosts};
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
@@ -36,14 +36,14 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn agree_over_hosts_to_write(
         &mut self,
-        (file, layout, source): Access<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         checked: Result<()>,
         early: Option<&Outcome>,
     ) -> Result<(Agreed, Option<Error>)> {
         let may_be_small = self.setup.takes_small();
         let mut contribution = self.contribution(file, layout, early, Direction::Write);
         if may_be_small && checked.is_ok() && early.is_none() {
-            let data = SmallData::of(self.endpoint.rank(), file, layout, source);
+            let data = SmallData::from_access(self.endpoint.rank(), file, layout, source);
             data.into_iter().for_each(|data| contribution.bring(data));
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
@@ -77,8 +77,8 @@ impl File {
     ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        let mut facts = Facts::of((file, file), again, early, Some(self.setup.tiling));
-        facts.calls = CallKinds::of(direction.into(), self.endpoint.rank());
+        let mut facts = Facts::from_access((file, file), again, early, Some(self.setup.tiling));
+        facts.calls = CallKinds::new(direction.into(), self.endpoint.rank());
         facts.is_sole = self.is_sole_writer();
         Contribution::new(facts, self.footprint(file, direction))
     }
@@ -150,7 +150,7 @@ impl Setup {
             Switch::Enable => self.layout.unit.max(self.window_terms().1),
             Switch::Automatic | Switch::Disable => 1,
         };
-        Footprint::of(host, file, unit)
+        Footprint::from_extents(host, file, unit)
     }
 }
 

@@ -47,13 +47,14 @@ impl PredictedPath {
         let Self { setup, nothing, .. } = self;
         let early = setup.rules(Direction::Write).writes_early(file, true);
         let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
-        let facts = Facts::of((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
+        let facts = Facts::from_access((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
         let node = setup.topology.node_of(rank);
         let host = (node, setup.topology.ranks_on(node) == 1);
         let mut own = Contribution::new(facts, setup.footprint(host, file, Direction::Write));
         // Only the length of the data decides whether it is sent along.
         let source = nothing.get(..file.bytes() as usize).filter(|_| setup.takes_small() && early.is_none());
-        let data = source.and_then(|bytes| SmallData::of(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
+        let data =
+            source.and_then(|bytes| SmallData::from_access(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
         data.into_iter().for_each(|data| own.bring(data));
         match &mut self.node {
             Some((same, all)) if *same == node => all.merge(own),

@@ -7,7 +7,7 @@ use super::on_host::BEHIND_FACTS;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::facts::Facts;
 use crate::engine::facts::words::get;
-use crate::engine::storage::{Failure, Storage, write_all};
+use crate::engine::storage::{Storage, StorageFailure, write_all};
 use crate::fabric::shared::{SLOT, Slots};
 
 /// Offset of the extents in a slot, in bytes.
@@ -17,7 +17,7 @@ const ROOM: usize = SLOT - EXTENTS;
 /// Number of bytes of an encoded extent in a slot.
 const EXTENT: usize = 16;
 /// An extent of the file, and its data in a slot.
-type Part<'a> = (Extent, &'a [u8]);
+type SlotPart<'a> = (Extent, &'a [u8]);
 
 /// Returns true if the extents and the data of an access fit in a slot.
 pub fn fits(file: &Extents) -> bool {
@@ -57,13 +57,13 @@ struct Scratch {
 
 /// Writes the data in the slots of all ranks to the file. Joins adjacent pieces and writes in file order; if pieces
 /// overlap, writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in bytes.
-pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), Failure> {
+pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), StorageFailure> {
     SCRATCH.with_borrow_mut(|Scratch { parts, joined }| {
         parts.clear();
         for rank in 0..slots.ranks() {
-            collect(rank, slots.of(rank), parts);
+            collect(rank, slots.slot(rank), parts);
         }
-        write_parts(storage, parts, joined, |rank| slots.of(rank), written)
+        write_parts(storage, parts, joined, |rank| slots.slot(rank), written)
     })
 }
 
@@ -79,7 +79,7 @@ pub fn write_parts<'a>(
     joined: &mut Vec<u8>,
     of: impl Fn(usize) -> &'a [u8],
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let part = |&(rank, extent, at): &SlotPiece| (extent, &of(rank)[at..][..extent.len as usize]);
     let ascends = |parts: &[SlotPiece]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
     if !ascends(parts) {
@@ -113,10 +113,10 @@ fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
 /// Writes pieces; joins adjacent pieces into one write.
 fn write_joined<'a>(
     storage: &dyn Storage,
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = SlotPart<'a>>,
     joined: &mut Vec<u8>,
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let mut parts = parts.peekable();
     while let Some((extent, bytes)) = parts.next() {
         let mut end = extent.end();

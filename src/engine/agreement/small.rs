@@ -3,7 +3,7 @@
 use super::slots;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::policy::SMALL_OF_ONE;
-use crate::engine::storage::{Failure, Storage};
+use crate::engine::storage::{Storage, StorageFailure};
 use crate::topology::Rank;
 
 /// Maximum number of bytes of a rank's block, with its head.
@@ -21,7 +21,7 @@ pub struct SmallData {
 
 impl SmallData {
     /// Returns the block of a rank; `None` if its data is too long.
-    pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
+    pub fn from_access(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
         let extents = file.count().saturating_mul(EXTENT as u64);
         if file.count() == 0 {
             return Some(Self::default());
@@ -78,7 +78,7 @@ impl SmallData {
     ///
     /// # Errors
     /// The first write that fails.
-    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), Failure> {
+    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), StorageFailure> {
         slots::write_parts(storage, &mut self.pieces(), &mut Vec::new(), |_| &self.bytes[..], written)
     }
 }
@@ -122,7 +122,7 @@ mod tests {
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();
         let source = [7u8; 12];
-        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
+        let good = SmallData::from_access(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
         assert_eq!(SmallData::from(good.bytes(), 12).as_ref(), Some(&good));
         assert_eq!(good.pieces().len(), 4);
         let damaged = |at: usize, number: u64| {

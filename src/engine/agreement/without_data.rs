@@ -7,7 +7,7 @@ use super::on_host::agreed;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallKind, CallKinds, CallsDiffer, Fault};
+use crate::engine::facts::calls::{CallFault, CallKind, CallKinds, CallsDiffer};
 use crate::engine::facts::words::{get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
@@ -70,13 +70,13 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn agreed_error(
         &mut self,
-        fault: Fault,
+        fault: CallFault,
         own: Option<Error>,
         name: &'static str,
     ) -> Result<Error> {
         match fault {
-            Fault::OfRank(rank) => broadcast_error(&mut self.endpoint, rank, own.as_ref()).await,
-            Fault::Mixed(calls) => self.calls_differ(calls, name).await,
+            CallFault::OfRank(rank) => broadcast_error(&mut self.endpoint, rank, own.as_ref()).await,
+            CallFault::Mixed(calls) => self.calls_differ(calls, name).await,
         }
     }
 

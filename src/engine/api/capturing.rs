@@ -9,7 +9,7 @@ use tributary_base::wire;
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
-use crate::engine::capture::layout::{Asked, Entry, Header, front, front_len};
+use crate::engine::capture::layout::{Asked, Header, PartEntry, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
@@ -19,7 +19,7 @@ use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
-use crate::hints::{FileHints, Hints, Source, Unused};
+use crate::hints::{FileHints, HintSource, Hints, Unused};
 use crate::topology::{Rank, Topology};
 
 /// The recorded calls of a file that is being closed. The writer no longer needs the file.
@@ -63,7 +63,7 @@ impl File {
     /// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
     pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
         if let Some(recording) = &mut self.recording {
-            let source = |(key, source): (&str, &Source)| (key.to_string(), source.to_string());
+            let source = |(key, source): (&str, &HintSource)| (key.to_string(), source.to_string());
             recording.asked = Some(Asked { sources: asked.used().map(source).collect(), unused });
         }
     }
@@ -161,7 +161,7 @@ impl CaptureWriter {
                 return Ok(endpoint);
             }
         };
-        let mut capture = File::of(endpoint, setup, Arc::new(SystemFiles), None);
+        let mut capture = File::from_setup(endpoint, setup, Arc::new(SystemFiles), None);
         let written = match parts.bytes(rank, &header, finished) {
             Ok((extents, bytes)) => {
                 capture.write_all_async(&extents, &BufferLayout::Contiguous, bytes[..].into()).await.map(drop)
@@ -181,7 +181,7 @@ struct Parts {
     /// Length of the front (preamble, header and index) in bytes.
     front: u64,
     /// The entry of the reports, then one entry a rank.
-    index: Vec<Entry>,
+    index: Vec<PartEntry>,
 }
 
 /// Computes the offset of every part of the capture, and creates the capture's file on rank 0. Collective.
@@ -207,7 +207,7 @@ async fn place(
     let mut entry = |len, recorded, made, checksum| {
         let offset = end;
         end += len;
-        Entry { offset, len, recorded, made, checksum }
+        PartEntry { offset, len, recorded, made, checksum }
     };
     let mut index = vec![entry(word(0, 5), word(0, 1), word(0, 2) as u32, (word(0, 3) >> 32) as u32)];
     for rank in 0..endpoint.ranks() {
@@ -239,7 +239,7 @@ impl Parts {
 }
 
 /// Prints a line if the capture does not have all calls.
-fn say_when_full(rank: Rank, file: &str, index: &[Entry], limit: u64) {
+fn say_when_full(rank: Rank, file: &str, index: &[PartEntry], limit: u64) {
     let recorded = index[1..].iter().map(|entry| entry.recorded).min().unwrap_or(0);
     let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);
     if rank == 0 && recorded < made {

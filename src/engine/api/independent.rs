@@ -13,9 +13,9 @@ use crate::drivers::Mode;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::File;
-use crate::engine::staging::Target;
+use crate::engine::staging::ReadTarget;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, guarded, read_present, without_size_signal, write_all};
+use crate::engine::storage::{StorageFailure, guarded, read_present, without_size_signal, write_all};
 use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
 
@@ -75,13 +75,13 @@ impl File {
         if len == 0 {
             return Ok(0);
         }
-        let mut target = Target::new(&BufferLayout::Contiguous, sink);
+        let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink);
         if device::may_be() {
             self.stage_read(&mut target, len)?;
         }
         self.catch_up()?;
         let storage = self.storage()?;
-        let (_, mut sink) = target.memory();
+        let mut sink = target.memory().sink;
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
         let mut outcome = Outcome { bytes: self.with_context(read)?, ..Outcome::default() };
         self.copy_to_device(&mut target, &file, &mut outcome);
@@ -154,7 +154,7 @@ impl File {
         self.writable("truncate", None)?;
         let storage = self.storage()?;
         let _quiet = without_size_signal();
-        let failure = |cause| Failure { operation: "truncate", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: "truncate", offset: None, cause };
         self.with_context(guarded("truncate", None, || storage.set_len(len).map_err(failure)))
     }
 
@@ -174,8 +174,8 @@ impl File {
     }
 
     /// Turns a failure into an error with this rank and the path.
-    fn with_context<T>(&self, outcome: std::result::Result<T, Failure>) -> Result<T> {
-        outcome.map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+    fn with_context<T>(&self, outcome: std::result::Result<T, StorageFailure>) -> Result<T> {
+        outcome.map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
     }
 }
 

@@ -9,8 +9,8 @@ use crate::access::{BufferLayout, Extents, Sink, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
-use crate::engine::call::{Call, CallMemory};
-use crate::engine::capture::target::Target;
+use crate::engine::call::{CallAccess, CallMemory};
+use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
@@ -19,7 +19,7 @@ use crate::engine::record::report::{CallReport, FanIn};
 use crate::engine::record::timeline::TimelineWriter;
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
-use crate::engine::staging::Target as Memory;
+use crate::engine::staging::ReadTarget;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::engine::watchdog::StallWatchdog;
 use crate::error::{Error, Result};
@@ -101,7 +101,7 @@ impl File {
     ) -> Result<std::result::Result<Self, Endpoint>> {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
-        let target = Target::of_process();
+        let target = CaptureTarget::of_process();
         let known = endpoint.shared();
         let watchdog = StallWatchdog::new(&path, endpoint.rank(), stall_timeout_of(&endpoint, &hints), (known, None));
         watchdog.begin_in(&waiting, name);
@@ -111,7 +111,7 @@ impl File {
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
-        let mut file = Self::of(endpoint, setup, files, target);
+        let mut file = Self::from_setup(endpoint, setup, files, target);
         if target.is_some() {
             file.timeline = Some(Box::new(TimelineWriter::new(file.endpoint.ranks())));
         }
@@ -291,9 +291,9 @@ impl File {
         let none = Extents::empty();
         let memory = match direction {
             Direction::Write => CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[])),
-            Direction::Read => CallMemory::Target(Memory::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
+            Direction::Read => CallMemory::Target(ReadTarget::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
         };
-        self.call(&mut Call { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
+        self.call(&mut CallAccess { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
     }
 }
 

@@ -6,12 +6,12 @@ use std::pin::pin;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::device;
 use crate::engine::api::operation::Operation;
-use crate::engine::call::{Call, CallMemory};
+use crate::engine::call::{CallAccess, CallMemory};
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::staging::Target;
+use crate::engine::staging::ReadTarget;
 use crate::error::Result;
 
 /// The result of a collective read on one rank.
@@ -91,11 +91,11 @@ impl File {
     /// Checks the arguments and runs the call.
     async fn read(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         let mut readable = plan::check_access(extents, layout, sink.span());
-        let mut target = Target::new(layout, sink);
+        let mut target = ReadTarget::new(layout, sink);
         if readable.is_ok() && device::may_be() {
             readable = self.stage_read(&mut target, extents.bytes());
         }
-        let mut call = Call { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
+        let mut call = CallAccess { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
         let report = self.call(&mut call, readable).await?;
         Ok(ReadReport { bytes: call.moved, call: report })
     }

@@ -7,7 +7,7 @@ use crate::access::{BufferLayout, Extents, Source};
 use crate::device;
 use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
-use crate::engine::call::{Call, CallMemory};
+use crate::engine::call::{CallAccess, CallMemory};
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
@@ -131,6 +131,6 @@ impl File {
         };
         let (extents, layout) = sorted.as_ref().map_or((asked, layout), |(extents, layout)| (extents, layout));
         let memory = CallMemory::Source(layout, source);
-        self.call(&mut Call { asked, extents, memory, moved: 0 }, writable).await
+        self.call(&mut CallAccess { asked, extents, memory, moved: 0 }, writable).await
     }
 }

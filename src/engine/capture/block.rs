@@ -135,7 +135,7 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
 /// # Errors
 /// The same errors as [`decode`].
 pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
-    let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
+    let mut decoder = BlockDecoder { block, at: 0, lists: Vec::new(), last_start: 0 };
     let (mut calls, mut timeline) = (Vec::new(), None);
     while decoder.at < block.len() {
         let (tag, length) = (decoder.number()?, decoder.number()?);
@@ -179,14 +179,14 @@ pub fn timeline_body(timeline: &RankTimeline) -> Vec<u8> {
     body
 }
 
-struct Decoder<'a> {
+struct BlockDecoder<'a> {
     block: &'a Bytes,
     at: usize,
     lists: Vec<Extents>,
     last_start: u64,
 }
 
-impl Decoder<'_> {
+impl BlockDecoder<'_> {
     fn damaged(&self, what: &str) -> Error {
         Error::Codec { at: self.at, what: what.to_string() }
     }

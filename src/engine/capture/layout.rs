@@ -67,7 +67,7 @@ pub struct Asked {
 
 /// Entry of the index for one part of the capture: the block of a rank, or the reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct PartEntry {
     /// Offset of the part in the capture, in bytes.
     pub offset: u64,
     /// Length of the part in bytes.
@@ -84,7 +84,7 @@ pub struct Entry {
 ///
 /// # Errors
 /// [`Error::Internal`] if the header cannot be written as JSON.
-pub fn front(header: &Header, index: &[Entry]) -> Result<Vec<u8>> {
+pub fn front(header: &Header, index: &[PartEntry]) -> Result<Vec<u8>> {
     let json = header_json(header)?;
     let mut body = json;
     for entry in index {
@@ -122,7 +122,7 @@ fn header_json(header: &Header) -> Result<Vec<u8>> {
 pub fn read_front<E>(
     len: u64,
     mut read: impl FnMut(u64, u64) -> std::result::Result<Vec<u8>, E>,
-) -> std::result::Result<std::result::Result<(Header, Vec<Entry>), String>, E> {
+) -> std::result::Result<std::result::Result<(Header, Vec<PartEntry>), String>, E> {
     if len < PREAMBLE as u64 {
         return Ok(Err(format!("{len} bytes; a capture has more than {PREAMBLE}")));
     }
@@ -150,8 +150,8 @@ pub fn read_front<E>(
     if hasher.finalize() != checksum {
         return Ok(Err("damaged: the checksum of header and index is another".to_string()));
     }
-    let index: Vec<Entry> = index_bytes.chunks_exact(ENTRY).map(entry).collect();
-    let inside = |entry: &&Entry| entry.offset.checked_add(entry.len).is_none_or(|end| end > len);
+    let index: Vec<PartEntry> = index_bytes.chunks_exact(ENTRY).map(entry).collect();
+    let inside = |entry: &&PartEntry| entry.offset.checked_add(entry.len).is_none_or(|end| end > len);
     if let Some(cut) = index.iter().find(inside) {
         return Ok(Err(format!("cut: a part ends at byte {}, the file has {len}", cut.offset.saturating_add(cut.len))));
     }
@@ -170,8 +170,8 @@ fn read_preamble(bytes: &[u8]) -> std::result::Result<(u32, u64), String> {
     Ok((half(12), u64::from(half(16)) | u64::from(half(20)) << 32))
 }
 
-fn entry(bytes: &[u8]) -> Entry {
+fn entry(bytes: &[u8]) -> PartEntry {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
     let last = word(24);
-    Entry { offset: word(0), len: word(8), recorded: word(16), made: last as u32, checksum: (last >> 32) as u32 }
+    PartEntry { offset: word(0), len: word(8), recorded: word(16), made: last as u32, checksum: (last >> 32) as u32 }
 }

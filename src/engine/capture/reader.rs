@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::block::{self, Call};
-use super::layout::{Entry, Header, read_front};
+use super::layout::{Header, PartEntry, read_front};
 use crate::engine::record::report::CallReport;
 use crate::engine::record::timeline::RankTimeline;
 use crate::error::{Error, Result};
@@ -28,8 +28,8 @@ pub struct Capture {
     path: PathBuf,
     file: File,
     header: Header,
-    reports: Entry,
-    ranks: Vec<Entry>,
+    reports: PartEntry,
+    ranks: Vec<PartEntry>,
 }
 
 /// The outcome of one collective call, as rank 0 recorded it.
@@ -144,7 +144,7 @@ impl Capture {
         outcomes.map_err(|cause| no_capture(&self.path, &format!("damaged reports: {cause}")))
     }
 
-    fn part(&self, entry: &Entry, what: &str) -> Result<Vec<u8>> {
+    fn part(&self, entry: &PartEntry, what: &str) -> Result<Vec<u8>> {
         let bytes = read_at(&self.file, &self.path, entry.offset, entry.len)?;
         if crc32fast::hash(&bytes) != entry.checksum {
             return Err(no_capture(&self.path, &format!("damaged: {what} has another checksum")));

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::block::{Encoder, ListPlace, timeline_body};
 use super::layout::Asked;
-use super::target::Target;
+use super::target::CaptureTarget;
 use crate::access::{BufferLayout, Extents};
 use crate::engine::direction::Direction;
 use crate::engine::record::report::CallReport;
@@ -23,7 +23,7 @@ const CALL: u64 = 64;
 
 /// The calls that one rank has recorded on an open file.
 pub struct Recording {
-    target: &'static Target,
+    target: &'static CaptureTarget,
     opened: Instant,
     /// Number of bytes of the capture that this rank may still use.
     room: u64,
@@ -32,7 +32,7 @@ pub struct Recording {
     held: Vec<Extents>,
     /// Memory of the lists in `held`, in bytes.
     held_bytes: usize,
-    calls: Vec<Recorded>,
+    calls: Vec<RecordedCall>,
     /// On rank 0: the reports of the calls, one line of JSON each.
     reports: Option<String>,
     made: u64,
@@ -42,7 +42,7 @@ pub struct Recording {
 }
 
 /// A recorded call, with its lists by number.
-struct Recorded {
+struct RecordedCall {
     direction: Direction,
     failed: bool,
     file: ListPlace,
@@ -53,7 +53,7 @@ struct Recorded {
 
 impl Recording {
     /// Starts a recording on rank `rank` of `ranks`.
-    pub fn new(target: &'static Target, rank: usize, ranks: usize) -> Self {
+    pub fn new(target: &'static CaptureTarget, rank: usize, ranks: usize) -> Self {
         let (encoder, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
@@ -62,7 +62,7 @@ impl Recording {
     }
 
     /// Returns the directory and limit of the capture.
-    pub fn target(&self) -> &'static Target {
+    pub fn target(&self) -> &'static CaptureTarget {
         self.target
     }
 
@@ -95,7 +95,7 @@ impl Recording {
         let start = started.saturating_duration_since(self.opened);
         self.report(number, direction, outcome);
         if !self.is_full {
-            self.calls.push(Recorded { direction, failed: outcome.is_err(), file, memory, start, took });
+            self.calls.push(RecordedCall { direction, failed: outcome.is_err(), file, memory, start, took });
         }
     }
 
@@ -159,7 +159,7 @@ impl Recording {
         self.encode();
         let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
         let Self { mut encoder, calls, reports, made, .. } = self;
-        for Recorded { direction, failed, file, memory, start, took } in &calls {
+        for RecordedCall { direction, failed, file, memory, start, took } in &calls {
             encoder.add_call(*direction, *failed, (*file, *memory), *start, *took);
         }
         if let Some(timeline) = timeline {
@@ -188,7 +188,7 @@ mod tests {
     use crate::engine::capture::block::{self, Call};
 
     fn recording(limit: u64) -> Recording {
-        let target = Target { directory: "unused".into(), limit, complaint: None };
+        let target = CaptureTarget { directory: "unused".into(), limit, complaint: None };
         Recording::new(Box::leak(Box::new(target)), 0, 1)
     }
 

@@ -22,7 +22,7 @@ const UNFINISHED: &str = "tribcap.unfinished";
 
 /// Directory and size limit of captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct CaptureTarget {
     /// Directory of the captures; created if it does not exist.
     pub directory: PathBuf,
     /// Maximum number of bytes of one capture, of all ranks together.
@@ -31,15 +31,15 @@ pub struct Target {
     pub complaint: Option<String>,
 }
 
-impl Target {
+impl CaptureTarget {
     /// Returns the target that the environment of this process names; `None` if calls are not captured. Reads the
     /// variables once.
     pub fn of_process() -> Option<&'static Self> {
-        static READ: OnceLock<Option<Target>> = OnceLock::new();
-        READ.get_or_init(|| Self::of(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
+        static READ: OnceLock<Option<CaptureTarget>> = OnceLock::new();
+        READ.get_or_init(|| Self::from_variables(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
     }
 
-    fn of(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
+    fn from_variables(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
         let directory = PathBuf::from(directory.filter(|it| !it.is_empty())?);
         let Some(text) = limit.filter(|it| !it.is_empty()) else {
             return Some(Self { directory, limit: DEFAULT_LIMIT, complaint: None });
@@ -108,8 +108,9 @@ mod tests {
 
     #[test]
     fn the_environment_names_directory_and_limit() {
-        let of = |directory: &str, limit: &str| Target::of(Some(directory.into()), Some(limit.into()));
-        assert_eq!(Target::of(None, Some("3".into())), None);
+        let of =
+            |directory: &str, limit: &str| CaptureTarget::from_variables(Some(directory.into()), Some(limit.into()));
+        assert_eq!(CaptureTarget::from_variables(None, Some("3".into())), None);
         assert_eq!(of("", "3"), None);
         let all = of("there", "2M").unwrap();
         assert_eq!((all.directory, all.limit, all.complaint), (PathBuf::from("there"), 2 << 20, None));
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_gets_a_number() {
         let directory = tempfile::tempdir().unwrap();
-        let target = Target { directory: directory.path().join("a/b"), limit: 1, complaint: None };
+        let target = CaptureTarget { directory: directory.path().join("a/b"), limit: 1, complaint: None };
         let made: Vec<PathBuf> = (0..3).map(|_| target.create(Path::new("/x/out.nc")).unwrap()).collect();
         made.iter().for_each(|unfinished| target.publish(unfinished, Path::new("/x/out.nc")).unwrap());
         let names = std::fs::read_dir(&target.directory).unwrap().map(|entry| entry.unwrap().file_name());
@@ -134,8 +135,8 @@ mod tests {
 
     #[test]
     fn different_targets_have_different_fingerprints() {
-        let target = |limit| Target { directory: "d".into(), limit, complaint: None };
-        assert_eq!(Target::fingerprint(None), 0);
-        assert_ne!(Target::fingerprint(Some(&target(1))), Target::fingerprint(Some(&target(2))));
+        let target = |limit| CaptureTarget { directory: "d".into(), limit, complaint: None };
+        assert_eq!(CaptureTarget::fingerprint(None), 0);
+        assert_ne!(CaptureTarget::fingerprint(Some(&target(1))), CaptureTarget::fingerprint(Some(&target(2))));
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::block::{Call, Encoder, ListPlace};
-use super::layout::{Entry, Header, front, front_len};
+use super::layout::{Header, PartEntry, front, front_len};
 use super::reader::CallOutcome;
 use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub fn write(
     let mut index = Vec::new();
     let mut add = |bytes: &[u8], calls: usize| {
         let checksum = crc32fast::hash(bytes);
-        index.push(Entry {
+        index.push(PartEntry {
             offset: end,
             len: bytes.len() as u64,
             recorded: calls as u64,

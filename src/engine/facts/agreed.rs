@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::direction::Direction;
-use crate::engine::facts::calls::Fault;
+use crate::engine::facts::calls::CallFault;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
-use crate::engine::policy::decision::Decision;
-use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
+use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
 
@@ -22,7 +21,7 @@ words! {
     pub struct Agreed {
         /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
         /// because other data depends on the call.
-        pub failed: Option<Fault>,
+        pub failed: Option<CallFault>,
         /// Extents and bytes of the whole call, of all ranks.
         pub all: Amount,
         /// Extents and bytes that still have to be written or read, of all ranks.
@@ -54,7 +53,7 @@ words! {
 impl Agreed {
     /// Computes the result from the merged facts of all ranks. `apart` is true if no two hosts have bytes in the same
     /// range.
-    pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
+    pub fn from_facts(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
         let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
         let [plans, lowest, highest] = again;
         // If ranges overlap, their pieces may still be disjoint: the tiling shows it.
@@ -63,8 +62,8 @@ impl Agreed {
         let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
             failed: match calls.are_mixed() {
-                true => Some(Fault::Mixed(calls)),
-                false => failed.map(Fault::OfRank),
+                true => Some(CallFault::Mixed(calls)),
+                false => failed.map(CallFault::OfRank),
             },
             all: until(all),
             left: until(left),
@@ -103,15 +102,15 @@ impl Agreed {
         &mut self,
         storage: &Result<Arc<dyn Storage>>,
         (rank, path): (Rank, &Path),
-        write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), Failure>,
+        write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>,
     ) -> Result<()> {
         let (begin, _quiet) = (Instant::now(), without_size_signal());
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
             guarded("write", self.left.start, || write(&**storage, &mut self.transferred))
-                .map_err(|failure| failure.of(rank, path))
+                .map_err(|failure| failure.into_error(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
-        wrote.inspect_err(|_| self.failed = Some(Fault::OfRank(rank)))
+        wrote.inspect_err(|_| self.failed = Some(CallFault::OfRank(rank)))
     }
 }
 
@@ -127,18 +126,18 @@ pub mod tests {
     pub fn agreed(files: &[Extents], tiling: Option<Tiling>, early: &[usize]) -> Agreed {
         let of = |(rank, file): (usize, &Extents)| {
             let outcome = Outcome { bytes: file.bytes(), ..Outcome::default() };
-            Facts::of((file, file), (AccessShift::No, 0), early.contains(&rank).then_some(&outcome), tiling)
+            Facts::from_access((file, file), (AccessShift::No, 0), early.contains(&rank).then_some(&outcome), tiling)
         };
         let ranks: Vec<_> = files.iter().enumerate().map(of).collect();
         let mut all = Facts::NONE;
         ranks.iter().for_each(|facts| all.merge(facts));
-        let ranges = RankRanges::of(ranks.iter().filter_map(Facts::range));
-        Agreed::of(&all, &ranges, tiling.unwrap_or(Tiling::of(7)), false, Direction::Write)
+        let ranges = RankRanges::from_ranges(ranks.iter().filter_map(Facts::range));
+        Agreed::from_facts(&all, &ranges, tiling.unwrap_or(Tiling::from_key(7)), false, Direction::Write)
     }
 
     #[test]
     fn tiling_pieces_and_disjoint_ranges_are_disjoint() {
-        let all = |files: &[Extents], look: bool| agreed(files, look.then_some(Tiling::of(11)), &[]).disjoint;
+        let all = |files: &[Extents], look: bool| agreed(files, look.then_some(Tiling::from_key(11)), &[]).disjoint;
         let strided = |rank: u64| Extents::strided(rank * 8, 8, 32, 9).unwrap();
         let interleaved: Vec<_> = (0..4).map(strided).collect();
         assert_eq!(all(&interleaved, true), Some(true));

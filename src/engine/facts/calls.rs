@@ -75,7 +75,7 @@ impl CallKinds {
 
     /// Returns the word of one rank in a call of this kind.
     #[inline]
-    pub fn of(kind: CallKind, rank: Rank) -> Self {
+    pub fn new(kind: CallKind, rank: Rank) -> Self {
         let (kind, rank) = ((kind as u32) << RANK_BITS, rank as u32 & RANK_MASK);
         // The lower half merges by its maximum, so a lower rank is a higher number there.
         Self(u64::from(kind | rank) << 32 | u64::from(kind | (RANK_MASK - rank)))
@@ -120,20 +120,20 @@ impl Words for CallKinds {
 
 /// Reason why a first agreement fails, in one word: a rank has an error, or ranks are in different calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum CallFault {
     /// The lowest rank that has an error.
     OfRank(Rank),
     /// Ranks are in different calls.
     Mixed(CallKinds),
 }
 
-impl Default for Fault {
+impl Default for CallFault {
     fn default() -> Self {
         Self::OfRank(0)
     }
 }
 
-impl Words for Fault {
+impl Words for CallFault {
     const COUNT: usize = 1;
 
     #[inline]
@@ -162,17 +162,19 @@ mod tests {
 
     fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
         calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {
-            all.merge(CallKinds::of(kind, rank));
+            all.merge(CallKinds::new(kind, rank));
             all
         })
     }
 
     #[test]
     fn a_fault_survives_encoding() {
-        for fault in
-            [Fault::OfRank(0), Fault::OfRank(RANK_MASK as Rank), Fault::Mixed(merged(&[(Write, 3), (Close, 0)]))]
-        {
-            assert_eq!(get::<Fault>(&message(&fault)), fault);
+        for fault in [
+            CallFault::OfRank(0),
+            CallFault::OfRank(RANK_MASK as Rank),
+            CallFault::Mixed(merged(&[(Write, 3), (Close, 0)])),
+        ] {
+            assert_eq!(get::<CallFault>(&message(&fault)), fault);
         }
     }
 

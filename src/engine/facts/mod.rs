@@ -52,7 +52,7 @@ impl Amount {
 
     /// Returns the amount of one rank, which has bytes in `touched` windows.
     #[inline]
-    pub(in crate::engine) fn of(file: &Extents, touched: u64) -> Self {
+    pub(in crate::engine) fn from_extents(file: &Extents, touched: u64) -> Self {
         let (requests, none) = (file.count(), Self { touched, ..Self::NONE });
         let of_range = |(start, end)| Self { start, end, bytes: file.bytes(), requests, most: requests, touched };
         file.span().map_or(none, of_range)
@@ -130,13 +130,13 @@ impl Facts {
     /// so; otherwise it still has to write or read `file`, which has bytes in `touched` windows. Hashes the pieces if
     /// that is cheap compared with the call. Sets `is_sole` to false.
     #[inline]
-    pub fn of(
+    pub fn from_access(
         (asked, file): (&Extents, &Extents),
         (again, touched): (AccessShift, u64),
         early: Option<&Outcome>,
         tiling: Option<Tiling>,
     ) -> Self {
-        let all = Amount::of(asked, touched);
+        let all = Amount::from_extents(asked, touched);
         let own = Self { all, again: again.words(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
@@ -148,13 +148,13 @@ impl Facts {
             Some(Outcome { bytes, busy, .. }) => {
                 Self { tiles, transferred: *bytes, micros: busy.as_micros() as u64, ..own }
             }
-            None => Self { tiles, left: Amount::of(file, touched), comes_along: file.count() == 0, ..own },
+            None => Self { tiles, left: Amount::from_extents(file, touched), comes_along: file.count() == 0, ..own },
         }
     }
 
     /// Returns the facts of `rank` in a call without data.
     pub fn without_data(kind: CallKind, rank: Rank) -> Self {
-        Self { calls: CallKinds::of(kind, rank), ..Self::NONE }
+        Self { calls: CallKinds::new(kind, rank), ..Self::NONE }
     }
 
     /// Records that a rank has an error.
@@ -194,7 +194,9 @@ mod tests {
     fn facts_survive_encoding_and_merge() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let early = Outcome { bytes: 90, ..Outcome::default() };
-        let of = |early| Facts::of((&file, &file), (AccessShift::Shifted(5, -70), 12), early, Some(Tiling::of(5)));
+        let of = |early| {
+            Facts::from_access((&file, &file), (AccessShift::Shifted(5, -70), 12), early, Some(Tiling::from_key(5)))
+        };
         let mut one = Facts { limit: 1000, ..of(Some(&early)) };
         one.fail(3);
         for own in [one, of(None), Facts::NONE] {

@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use crate::engine::policy::MAX_RANGES;
 
 /// Ascending ranges, as (start, end) in bytes. A few of them need no heap memory.
-type Ranges = SmallVec<[(u64, u64); 4]>;
+type RangeList = SmallVec<[(u64, u64); 4]>;
 
 /// The file ranges of ranks, ascending; adjacent ranges are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankRanges {
     /// No two of the ranges overlap.
-    Disjoint(Ranges),
+    Disjoint(RangeList),
     /// Two of the ranges overlap.
     Overlap,
     /// Unknown: there are too many ranges.
@@ -21,8 +21,8 @@ pub enum RankRanges {
 impl RankRanges {
     /// Collects the ranges of ranks, each from the rank's lowest offset to its highest end, in any order. O(n log n)
     /// for n ranges.
-    pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
-        let mut all = Ranges::new();
+    pub fn from_ranges(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut all = RangeList::new();
         ranges.for_each(|next| match all.last_mut() {
             Some(last) if last.1 == next.0 => last.1 = next.1,
             _ => all.push(next),
@@ -66,14 +66,14 @@ impl RankRanges {
     /// Decodes ranges.
     pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
-            count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
+            count if count <= MAX_RANGES as u64 => Self::from_ranges((0..count).map(|_| (next(), next()))),
             u64::MAX => Self::Overlap,
             _ => Self::TooMany,
         }
     }
 }
 
-fn joined(mut all: Ranges) -> RankRanges {
+fn joined(mut all: RangeList) -> RankRanges {
     if all.len() < 2 {
         return RankRanges::Disjoint(all);
     }
@@ -98,10 +98,10 @@ mod tests {
 
     /// Merges the ranges one by one, with an encoding and decoding after each.
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
-        let mut all = RankRanges::of([].into_iter());
+        let mut all = RankRanges::from_ranges([].into_iter());
         for &span in spans {
             let mut words = Vec::new();
-            all.merge(RankRanges::of([span].into_iter()));
+            all.merge(RankRanges::from_ranges([span].into_iter()));
             all.encode(&mut |value| words.push(value));
             let mut words = words.into_iter();
             all = RankRanges::decode(&mut || words.next().unwrap());
@@ -115,7 +115,7 @@ mod tests {
             let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
             let apart = (0..spans.len()).all(|a| (0..a).all(|b| spans[a].1 <= spans[b].0 || spans[b].1 <= spans[a].0));
             prop_assert_eq!(merged(&spans).are_disjoint(), Some(apart));
-            prop_assert_eq!(RankRanges::of(spans.into_iter()).are_disjoint(), Some(apart));
+            prop_assert_eq!(RankRanges::from_ranges(spans.into_iter()).are_disjoint(), Some(apart));
         }
     }
 
@@ -125,6 +125,10 @@ mod tests {
         assert_eq!(merged(&dense), RankRanges::Disjoint([(0, 100_000)].into_iter().collect()));
         let sparse: Vec<_> = (0..300).map(|at| (at * 10, at * 10 + 9)).collect();
         assert_eq!(merged(&sparse).are_disjoint(), None);
-        assert_eq!(RankRanges::of(sparse.into_iter()).are_disjoint(), Some(true), "as long as they are not sent");
+        assert_eq!(
+            RankRanges::from_ranges(sparse.into_iter()).are_disjoint(),
+            Some(true),
+            "as long as they are not sent"
+        );
     }
 }

@@ -27,7 +27,7 @@ impl Tiling {
     }
 
     /// Returns the hash with the given key, for example of another rank.
-    pub fn of(key: u64) -> Self {
+    pub fn from_key(key: u64) -> Self {
         Self { key }
     }
 
@@ -58,7 +58,7 @@ mod tests {
         fn tiles_and_only_tiles(
             cuts in prop::collection::btree_set(1u64..1000, 0..30), key: u64, dropped in 0usize..30, moved in 0usize..30
         ) {
-            let tiling = Tiling::of(key);
+            let tiling = Tiling::from_key(key);
             let ends: Vec<u64> = [0].into_iter().chain(cuts).chain([1000]).collect();
             let mut pieces: Vec<(u64, u64)> = ends.windows(2).map(|pair| (pair[0], pair[1])).collect();
             let sum = |pieces: &[(u64, u64)]| pieces.iter().fold(0u64, |sum, &(a, b)| sum.wrapping_add(tiling.piece(a, b)));

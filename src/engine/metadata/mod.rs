@@ -22,7 +22,7 @@ use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
 use crate::exchange::Route;
 use crate::exchange::local::LocalAggregators;
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
@@ -146,7 +146,7 @@ async fn gather(
 }
 
 /// Every member passes its lists to its local aggregator through shared memory.
-async fn gather_in_memory(endpoint: &mut Endpoint, group: &Group, body: Vec<u8>) -> Result<Gathered> {
+async fn gather_in_memory(endpoint: &mut Endpoint, group: &GroupMemory, body: Vec<u8>) -> Result<Gathered> {
     let (mut bodies, traffic) = (Vec::new(), Traffic::default());
     let shared_bytes = body.len() as u64;
     if !group.leads() {

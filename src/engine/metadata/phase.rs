@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
 use crate::exchange::{Route, Transfer};
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
 
@@ -18,7 +18,7 @@ pub struct Phase {
     /// With two layers: the local aggregators; `None` with one layer.
     pub local: Option<Arc<LocalAggregators>>,
     /// With two layers, if the members of this rank's local aggregator share memory: the memory of their group.
-    pub group: Option<Arc<Group>>,
+    pub group: Option<Arc<GroupMemory>>,
 }
 
 impl Phase {

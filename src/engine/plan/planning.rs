@@ -20,7 +20,7 @@ use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// The list of extents that one rank sends to one aggregator in the metadata phase.
-pub struct List {
+pub struct OutgoingList {
     /// Index of the aggregator.
     pub aggregator: usize,
     /// Number of extents in the list, after flattening.
@@ -44,8 +44,8 @@ pub struct InWindow {
 }
 
 /// Returns the lists of a rank's access, one for each aggregator for which the rank has bytes, ascending. O(extents).
-pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
-    flatten_file(file, domains).map(|(aggregator, list)| List {
+pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = OutgoingList> {
+    flatten_file(file, domains).map(|(aggregator, list)| OutgoingList {
         aggregator,
         extents: list.count(),
         message_bytes: list.wire_len(),
@@ -53,7 +53,7 @@ pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
     })
 }
 
-impl List {
+impl OutgoingList {
     /// Iterates over the windows in which the rank has bytes, ascending. The rank sends one data message for each.
     /// O(extents) for all.
     pub fn windows(mut self, domains: &Domains) -> impl Iterator<Item = InWindow> {
@@ -80,7 +80,7 @@ impl Default for Ranges {
 impl Ranges {
     /// Adds the access of one rank.
     pub fn add(&mut self, file: &Extents) {
-        self.merge(Self(Amount::of(file, 0)));
+        self.merge(Self(Amount::from_extents(file, 0)));
     }
 
     /// Adds the ranks that `other` has counted.

@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn large_pieces_without_overlaps_are_written_directly() {
         let way = |files: &[Extents]| {
-            let agreed = agreed(files, Some(Tiling::of(99)), &[]);
+            let agreed = agreed(files, Some(Tiling::from_key(99)), &[]);
             with(Write, "", |rules| rules.in_memory().choose(&agreed).0)
         };
         let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();

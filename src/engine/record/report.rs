@@ -94,7 +94,7 @@ pub struct CallReport {
 
 impl CallReport {
     /// Returns the report of a call of the amount `all`, of which `transferred` bytes were written or read.
-    pub(in crate::engine) fn of(
+    pub(in crate::engine) fn from_amounts(
         direction: Direction,
         Decision { way, reason, .. }: Decision,
         all: &Amount,
@@ -114,7 +114,7 @@ impl CallReport {
         Self {
             aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::of(direction, agreed.decision, &agreed.all, agreed.transferred)
+            ..Self::from_amounts(direction, (way, reason), &agreed.all, agreed.transferred)
         }
     }
 

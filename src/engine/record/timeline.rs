@@ -47,7 +47,7 @@ pub struct Round {
 
 /// The exchange of one round in which this rank owned a window, with its times.
 #[derive(Debug, Clone, Copy)]
-pub struct Exchanged {
+pub struct TimedRound {
     /// Round of the call.
     pub round: u64,
     /// Number of ranks with data in the window.
@@ -97,7 +97,7 @@ impl TimelineWriter {
         self.timeline.covered += counts.rounds.iter().flatten().map(|round| round.bytes).sum::<u64>();
         // Windows go to the file in the order in which they were filled.
         let mut written = outcome.times.iter();
-        for Exchanged { round, ranks, bytes, begin, end } in counts.rounds.iter().flatten() {
+        for TimedRound { round, ranks, bytes, begin, end } in counts.rounds.iter().flatten() {
             if self.timeline.rounds.len() == self.most {
                 break;
             }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::engine::direction::Direction;
-use crate::engine::policy::decision::Decision;
-use crate::engine::record::timeline::Exchanged;
+use crate::engine::policy::paths::Way;
+use crate::engine::policy::reason::Reason;
+use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;
 use crate::fabric::Traffic;
@@ -62,7 +63,7 @@ pub struct DataCounts {
     /// Time of copying bytes into windows, or out of them.
     pub placement: Duration,
     /// Times of the rounds in which this rank owned a window, if they are recorded.
-    pub rounds: Option<Vec<Exchanged>>,
+    pub rounds: Option<Vec<TimedRound>>,
 }
 
 impl DataCounts {
@@ -86,7 +87,7 @@ impl DataCounts {
         self.placement += placement;
         self.exchange += took.saturating_sub(placement);
         if let (Some(rounds), Some((ranks, bytes))) = (&mut self.rounds, owned) {
-            rounds.push(Exchanged { round, ranks: ranks as u32, bytes, begin, end: begin + took });
+            rounds.push(TimedRound { round, ranks: ranks as u32, bytes, begin, end: begin + took });
         }
     }
 }

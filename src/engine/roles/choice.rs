@@ -63,7 +63,7 @@ pub struct Chooser {
 
 impl Chooser {
     /// Returns a chooser with the choices that the hints leave. O(log of a node's ranks).
-    pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
+    pub fn from_hints(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
         let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.data_limit());
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
         let (batch, pauses) = (throttle.limit.map_or(f64::INFINITY, f64::from), throttle.mode == ThrottleMode::Batch);
@@ -120,7 +120,7 @@ impl Chooser {
     /// common. O(aggregators).
     fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> f64 {
         let Self { costs, ranks, .. } = self;
-        let estimate = Estimate::of(amount, domains, ranks);
+        let estimate = Estimate::new(amount, domains, ranks);
         let local = way.local.max(1) as f64;
         let lists = estimate.lists.iter().map(|load| match way.layered.metadata {
             false => ranks.flat(costs, *load),
@@ -160,7 +160,7 @@ impl Estimate {
     ///
     /// A rank sends one message for each window in which it has bytes. Windows were counted as if each were full;
     /// shorter windows have bytes of as many ranks.
-    fn of(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
+    fn new(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
         let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
         let range = amount.span() as f64;
@@ -236,7 +236,7 @@ mod tests {
         }
         let local = |hints: &str| {
             let (hints, topology) = (Hints::parse(hints).unwrap(), Topology::blocks(64, 8).unwrap());
-            Chooser::of(Costs::CLUSTER, &topology, 8, &hints).local
+            Chooser::from_hints(Costs::CLUSTER, &topology, 8, &hints).local
         };
         assert!(local("trib_kernel_meta=balanced; trib_kernel_data=pairwise").is_empty());
         assert_eq!(local("nc_num_aggrs_per_node=3"), [3]);

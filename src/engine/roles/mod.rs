@@ -69,7 +69,7 @@ impl Roles {
         hints: &Hints,
         costs: Costs,
     ) -> Result<Self> {
-        let mut chooser = Chooser::of(costs, topology, aggregators.len(), hints);
+        let mut chooser = Chooser::from_hints(costs, topology, aggregators.len(), hints);
         let maker = Maker { rank, topology, aggregators: &aggregators, hints };
         let fewest = chooser.local.first().map(|&local| maker.local_aggregators(local));
         // If ranks alternate between nodes, local aggregators with consecutive members may have no members.

@@ -22,7 +22,7 @@ pub struct Touched {
 
 impl Touched {
     /// Starts a count of 0 for a file that is divided like `domains`.
-    pub fn of(domains: &Domains) -> Self {
+    pub fn new(domains: &Domains) -> Self {
         let (part, parts) = (domains.part(), domains.window_bytes() / domains.part());
         let windows = if parts > 1 { domains.aggregators() } else { 1 };
         Self { part, parts, rounds: vec![0; windows], last: (0, 0), count: 0 }
@@ -90,7 +90,7 @@ mod tests {
                 true => Domains::Cyclic { stripe, aggregators, stripes },
                 false => Domains::Ranges { bounds: vec![0, u64::MAX], window: stripe * stripes },
             };
-            let (mut touched, mut windows, mut at) = (Touched::of(&domains), std::collections::BTreeSet::new(), 0);
+            let (mut touched, mut windows, mut at) = (Touched::new(&domains), std::collections::BTreeSet::new(), 0);
             for (gap, len) in pieces {
                 let extent = Extent { offset: at + gap, len };
                 at = extent.end();
@@ -111,11 +111,11 @@ mod tests {
         let domains = Domains::Cyclic { stripe: 64, aggregators: 4, stripes: 2 };
         for (len, stride, count) in [(8, 64, 3000), (8, 64, 100_000), (8, 1000, 100_000), (60, 61, 50_000)] {
             let file = Extents::strided(5, len, stride, count).unwrap();
-            let mut touched = Touched::of(&domains);
+            let mut touched = Touched::new(&domains);
             file.iter().for_each(|extent| touched.add(extent));
-            let (exact, found) = (touched.count(), Touched::of(&domains).by(&file));
+            let (exact, found) = (touched.count(), Touched::new(&domains).by(&file));
             assert!(found.abs_diff(exact) <= exact / 100, "{found}, not {exact}");
         }
-        assert_eq!(Touched::of(&domains).by(&Extents::empty()), 0);
+        assert_eq!(Touched::new(&domains).by(&Extents::empty()), 0);
     }
 }

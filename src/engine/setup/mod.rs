@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
-use crate::engine::capture::target::Target;
+use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
@@ -19,12 +19,12 @@ use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared;
-use crate::engine::storage::Failure;
+use crate::engine::storage::StorageFailure;
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{HostAddress, Hosts, HostsAre, Offer};
+use crate::fabric::shared::{HostAddress, Hosts, HostsAre, MemoryOffer};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -87,7 +87,7 @@ impl Setup {
         path: PathBuf,
         mode: Mode,
         hints: Hints,
-        capture: Option<&Target>,
+        capture: Option<&CaptureTarget>,
         first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
@@ -129,7 +129,7 @@ impl Setup {
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
-        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
+        let setup = Self::from_parts(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
         Ok(Some(Self {
             shares_in_nodes,
             path,
@@ -142,7 +142,7 @@ impl Setup {
             // Files that are only read may be copies on the disks of the hosts.
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
-            tiling: Tiling::of(key),
+            tiling: Tiling::from_key(key),
             ..setup
         }))
     }
@@ -155,7 +155,7 @@ impl Setup {
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
-        Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
+        Self::from_parts(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
     }
 
     /// Computes settings like [`Setup::dry`], for MPI ranks whose hosts are the nodes, on a file system whose hosts see
@@ -172,7 +172,7 @@ impl Setup {
         Ok(Self { shares_memory, shares_in_nodes, by_host, ..setup })
     }
 
-    fn of(
+    fn from_parts(
         rank: Rank,
         topology: Topology,
         layout: Layout,
@@ -186,13 +186,14 @@ impl Setup {
         let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
         let window_counter = |aggregators: usize| {
             let any = Written { start: 0, end: 1, bytes: 1, histogram: &[] };
-            Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
+            Touched::new(&driver.domains(&layout, aggregators, any, &driver_hints))
         };
         let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
-        let (by_host, hosts_cache_apart, identity, is_captured, tiling) = (false, false, None, false, Tiling::of(0));
+        let (by_host, hosts_cache_apart, identity, is_captured, tiling) =
+            (false, false, None, false, Tiling::from_key(0));
         let driver_name = hints.driver;
         Ok(Self {
             path,
@@ -220,8 +221,8 @@ impl Setup {
     ///
     /// # Errors
     /// The file is another one: hosts do not share the directory.
-    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
-        let failure = |cause| Failure { operation: "open", offset: None, cause };
+    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
+        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
         match self.identity {
             Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
@@ -334,7 +335,7 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
-    told: Option<(Offer, Vec<HostAddress>)>,
+    told: Option<(MemoryOffer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
         let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());

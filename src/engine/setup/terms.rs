@@ -10,7 +10,7 @@ use tributary_base::{fingerprint, wire};
 use crate::collectives::combine::{Combine, MAX_BODY, combine_over_hosts, words};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
-use crate::engine::capture::target::Target;
+use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
@@ -176,7 +176,7 @@ const MOST_TOLD: usize = 2048;
 pub async fn agree_on_terms(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
-    capture: Option<&Target>,
+    capture: Option<&CaptureTarget>,
     address: Option<HostAddress>,
     first_agreement: &mut FirstAgreement<'_>,
 ) -> Result<Option<AgreedTerms>> {
@@ -189,7 +189,7 @@ pub async fn agree_on_terms(
         least: own,
         most: own,
         bad: checked.is_err(),
-        captures: [Target::fingerprint(capture); 2],
+        captures: [CaptureTarget::fingerprint(capture); 2],
         cores: Cores::here(),
         first_agreement,
         longest: if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION },
@@ -329,7 +329,7 @@ impl Combine for Terms<'_, '_> {
 /// answer of rank 0.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let created = guarded("open", None, || Ok(made(arguments, alike)));
-    created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
+    created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
 fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {

@@ -28,6 +28,57 @@ pub const PROGRESS: usize = 0;
 /// Number of the signal that counts the turns of ranks, if ranks place one after the other.
 pub const TURN: usize = 1;
 
+/// The windows of a call, equal on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallWindows {
+    /// Offset of the first window in the file.
+    pub base: u64,
+    /// Offset of the first byte of data in the file.
+    pub start: u64,
+    /// End of the data in the file.
+    pub end: u64,
+    /// Number of bytes of a window.
+    pub window: u64,
+    /// Number of windows in the ring.
+    pub ring: u64,
+}
+
+impl CallWindows {
+    /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
+    /// that the file system locks together.
+    pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
+        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
+        let base = start - start % window;
+        let wanted = (end - base).div_ceil(window);
+        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
+        let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
+        Self { base, start, end, window, ring }
+    }
+
+    /// Returns the number of windows of the call.
+    pub fn count(&self) -> u64 {
+        (self.end - self.base).div_ceil(self.window)
+    }
+
+    /// Returns the number of the window that holds a byte of the file.
+    #[inline]
+    pub fn number_at(&self, offset: u64) -> u64 {
+        (offset - self.base) / self.window
+    }
+
+    /// Returns the bytes of window `number` that lie between start and end of the data.
+    pub fn extent(&self, number: u64) -> Extent {
+        let from = self.base + number * self.window;
+        let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
+        Extent { offset: start, len: end.saturating_sub(start) }
+    }
+
+    /// Returns the number of bytes of the ring.
+    pub fn bytes(&self) -> u64 {
+        self.ring * self.window
+    }
+}
+
 /// The shared memory of windows, as one rank sees it.
 pub struct Arena {
     shared: Arc<Shared>,
@@ -66,7 +117,7 @@ impl Arena {
             let thrown = Tiling::random().key() | 1;
             let _ = key.compare_exchange(0, thrown, Ordering::AcqRel, Ordering::Acquire);
         }
-        Tiling::of(key.load(Ordering::Acquire))
+        Tiling::from_key(key.load(Ordering::Acquire))
     }
 
     /// Lock of the rank that writes windows: 1 while a rank holds it.
@@ -121,13 +172,13 @@ impl Arena {
     }
 
     /// Sum of the hashes of the pieces in window `number`.
-    pub fn sum(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
+    pub fn sum(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
     /// In a write, the number of bytes that ranks have copied to window `number`. In a read, the state of the window's
     /// memory: see [`super::window_reader`].
-    pub fn placed(&self, windows: &WindowRing, number: u64) -> &AtomicU64 {
+    pub fn placed(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
@@ -141,7 +192,7 @@ impl Arena {
     ///
     /// # Errors
     /// The system has no memory left.
-    pub fn prepare(&self, windows: &WindowRing) -> std::io::Result<()> {
+    pub fn prepare(&self, windows: &CallWindows) -> std::io::Result<()> {
         let reserved = self.memory().long(self.line(0) + 48);
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
@@ -170,7 +221,7 @@ impl Arena {
 
     /// Maps the memory of a window with few page faults before its pieces are copied: reading one byte maps the bytes
     /// around it.
-    pub fn touch(&self, windows: &WindowRing, number: u64) {
+    pub fn touch(&self, windows: &CallWindows, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
@@ -187,8 +238,9 @@ impl Arena {
 
     /// Returns the address of a byte of the file. The rank must be allowed to access the byte's window.
     #[inline]
-    pub fn place(&self, windows: &WindowRing, offset: u64) -> *mut u8 {
-        let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
+    pub fn place(&self, windows: &CallWindows, offset: u64) -> *mut u8 {
+        let place =
+            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
 
@@ -196,7 +248,7 @@ impl Arena {
     ///
     /// # Safety
     /// No rank writes the bytes while the slice is used.
-    pub unsafe fn bytes(&self, windows: &WindowRing, extent: Extent) -> &[u8] {
+    pub unsafe fn bytes(&self, windows: &CallWindows, extent: Extent) -> &[u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
     }
@@ -206,21 +258,22 @@ impl Arena {
     /// # Safety
     /// No rank accesses the bytes otherwise while the slice is used.
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn bytes_mut(&self, windows: &WindowRing, extent: Extent) -> &mut [u8] {
+    pub unsafe fn bytes_mut(&self, windows: &CallWindows, extent: Extent) -> &mut [u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
     }
 
     /// Returns the word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
-    fn bit(&self, windows: &WindowRing, offset: u64) -> (&AtomicU64, u64) {
-        let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
+    fn bit(&self, windows: &CallWindows, offset: u64) -> (&AtomicU64, u64) {
+        let place =
+            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
     }
 
     /// Marks bytes of one window as copied. Returns true if some were marked already.
     #[inline]
-    pub fn mark(&self, windows: &WindowRing, extent: Extent) -> bool {
+    pub fn mark(&self, windows: &CallWindows, extent: Extent) -> bool {
         let (mut offset, mut left, mut twice) = (extent.offset, extent.len, false);
         while left > 0 {
             let (word, bit) = self.bit(windows, offset);
@@ -235,7 +288,7 @@ impl Arena {
 
     /// Collects the runs of marked bytes of a window, and clears their marks. Called by the rank that writes the
     /// window.
-    pub fn take_runs(&self, windows: &WindowRing, extent: Extent, runs: &mut Vec<Extent>) {
+    pub fn take_runs(&self, windows: &CallWindows, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
         while left > 0 {
@@ -260,5 +313,23 @@ impl Arena {
             offset += count;
             left -= count;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_cover_the_range() {
+        let all = CallWindows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
+        assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
+        assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
+        assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
+        assert_eq!(CallWindows::over(10, 20, 1 << 40, 1).ring, 1);
+        assert_eq!(
+            CallWindows::over(4096, 8192, 1 << 20, 4096),
+            CallWindows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
+        );
     }
 }

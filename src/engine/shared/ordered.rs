@@ -46,7 +46,7 @@ pub async fn place(
             return Ok(());
         }
         place_part(writer, &mut walk, source, from + windows.ring);
-        let next = walk.position().map_or(DONE, |at| windows.of(at));
+        let next = walk.position().map_or(DONE, |at| windows.number_at(at));
         arena.upcoming().fetch_min(next, Ordering::SeqCst);
         arena.own_position().store(from + windows.ring, Ordering::SeqCst);
         if place + 1 == ranks {
@@ -63,7 +63,7 @@ pub async fn place(
 fn place_part(writer: &WindowWriter<'_>, walk: &mut Walk<'_>, source: Source<'_>, until: u64) {
     let (arena, windows) = (writer.arena, writer.windows);
     while let Some(at) = walk.position() {
-        let number = windows.of(at);
+        let number = windows.number_at(at);
         if number >= until {
             return;
         }

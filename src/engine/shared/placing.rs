@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Arena, PROGRESS};
+use super::arena::{Arena, CallWindows, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::policy::window_ring::WindowRing;
@@ -26,7 +26,7 @@ pub async fn place(
 ) -> Result<()> {
     let WindowWriter { arena, windows, .. } = *writer;
     while let Some(at) = walk.position() {
-        let number = windows.of(at);
+        let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
         arena.own_position().store(number, Ordering::SeqCst);
         writer.try_write();
@@ -64,7 +64,7 @@ pub async fn place(
 #[inline]
 fn copy_pieces(
     arena: &Arena,
-    windows: &WindowRing,
+    windows: &CallWindows,
     number: u64,
     walk: &mut Walk<'_>,
     limit: u64,

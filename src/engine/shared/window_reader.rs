@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::arena::{Arena, PROGRESS};
+use super::arena::{Arena, CallWindows, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
 use crate::engine::policy::window_ring::WindowRing;
@@ -24,7 +24,7 @@ pub struct WindowReader<'a> {
     /// Shared memory of the windows.
     pub arena: &'a Arena,
     /// Number, size and range of the call's windows.
-    pub windows: WindowRing,
+    pub windows: CallWindows,
     /// True if this rank reads windows ahead.
     pub reads_ahead: bool,
     /// This rank, for error messages.
@@ -55,7 +55,7 @@ impl WindowReader<'_> {
         let Self { arena, windows, .. } = *self;
         let mut taken = 0;
         while let Some(at) = walk.position().filter(|&at| at < windows.end) {
-            let number = windows.of(at);
+            let number = windows.number_at(at);
             self.pass(number);
             self.wait_for(endpoint, number).await?;
             arena.touch(&windows, number);
@@ -119,7 +119,7 @@ impl WindowReader<'_> {
         let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
         let outcome = match self.storage {
             Ok(storage) => guarded("read", extent.offset, || read_all(&**storage, bytes, extent.offset))
-                .map_err(|failure| failure.of(self.rank, self.path)),
+                .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = outcome {

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::arena::{Arena, PROGRESS};
+use super::arena::{Arena, CallWindows, PROGRESS};
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_FOR_CALL;
-use crate::engine::policy::window_ring::WindowRing;
-use crate::engine::storage::sieve::{Group, Sieve};
-use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};
+use crate::engine::storage::sieve::{RunGroup, Sieve};
+use crate::engine::storage::{Storage, StorageFailure, guarded, read_all, without_size_signal, write_all};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
@@ -30,7 +29,7 @@ pub struct WindowWriter<'a> {
     /// Shared memory of the windows.
     pub arena: &'a Arena,
     /// Number, size and range of the call's windows.
-    pub windows: WindowRing,
+    pub windows: CallWindows,
     /// The way in which the bytes with data are known.
     pub known: DataKnown,
     /// With [`DataKnown::BySum`]: extents of the file where ranks have data, ascending.
@@ -173,7 +172,7 @@ impl WindowWriter<'_> {
     }
 
     #[inline]
-    fn write_run(&self, storage: &dyn Storage, run: Extent) -> std::result::Result<(), Failure> {
+    fn write_run(&self, storage: &dyn Storage, run: Extent) -> std::result::Result<(), StorageFailure> {
         // SAFETY: all ranks have passed the windows of the run, and none accesses their places before they are written.
         let bytes = unsafe { self.arena.bytes(&self.windows, run) };
         let mut written = 0;
@@ -194,11 +193,11 @@ impl WindowWriter<'_> {
     }
 
     /// Writes runs that lie close together: one by one, or with the holes between them, whichever costs less.
-    fn write_group(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), Failure> {
+    fn write_group(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), StorageFailure> {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
         let whole = Extent { offset: first.offset, len: last.end() - first.offset };
         let covered: u64 = runs.iter().map(|run| run.len).sum();
-        let group = Group { runs: runs.len() as u64, covered, whole: whole.len };
+        let group = RunGroup { runs: runs.len() as u64, covered, whole: whole.len };
         if self.sieve.writes_whole(&group) && self.fill_holes(storage, runs, whole)? {
             // SAFETY: as in `write_run`.
             let bytes = unsafe { self.arena.bytes(&self.windows, whole) };
@@ -215,9 +214,14 @@ impl WindowWriter<'_> {
     }
 
     /// Reads the holes between the runs. Returns false for a file that may not be read.
-    fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
+    fn fill_holes(
+        &self,
+        storage: &dyn Storage,
+        runs: &[Extent],
+        whole: Extent,
+    ) -> std::result::Result<bool, StorageFailure> {
         HOLE_BYTES.with_borrow_mut(|there| {
-            let internal = |_| Failure {
+            let internal = |_| StorageFailure {
                 operation: "read",
                 offset: Some(whole.offset),
                 cause: std::io::ErrorKind::OutOfMemory.into(),
@@ -243,14 +247,14 @@ impl WindowWriter<'_> {
     }
 
     /// Runs `act` on the file, unless a write has failed before.
-    fn store(&self, act: impl FnOnce(&dyn Storage) -> std::result::Result<(), Failure>) {
+    fn store(&self, act: impl FnOnce(&dyn Storage) -> std::result::Result<(), StorageFailure>) {
         let failed = self.arena.failed();
         if failed.load(Ordering::Acquire) != 0 {
             return;
         }
         let outcome = match self.storage {
             Ok(storage) => {
-                guarded("write", None, || act(&**storage)).map_err(|failure| failure.of(self.rank, self.path))
+                guarded("write", None, || act(&**storage)).map_err(|failure| failure.into_error(self.rank, self.path))
             }
             Err(error) => Err(error.clone()),
         };

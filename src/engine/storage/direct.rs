@@ -3,18 +3,19 @@
 
 use std::time::Instant;
 
-use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
+use crate::access::{BufferLayout, Piece, Source, Walk};
+use crate::engine::call::WriteAccess;
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
+use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::topology::Rank;
 
 /// Writes an access directly, in the order of its extents. Local.
 pub fn write(
     storage: &dyn Storage,
-    (file, layout, source): (&Extents, &BufferLayout, Source<'_>),
+    WriteAccess { file, layout, source }: WriteAccess<'_>,
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {
@@ -24,7 +25,7 @@ pub fn write(
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
         let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
-        let error = written.err().map(|failure| failure.of(rank, path));
+        let error = written.err().map(|failure| failure.into_error(rank, path));
         return Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
@@ -35,7 +36,7 @@ pub fn write(
             packing.failure.take().map_or(Ok(()), Err)
         })
     });
-    let error = written.err().map(|failure| failure.of(rank, path));
+    let error = written.err().map(|failure| failure.into_error(rank, path));
     Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() }
 }
 
@@ -48,7 +49,7 @@ struct Packing<'a> {
     len: usize,
     written: &'a mut u64,
     /// The first failure; nothing is written after it.
-    failure: Option<Failure>,
+    failure: Option<StorageFailure>,
 }
 
 impl Packing<'_> {

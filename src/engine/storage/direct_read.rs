@@ -8,7 +8,7 @@ use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, Storage, read_present};
+use crate::engine::storage::{Storage, StorageFailure, read_present};
 
 thread_local! {
     /// Memory for pieces, kept between calls, so that a call allocates nothing.
@@ -23,7 +23,7 @@ pub fn read(
     layout: &BufferLayout,
     sink: Sink<'_>,
     bridge: u64,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, StorageFailure> {
     let begin = Instant::now();
     let mut pieces = PIECES.take();
     pieces.clear();
@@ -49,7 +49,7 @@ struct ReadGroup<'a> {
     /// Number of bytes of the pieces before the end of the file.
     bytes: u64,
     /// The first failure; nothing is read after it.
-    failure: Option<Failure>,
+    failure: Option<StorageFailure>,
 }
 
 impl ReadGroup<'_> {
@@ -83,7 +83,7 @@ impl ReadGroup<'_> {
 
     /// Reads the bytes from the first to the last piece in one call, and copies the pieces out of them. Returns the
     /// number of bytes of the pieces before the end of the file.
-    fn read_span(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
+    fn read_span(&mut self, start: u64, end: u64) -> Result<u64, StorageFailure> {
         let len = (end - start) as usize;
         if self.span.len() < len {
             self.span.resize(len.next_power_of_two(), 0);

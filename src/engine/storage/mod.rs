@@ -28,7 +28,7 @@ const MOST_PARTS: usize = 1024;
 
 /// A call on the storage that failed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct StorageFailure {
     /// Name of the call, such as `write` or `read`.
     pub operation: &'static str,
     /// Offset in the file at which the call failed; `None` if the call has no offset.
@@ -37,9 +37,9 @@ pub struct Failure {
     pub cause: io::Error,
 }
 
-impl Failure {
+impl StorageFailure {
     /// Turns the failure into an error of `rank` on the file at `path`.
-    pub fn of(self, rank: Rank, path: &Path) -> Error {
+    pub fn into_error(self, rank: Rank, path: &Path) -> Error {
         Error::io(rank, self.operation, path, self.offset, &self.cause)
     }
 }
@@ -49,11 +49,11 @@ impl Failure {
 pub fn guarded<T>(
     operation: &'static str,
     offset: impl Into<Option<u64>>,
-    call: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    call: impl FnOnce() -> Result<T, StorageFailure>,
+) -> Result<T, StorageFailure> {
     // State that the call leaves behind is not used after a failure.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        Err(Failure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
+        Err(StorageFailure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
     })
 }
 
@@ -66,16 +66,16 @@ fn words(panic: &(dyn Any + Send)) -> String {
 /// Returns the size of the file in bytes, as the system reports it to `rank` now; `u64::MAX` if the file has no size.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
-    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: None, cause });
-    guarded("stat", None, size).map_err(|failure| failure.of(rank, path))
+    let size = || storage.size().map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
+    guarded("stat", None, size).map_err(|failure| failure.into_error(rank, path))
 }
 
 /// Writes all of `bytes` at `offset`. Adds the number of bytes written to `written`, also after a failure.
-pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), Failure> {
+pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), StorageFailure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
-        let failure = |cause| Failure { operation: "write", offset: Some(at), cause };
+        let failure = |cause| StorageFailure { operation: "write", offset: Some(at), cause };
         match storage.write_at(&bytes[done..], at) {
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
@@ -95,12 +95,12 @@ pub fn write_all_pieces(
     pieces: &[PieceOfWindow],
     mut offset: u64,
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     for pieces in pieces.chunks(MOST_PARTS) {
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
-            let failure = |cause| Failure { operation: "write", offset: Some(offset), cause };
+            let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
             match storage.write_parts_at(rest, offset) {
                 Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
@@ -118,7 +118,7 @@ pub fn write_all_pieces(
 
 /// Reads from `offset` into `bytes` up to the end of the file; the rest of `bytes` is unchanged. Returns the number of
 /// bytes read.
-pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, StorageFailure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
@@ -126,14 +126,14 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
             Ok(0) => break,
             Ok(count) => done += count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(Failure { operation: "read", offset: Some(at), cause }),
+            Err(cause) => return Err(StorageFailure { operation: "read", offset: Some(at), cause }),
         }
     }
     Ok(done as u64)
 }
 
 /// Reads like [`read_present`], and fills the rest of `bytes` with zeros.
-pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, StorageFailure> {
     let present = read_present(storage, bytes, offset)?;
     bytes[present as usize..].fill(0);
     Ok(present)

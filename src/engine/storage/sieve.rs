@@ -7,7 +7,7 @@ use crate::drivers::Window;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, REMOTE_CALL};
 use crate::engine::storage::buffer::{PieceOfWindow, WindowBuffer};
 use crate::engine::storage::coverage::Coverage;
-use crate::engine::storage::{Failure, Storage, read_all, write_all, write_all_pieces};
+use crate::engine::storage::{Storage, StorageFailure, read_all, write_all, write_all_pieces};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
@@ -23,7 +23,7 @@ pub struct Sieve {
 
 /// Runs that lie close together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub struct RunGroup {
     /// Number of runs.
     pub runs: u64,
     /// Number of bytes of the runs.
@@ -63,8 +63,8 @@ impl Sieve {
 
     /// Returns true if a group is written as a whole, after the bytes in its gaps have been read; otherwise it is
     /// written run by run. Reading the whole and writing the gaps pays if it costs less than a call for each run.
-    pub fn writes_whole(&self, group: &Group) -> bool {
-        let Group { runs, covered, whole } = *group;
+    pub fn writes_whole(&self, group: &RunGroup) -> bool {
+        let RunGroup { runs, covered, whole } = *group;
         match self.switch {
             Switch::Enable => runs > 1,
             Switch::Disable => false,
@@ -74,7 +74,7 @@ impl Sieve {
 
     /// Returns true if a group may be written run by run after all, because its gaps cannot be read: the file may only
     /// be written.
-    pub fn forgives(&self, failure: &Failure) -> bool {
+    pub fn forgives(&self, failure: &StorageFailure) -> bool {
         self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
     }
 }
@@ -88,7 +88,7 @@ pub fn write_window(
     buffer: &mut WindowBuffer,
     sieve: Sieve,
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     if !buffer.pieces.is_empty() {
         return write_pieces(storage, window, &buffer.pieces, written);
     }
@@ -111,7 +111,7 @@ fn write_pieces(
     window: Window,
     mut pieces: &[PieceOfWindow],
     written: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let mut end = 0;
     for extent in window.segments() {
         end += extent.len;
@@ -129,7 +129,7 @@ pub fn read_window(
     window: Window,
     buffer: &mut WindowBuffer,
     sieve: Sieve,
-) -> Result<(), Failure> {
+) -> Result<(), StorageFailure> {
     let mut at = 0;
     for extent in window.segments() {
         let segment = Segment { extent, at };
@@ -158,10 +158,10 @@ impl Segment {
 
     /// Returns the first group of runs at or behind `from` with gaps of at most `bridge` bytes, and its range in the
     /// buffer.
-    fn group(&self, coverage: &Coverage, from: u64, bridge: u64) -> Option<(Range<u64>, Group)> {
+    fn group(&self, coverage: &Coverage, from: u64, bridge: u64) -> Option<(Range<u64>, RunGroup)> {
         let mut runs = coverage.runs(from, self.at + self.extent.len);
         let mut part = runs.next()?;
-        let mut group = Group { runs: 1, covered: part.end - part.start, whole: 0 };
+        let mut group = RunGroup { runs: 1, covered: part.end - part.start, whole: 0 };
         for run in runs {
             if run.start - part.end > bridge {
                 break;
@@ -179,10 +179,10 @@ impl Segment {
         storage: &dyn Storage,
         buffer: &mut WindowBuffer,
         part: &Range<u64>,
-        group: &Group,
+        group: &RunGroup,
         sieve: Sieve,
         written: &mut u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StorageFailure> {
         let whole = group.runs == 1 || sieve.writes_whole(group) && self.fill_holes(storage, buffer, part, sieve)?;
         if !whole {
             for run in buffer.coverage.runs(part.start, part.end) {
@@ -206,11 +206,11 @@ impl Segment {
         buffer: &mut WindowBuffer,
         part: &Range<u64>,
         sieve: Sieve,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, StorageFailure> {
         let WindowBuffer { bytes, coverage, .. } = buffer;
         let mut runs = coverage.runs(part.start, part.end);
         let Some(from) = runs.next().map(|run| run.end) else { return Ok(true) };
-        let no_memory = |cause| Failure { operation: "read", offset: Some(self.offset(from)), cause };
+        let no_memory = |cause| StorageFailure { operation: "read", offset: Some(self.offset(from)), cause };
         let mut there = Block::take((part.end - from) as usize).map_err(no_memory)?;
         there.set_len((part.end - from) as usize);
         match read_all(storage, &mut there, self.offset(from)) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::drivers::Window;
 use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::sieve::Sieve;
-use crate::engine::storage::worker::{Job, Task, WindowDone, Worker, WorkerGone};
+use crate::engine::storage::worker::{Task, WindowDone, WindowJob, Worker, WorkerGone};
 use crate::error::{Error, Result};
 use crate::fabric::waiting::pause;
 use crate::hints::Hints;
@@ -161,7 +161,7 @@ impl WindowQueue {
                 Task::Write => Sieve::of_write(self.hints.ds_write, self.unit, self.is_sole),
                 Task::Read => Sieve::new(self.hints.ds_read, self.unit),
             };
-            worker.submit(Job { task, window: window.moved(self.shift), buffer, sieve });
+            worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve });
             self.in_flight += 1;
         }
     }
@@ -219,7 +219,7 @@ impl WindowQueue {
             self.outcome.times.push((done.begin, done.begin + done.busy));
         }
         if let (None, Some(failure)) = (&self.outcome.error, done.failure) {
-            self.outcome.error = Some(failure.of(self.rank, &self.path));
+            self.outcome.error = Some(failure.into_error(self.rank, &self.path));
         }
         match done.task {
             Task::Write => self.free.push(done.buffer),

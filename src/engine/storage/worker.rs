@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::drivers::Window;
 use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::storage::sieve::{Sieve, read_window, write_window};
-use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
+use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
 /// What the worker does with the bytes of a window.
@@ -22,7 +22,7 @@ pub enum Task {
 }
 
 /// A window to write or read.
-pub struct Job {
+pub struct WindowJob {
     /// Write or read.
     pub task: Task,
     /// Extents of the window in the file.
@@ -47,12 +47,12 @@ pub struct WindowDone {
     /// Time when the write or read began.
     pub begin: Instant,
     /// First failure of the window, if there is one.
-    pub failure: Option<Failure>,
+    pub failure: Option<StorageFailure>,
 }
 
 /// The helper thread of one file on one aggregator. Dropping this value waits for all submitted windows.
 pub struct Worker {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<WindowJob>>,
     finished: Receiver<WindowDone>,
     thread: Option<JoinHandle<()>>,
 }
@@ -63,7 +63,7 @@ impl Worker {
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = channel::<Job>();
+        let (jobs, inbox) = channel::<WindowJob>();
         let (outbox, finished) = channel();
         let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
             leave_single_core();
@@ -82,7 +82,7 @@ impl Worker {
     }
 
     /// Submits a window. [`Worker::poll`] returns it, in the order of submission.
-    pub fn submit(&self, job: Job) {
+    pub fn submit(&self, job: WindowJob) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only when `jobs` is dropped; if it is gone nevertheless, `poll` reports it.
             let _ = jobs.send(job);
@@ -140,8 +140,8 @@ fn leave_single_core() {
 fn leave_single_core() {}
 
 /// Writes or reads one window. After a failure, nothing more is tried: a full disk fails once and not once a window.
-fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
-    let Job { task, window, mut buffer, sieve } = job;
+fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
+    let WindowJob { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
     let operation = if task == Task::Write { "write" } else { "read" };

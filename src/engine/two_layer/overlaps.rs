@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use crate::access::Extent;
 
 /// An extent and the member that has it.
-pub type Owned = (Extent, usize);
+pub type OwnedExtent = (Extent, usize);
 
 /// Iterates over groups of ascending extents: an extent that overlaps an earlier one is in its group.
-pub struct Overlaps<'a>(&'a [Owned]);
+pub struct Overlaps<'a>(&'a [OwnedExtent]);
 
 impl<'a> Overlaps<'a> {
     /// Returns the groups of `ascending` extents.
-    pub fn of(ascending: &'a [Owned]) -> Self {
+    pub fn of(ascending: &'a [OwnedExtent]) -> Self {
         Self(ascending)
     }
 }
 
 impl<'a> Iterator for Overlaps<'a> {
-    type Item = &'a [Owned];
+    type Item = &'a [OwnedExtent];
 
     #[inline]
-    fn next(&mut self) -> Option<&'a [Owned]> {
+    fn next(&mut self) -> Option<&'a [OwnedExtent]> {
         let mut end = self.0.first()?.0.end();
         let behind = self.0[1..].iter().position(|(extent, _)| {
             let apart = extent.offset >= end;
@@ -37,7 +37,7 @@ impl<'a> Iterator for Overlaps<'a> {
 /// Calls `part(extent, member, is_lower)` for the parts of a group, ascending: for each part first with the highest
 /// member that has it, then, with `true`, with each other member that has it. O(parts log members) time. Parts are not
 /// stored, because there may be members x pieces of them.
-pub fn shared(overlap: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
+pub fn shared(overlap: &[OwnedExtent], mut part: impl FnMut(Extent, usize, bool)) {
     // (offset, whether it is a begin, member): at one offset, ends sort before begins.
     let ends = overlap.iter().map(|(extent, member)| (extent.end(), false, *member));
     let starts = overlap.iter().map(|(extent, member)| (extent.offset, true, *member));

@@ -252,7 +252,7 @@ enum Waits {
 }
 
 /// The files of this process, and the thread that watches them.
-struct Watch {
+struct WatchedFiles {
     files: Mutex<Files>,
     /// The watching thread; `None` if the system gave none.
     thread: OnceLock<Option<Thread>>,
@@ -265,7 +265,8 @@ struct Files {
     shortest: Option<Duration>,
 }
 
-static WATCH: Watch = Watch { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
+static WATCH: WatchedFiles =
+    WatchedFiles { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,24 +1,21 @@
 //! Writes and reads of one rank without other ranks.
 
-use crate::access::{BufferLayout, Extents, Sink, Source};
+use crate::access::Extents;
+use crate::engine::call::WriteAccess;
 use crate::engine::file::File;
+use crate::engine::staging::ReadMemory;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{direct, direct_read, guarded, size};
 use crate::error::Result;
 
 impl File {
     /// Writes an access that needs no other rank. Local.
-    pub(in crate::engine) fn write_directly(
-        &mut self,
-        extents: &Extents,
-        layout: &BufferLayout,
-        source: Source<'_>,
-    ) -> Outcome {
-        if extents.count() == 0 {
+    pub(in crate::engine) fn write_directly(&mut self, access: WriteAccess<'_>) -> Outcome {
+        if access.file.count() == 0 {
             return Outcome::default();
         }
         match self.storage() {
-            Ok(storage) => direct::write(&*storage, (extents, layout, source), self.endpoint.rank(), &self.setup.path),
+            Ok(storage) => direct::write(&*storage, access, self.endpoint.rank(), &self.setup.path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }
@@ -27,7 +24,7 @@ impl File {
     pub(in crate::engine) fn read_directly(
         &mut self,
         extents: &Extents,
-        (layout, sink): (&BufferLayout, Sink<'_>),
+        ReadMemory { layout, sink }: ReadMemory<'_>,
     ) -> Outcome {
         if extents.count() == 0 {
             return Outcome::default();
@@ -35,7 +32,7 @@ impl File {
         let bridge = self.setup.read_sieve().bridge();
         let read = self.storage().and_then(|storage| {
             guarded("read", None, || direct_read::read(&*storage, extents, layout, sink, bridge))
-                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+                .map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
     }

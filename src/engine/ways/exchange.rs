@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extent, Extents, Sink};
+use crate::access::{Extent, Extents};
 use crate::drivers::Storage;
-use crate::engine::agreement::Access;
+use crate::engine::call::WriteAccess;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;
@@ -15,6 +15,7 @@ use crate::engine::plan::Plan;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::record::totals::CallTotals;
+use crate::engine::staging::ReadMemory;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
 
@@ -25,13 +26,13 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn exchange_write(
         &mut self,
-        (extents, layout, source): Access<'_>,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
         self.watchdog.go_on(CallStage::Metadata);
-        let plan = self.plan(extents, layout, agreed, clock, done).await?;
+        let plan = self.plan(file, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
         // before it returns to the owner of the memory.
@@ -73,7 +74,7 @@ impl File {
     pub(in crate::engine) async fn exchange_read(
         &mut self,
         extents: &Extents,
-        (layout, mut sink): (&BufferLayout, Sink<'_>),
+        ReadMemory { layout, mut sink }: ReadMemory<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut CallTotals,

@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::access::{BufferLayout, Extents, Sink, Walk};
+use crate::access::{BufferLayout, Extents, Walk};
+use crate::engine::agreement::on_host::windows;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
 use crate::engine::policy::WANTED_PART;
 use crate::engine::policy::paths::Way;
 use crate::engine::shared::window_reader::WindowReader;
+use crate::engine::staging::ReadMemory;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
 
@@ -21,7 +23,7 @@ impl File {
     pub(in crate::engine) async fn read_windows(
         &mut self,
         extents: &Extents,
-        (layout, sink): (&BufferLayout, Sink<'_>),
+        ReadMemory { layout, sink }: ReadMemory<'_>,
         agreed: &Agreed,
     ) -> Result<(Outcome, Duration)> {
         let (begin, storage, arena) = (Instant::now(), self.storage(), self.arena()?);
@@ -51,20 +53,20 @@ impl File {
     pub(in crate::engine) async fn read_on_host(
         &mut self,
         extents: &Extents,
-        (layout, mut sink): (&BufferLayout, Sink<'_>),
+        ReadMemory { layout, mut sink }: ReadMemory<'_>,
     ) -> Result<(Outcome, Duration)> {
         if !self.has_arena() {
-            return Ok((self.read_directly(extents, (layout, sink)), Duration::ZERO));
+            return Ok((self.read_directly(extents, ReadMemory { layout, sink }), Duration::ZERO));
         }
         let itself = self.setup.rules(Direction::Read).in_memory().reads_early(extents, false);
-        let mut early = itself.then(|| self.read_directly(extents, (layout, sink.reborrow())));
+        let mut early = itself.then(|| self.read_directly(extents, ReadMemory { layout, sink: sink.reborrow() }));
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
         let (agreed, error) = self.agree_on_host_to_read(extents, checked, early.as_ref()).await?;
         let rest = if early.is_some() { &Extents::empty() } else { extents };
         let (mut outcome, placement) = match agreed.decision.way {
             _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
-            Way::Windows => self.read_windows(rest, (layout, sink), &agreed).await?,
-            Way::Direct => (self.read_directly(rest, (layout, sink)), Duration::ZERO),
+            Way::Windows => self.read_windows(rest, ReadMemory { layout, sink }, &agreed).await?,
+            Way::Direct => (self.read_directly(rest, ReadMemory { layout, sink }), Duration::ZERO),
             _ => Default::default(),
         };
         outcome.add(early);

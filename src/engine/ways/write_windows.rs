@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
-use crate::engine::agreement::Access;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
+use crate::engine::agreement::on_host::windows;
+use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{get, put, words};
@@ -17,7 +18,7 @@ use crate::engine::policy::FOOTPRINT_GAP;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
-use crate::engine::shared::arena::TURN;
+use crate::engine::shared::arena::{CallWindows, TURN};
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{ordered, placing};
 use crate::engine::storage::sieve::Sieve;
@@ -30,7 +31,7 @@ use crate::topology::Rank;
 words! {
     /// The outcome of a write through windows, the same on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
-    struct CallOutcome {
+    struct WindowsOutcome {
         /// Rank whose error all ranks return; `None` without an error.
         failed: Option<Rank>,
         /// Number of bytes written by all ranks.
@@ -53,7 +54,7 @@ impl File {
     /// The error of the lowest rank, on every rank; errors of the message transport.
     pub(in crate::engine) async fn write_windows(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         agreed: &Agreed,
         clock: &Clock,
     ) -> Result<CallReport> {
@@ -61,7 +62,7 @@ impl File {
         let sieve = self.setup.write_sieve(agreed.is_sole);
         let whole = [Extent { offset: left.start, len: left.span() }];
         let runs = (left.bytes == left.span()).then_some(&whole[..]);
-        let (closing, error) = self.fill_windows(access, windows, (sieve, runs), clock).await?;
+        let (closing, error) = self.fill_windows(access, windows, sieve, runs, clock).await?;
         if let Some(failed) = closing.failed {
             return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }
@@ -71,7 +72,7 @@ impl File {
             aggregators: 1,
             rounds: windows.count(),
             seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
-            ..CallReport::of(Direction::Write, agreed.decision, &agreed.all, closing.transferred)
+            ..CallReport::from_amounts(Direction::Write, chosen, &agreed.all, closing.transferred)
         })
     }
 
@@ -80,11 +81,12 @@ impl File {
     /// Collective over these ranks.
     async fn fill_windows(
         &mut self,
-        (file, layout, source): Access<'_>,
-        windows: WindowRing,
-        (sieve, runs): (Sieve, Option<&[Extent]>),
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
+        windows: CallWindows,
+        sieve: Sieve,
+        runs: Option<&[Extent]>,
         clock: &Clock,
-    ) -> Result<(CallOutcome, Option<Error>)> {
+    ) -> Result<(WindowsOutcome, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let mut writer = WindowWriter {
             arena: &arena,
@@ -123,29 +125,29 @@ impl File {
     /// Errors of the message transport.
     pub(in crate::engine) async fn write_on_host(
         &mut self,
-        access: Access<'_>,
+        access: WriteAccess<'_>,
         is_sole: bool,
         clock: &Clock,
     ) -> Result<Outcome> {
-        let (asked, layout, source) = access;
+        let WriteAccess { file: asked, layout, source } = access;
         if !self.has_arena() {
-            return Ok(self.write_directly(asked, layout, source));
+            return Ok(self.write_directly(access));
         }
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
-        let access = (file, layout, source);
-        let footprint = Footprint::of(0, file, 1);
+        let access = WriteAccess { file, layout, source };
+        let footprint = Footprint::from_extents(0, file, 1);
         let (agreed, error) = self.agree_on_host_to_write(access, asked, checked, None, Some(&footprint)).await?;
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
-        let (bytes, micros, error) = match agreed.decision.way {
-            Way::Direct => return Ok(self.write_directly(file, layout, source)),
+        let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
+            Way::Direct => return Ok(self.write_directly(access)),
             Way::Windows => {
                 let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
                 let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
-                let (closing, error) =
-                    self.fill_windows(access, agreed.decision.windows, (sieve, runs.as_deref()), clock).await?;
+                let windows = windows(&self.setup, &agreed.left);
+                let (closing, error) = self.fill_windows(access, windows, sieve, runs.as_deref(), clock).await?;
                 (closing.transferred, closing.busy, error)
             }
             _ => (agreed.transferred, agreed.micros, None),
@@ -163,14 +165,14 @@ async fn close_windows(
     writer: &WindowWriter<'_>,
     placed: Duration,
     clock: &Clock,
-) -> Result<CallOutcome> {
+) -> Result<WindowsOutcome> {
     let arena = writer.arena;
     let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
     let decide = |slots: Slots<'_>, decision: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
-        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
-        let closing = CallOutcome {
+        let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.slot(place)));
+        let closing = WindowsOutcome {
             failed: (failed != 0).then(|| failed as usize - 1),
             transferred: arena.written().load(Ordering::Acquire),
             busy: arena.busy().load(Ordering::Acquire),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::flight::{Flight, Incoming};
 use super::idle::Backoff;
 use super::raw::{Comm, check_with, is_finalised};
-use super::requests::{Finished, Requests};
+use super::requests::{FinishedRequest, RequestsInFlight};
 use super::{MPI_Comm, Session, sleeping};
 use crate::error::{Error, Result};
 use crate::fabric::shared::host;
@@ -62,8 +62,8 @@ pub struct MpiEndpoint {
     comm: Arc<Comm>,
     tags: Tags,
     chunk: usize,
-    requests: Requests,
-    finished: Vec<Finished>,
+    requests: RequestsInFlight,
+    finished: Vec<FinishedRequest>,
     flights: HashMap<Ticket, Flight>,
     streams: HashMap<(Rank, u16), VecDeque<Ticket>>,
     next: Ticket,
@@ -126,7 +126,7 @@ impl MpiEndpoint {
             comm,
             tags,
             chunk,
-            requests: Requests::default(),
+            requests: RequestsInFlight::default(),
             finished: Vec::new(),
             flights: HashMap::new(),
             streams: HashMap::new(),
@@ -212,7 +212,7 @@ impl MpiEndpoint {
     }
 
     /// Records an MPI message that has ended.
-    fn record(&mut self, ended: &Finished, done: &mut Vec<Completion>) -> Result<()> {
+    fn record(&mut self, ended: &FinishedRequest, done: &mut Vec<Completion>) -> Result<()> {
         let ticket = ended.ticket;
         let Some(flight) = self.flights.get_mut(&ticket) else {
             return Err(Error::Internal { rank: self.comm.rank, what: format!("no message has ticket {ticket}") });

@@ -37,7 +37,7 @@ impl World {
 }
 
 /// Counts and displacements of blocks that lie one after the other.
-struct Blocks {
+struct ConsecutiveBlocks {
     counts: Vec<c_int>,
     places: Vec<c_int>,
 }
@@ -177,7 +177,7 @@ impl Native {
 
     /// Returns counts and displacements for `sizes`. Checks that this rank's block has `own` bytes, and that a buffer
     /// of `all` bytes holds all blocks.
-    fn blocks(&self, sizes: &[u64], own: usize, all: Option<usize>) -> Result<Blocks> {
+    fn blocks(&self, sizes: &[u64], own: usize, all: Option<usize>) -> Result<ConsecutiveBlocks> {
         if sizes.len() != self.ranks {
             return Err(Error::argument("number of sizes", sizes.len(), format!("{}, one a rank", self.ranks)));
         }
@@ -185,7 +185,8 @@ impl Native {
             return Err(Error::argument("own block", own, format!("{} bytes", sizes[self.rank])));
         }
         let mut at = 0u64;
-        let mut blocks = Blocks { counts: Vec::with_capacity(self.ranks), places: Vec::with_capacity(self.ranks) };
+        let mut blocks =
+            ConsecutiveBlocks { counts: Vec::with_capacity(self.ranks), places: Vec::with_capacity(self.ranks) };
         for &size in sizes {
             blocks.counts.push(count(size)?);
             blocks.places.push(count(at)?);

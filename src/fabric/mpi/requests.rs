@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fabric::Ticket;
 
 /// A request that has ended, with or without an error.
-pub(super) struct Finished {
+pub(super) struct FinishedRequest {
     /// Ticket of the message that the request belongs to.
     pub(super) ticket: Ticket,
     /// Error code of MPI for this request.
@@ -19,7 +19,7 @@ pub(super) struct Finished {
     status: MPI_Status,
 }
 
-impl Finished {
+impl FinishedRequest {
     /// Returns the number of bytes received.
     pub(super) fn bytes(&self) -> Result<usize> {
         let mut count = 0;
@@ -31,14 +31,14 @@ impl Finished {
 
 /// All requests in flight, without gaps, as MPI_Testsome needs them.
 #[derive(Default)]
-pub(super) struct Requests {
+pub(super) struct RequestsInFlight {
     requests: HandleArray<Request>,
     tickets: Vec<Ticket>,
     indices: Vec<c_int>,
     statuses: Statuses,
 }
 
-impl Requests {
+impl RequestsInFlight {
     /// Adds a request. Several requests may have the same ticket.
     pub(super) fn push(&mut self, request: Request, ticket: Ticket) {
         self.requests.push(request);
@@ -47,7 +47,7 @@ impl Requests {
 
     /// Appends the requests that have ended since the last call to `finished`. One MPI_Testsome: O(requests in flight),
     /// never waits.
-    pub(super) fn test_some(&mut self, finished: &mut Vec<Finished>) -> Result<()> {
+    pub(super) fn test_some(&mut self, finished: &mut Vec<FinishedRequest>) -> Result<()> {
         let n = self.requests.len();
         if n == 0 {
             return Ok(());
@@ -68,7 +68,7 @@ impl Requests {
             let index = unsafe { *indices.add(i) };
             let status = self.statuses.get(i);
             let code = if some_failed { status.error() } else { ffi::SUCCESS };
-            finished.push(Finished { ticket: self.tickets[index as usize], code, status });
+            finished.push(FinishedRequest { ticket: self.tickets[index as usize], code, status });
             // SAFETY: as above; kept for the removal below.
             unsafe { self.indices.set_len(i + 1) };
         }
@@ -82,14 +82,14 @@ impl Requests {
 
     /// Waits for the oldest request of `ticket`, if it has one, and appends it to `finished`. One MPI_Wait, which
     /// sleeps in some versions of MPICH in which MPI_Waitsome and MPI_Waitany spin.
-    pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<Finished>) {
+    pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<FinishedRequest>) {
         let Some(at) = self.tickets.iter().position(|&other| other == ticket) else { return };
         let mut status = MPI_Status::zeroed();
         // SAFETY: an active request, and room for its status.
         let code = sleeping::measured(|| unsafe { ffi::MPI_Wait(self.requests.place(at), &mut status) });
         self.requests.swap_remove(at);
         self.tickets.swap_remove(at);
-        finished.push(Finished { ticket, code, status });
+        finished.push(FinishedRequest { ticket, code, status });
     }
 
     /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose

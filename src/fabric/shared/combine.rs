@@ -76,7 +76,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Returns the slot of the rank with this place.
-    pub fn of(&self, place: usize) -> &'a [u8] {
+    pub fn slot(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
         // SAFETY: reserved; all ranks have arrived (over hosts: all but the lowest, which reads), and do not write to
         // this set before the agreement after next.

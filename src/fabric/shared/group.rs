@@ -29,7 +29,7 @@ const TAG: u16 = crate::collectives::FIRST_FREE_TAG;
 
 /// The memory of one group, as one member sees it.
 #[derive(Debug)]
-pub struct Group {
+pub struct GroupMemory {
     /// Ranks of the members, ascending; the leader is the first.
     members: Vec<Rank>,
     /// This rank's index in `members`.
@@ -47,13 +47,13 @@ struct Mailbox<'a> {
     bytes: *mut u8,
 }
 
-impl Group {
+impl GroupMemory {
     /// Returns the ranks of the members, ascending; the leader is the first.
     pub fn members(&self) -> &[Rank] {
         &self.members
     }
 
-    /// Returns this rank's index in [`Group::members`].
+    /// Returns this rank's index in [`GroupMemory::members`].
     pub fn me(&self) -> usize {
         self.me
     }
@@ -63,7 +63,7 @@ impl Group {
         self.me == 0
     }
 
-    /// Returns the memory. The area for users is from [`Group::area`] to the end; none of it is reserved yet.
+    /// Returns the memory. The area for users is from [`GroupMemory::area`] to the end; none of it is reserved yet.
     pub fn memory(&self) -> &Arc<SharedMemory> {
         &self.memory
     }
@@ -201,7 +201,7 @@ fn head(members: usize) -> usize {
 /// The result of [`Endpoint::share_in_groups`], and the groups for which it was made.
 pub(in crate::fabric) struct Grouped {
     leader_of: Vec<u32>,
-    group: Option<Arc<Group>>,
+    group: Option<Arc<GroupMemory>>,
 }
 
 impl Endpoint {
@@ -213,7 +213,12 @@ impl Endpoint {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Arc<Group>>> {
+    pub async fn share_in_groups(
+        &mut self,
+        leader_of: &[u32],
+        area: usize,
+        spins: bool,
+    ) -> Result<Option<Arc<GroupMemory>>> {
         if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());
         }
@@ -225,8 +230,9 @@ impl Endpoint {
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let memory = memory.filter(|_| all[0] == 1);
         let me = members.partition_point(|&member| member < me);
-        let group = memory
-            .map(|memory| Arc::new(Group { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) }));
+        let group = memory.map(|memory| {
+            Arc::new(GroupMemory { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) })
+        });
         self.set_grouped(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
         Ok(group)
     }

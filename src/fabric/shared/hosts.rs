@@ -96,7 +96,7 @@ impl Hosts {
     /// in rank order.
     pub fn contributions(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.here.iter().map(|here| here.handed_in());
-        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.of(place))))
+        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.slot(place))))
     }
 
     /// Answers all ranks of this host, on its leader, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute
@@ -113,8 +113,13 @@ impl Hosts {
 ///
 /// # Errors
 /// The reason why there is no memory.
-fn take(offer: Offer, rank: Rank, here: &[Rank], leader: HostAddress) -> std::result::Result<SharedMemory, String> {
-    let Offer { memory, size, area, reserved, .. } = offer;
+fn take(
+    offer: MemoryOffer,
+    rank: Rank,
+    here: &[Rank],
+    leader: HostAddress,
+) -> std::result::Result<SharedMemory, String> {
+    let MemoryOffer { memory, size, area, reserved, .. } = offer;
     let head = head(here.len());
     debug_assert!(head + area <= size, "the memory has room for all ranks");
     match rank == here[0] {
@@ -189,7 +194,7 @@ impl HostAddress {
 }
 
 /// Memory that a rank offers to the ranks of its host.
-pub struct Offer {
+pub struct MemoryOffer {
     /// True if the rank takes part in sharing.
     shares: bool,
     /// The memory, or the reason why there is none.
@@ -203,7 +208,7 @@ pub struct Offer {
 }
 
 #[cfg(test)]
-impl Offer {
+impl MemoryOffer {
     /// Changes the offer to that of a rank on a host with this label.
     pub fn on(mut self, label: usize) -> Self {
         self.address.label = label as u64;
@@ -223,7 +228,7 @@ pub enum HostsAre {
 impl Endpoint {
     /// Makes memory that this rank offers to its host, unless `shares` is false. The area for users has `area` bytes,
     /// of which the first `reserved` will be reserved. Local; a lack of memory is no error.
-    pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> Offer {
+    pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> MemoryOffer {
         let size = head(self.ranks().min(MOST_RANKS)) + area;
         let memory = match shares {
             true => SharedMemory::make(size).map_err(|cause| lacking(&cause, size)),
@@ -231,7 +236,7 @@ impl Endpoint {
         };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let address = HostAddress { label: self.node_label() as u64, process, descriptor };
-        Offer { shares, memory, size, area, reserved, address }
+        MemoryOffer { shares, memory, size, area, reserved, address }
     }
 
     /// Finds the hosts of all ranks from the host addresses `all`, and maps the memory of the lowest rank of each host.
@@ -240,7 +245,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn settle(&mut self, hosts: HostsAre, offer: Offer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
+    pub async fn settle(&mut self, hosts: HostsAre, offer: MemoryOffer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
         let rank = self.rank();
         let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
         let labels: Vec<usize> = match hosts {

@@ -30,7 +30,7 @@ impl SharedMemory {
         // A limit of file size also limits memory: if it is lower, the ranks share none.
         let _quiet = without_size_signal();
         file.set_len(size as u64)?;
-        Self::of(file, size)
+        Self::from_file(file, size)
     }
 
     /// Returns the address for [`SharedMemory::open`] in another process: (process, file descriptor).
@@ -47,10 +47,10 @@ impl SharedMemory {
         if file.metadata()?.len() != size as u64 {
             return Err(io::Error::other("not the memory that was made"));
         }
-        Self::of(file, size)
+        Self::from_file(file, size)
     }
 
-    fn of(file: File, size: usize) -> io::Result<Self> {
+    fn from_file(file: File, size: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(size).map_raw(&file)?;
         Ok(Self { file, map })
     }

@@ -24,8 +24,8 @@ pub mod signal;
 
 pub use combine::{Combined, DECISION, SLOT, Shared, Slots};
 pub use cores::Cores;
-pub use group::Group;
+pub use group::GroupMemory;
 pub(super) use group::Grouped;
-pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, Offer};
+pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, MemoryOffer};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};

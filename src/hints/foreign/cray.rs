@@ -1,18 +1,19 @@
-//! Cray's MPICH_MPIIO_HINTS: hints by the name of the file.
+//! Parses Cray's variable MPICH_MPIIO_HINTS, which has hints by the names of files.
 //!
-//! `pattern:key=value:key=value,pattern:...`. A file gets the hints of the first pattern that matches the whole name passed to
-//! MPI_File_open. They override the program's hints. Source: HPE Cray MPI, intro_mpi(3), MPICH_MPIIO_HINTS.
+//! The form is `pattern:key=value:key=value,pattern:...`. A file gets the hints of the first pattern that matches the
+//! whole name passed to MPI_File_open. These hints override the program's. Source: HPE Cray MPI, intro_mpi(3),
+//! MPICH_MPIIO_HINTS.
 
 use super::glob;
 use crate::error::{Error, Result};
 
-/// The variable.
+/// Name of the environment variable.
 pub const VARIABLE: &str = "MPICH_MPIIO_HINTS";
 
-/// A key whose value may contain colons: `cb_config_list=*:8`.
+/// Key whose value may contain colons: `cb_config_list=*:8`.
 const WITH_COLONS: &str = "cb_config_list";
 
-/// The hints of the files that a pattern names.
+/// A pattern of file names, and the hints of the files that match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specification {
     pattern: String,
@@ -21,15 +22,15 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// Whether the pattern matches the file name `name`.
+    /// Returns true if the pattern matches the file name `name`.
     pub fn is_for(&self, name: &str) -> bool {
         glob::matches(&self.pattern, name)
     }
 
-    /// One specification.
+    /// Parses one specification: `pattern:key=value:...`.
     ///
     /// # Errors
-    /// A text that is none.
+    /// The text is no specification.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split(':').map(str::trim);
         let pattern = parts.next().unwrap_or_default().to_string();
@@ -55,7 +56,7 @@ fn damaged(specification: &str, part: &str) -> Error {
     Error::argument(VARIABLE, format!("{part}`{specification}`"), "pattern:key=value:key=value, separated by commas")
 }
 
-/// The specifications of a text.
+/// Parses all specifications of a text, which commas separate.
 ///
 /// # Errors
 /// The first part that is no specification.
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!(parse(""), Ok(vec![]));
     }
 
-    /// A variable may have several lines; an error has one.
+    /// The variable may have several lines, but an error message has one.
     #[test]
     fn an_error_is_one_line() {
         let said = parse("a.nc:cb_nodes=4,\nb\tc").unwrap_err().to_string();

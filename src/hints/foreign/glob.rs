@@ -1,7 +1,8 @@
-//! Shell patterns for names.
+//! Matches names against shell patterns.
 
-/// Whether `pattern` matches all of `name`: `*` matches any characters (`/` too), `?` one character, `[a-z]` one of these,
-/// `[!a-z]` one of the others; `\` escapes the next character, and a `[` without `]` matches itself. O(|pattern| |name|).
+/// Returns true if `pattern` matches all of `name`: `*` matches any characters (`/` too), `?` one character, `[a-z]`
+/// one of these, `[!a-z]` one of the others; `\` escapes the next character, and a `[` without `]` matches itself.
+/// O(|pattern| |name|).
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
@@ -24,7 +25,8 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|&rest| rest == '*')
 }
 
-/// The number of pattern characters at the beginning that match `character`; `None` if they do not match.
+/// Returns the number of characters at the beginning of `pattern` that together match `character`; `None` if they do
+/// not match.
 fn one(pattern: &[char], character: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),
@@ -42,7 +44,7 @@ fn one(pattern: &[char], character: char) -> Option<usize> {
     }
 }
 
-/// The position of the `]` that closes a set; a `]` in the first place belongs to the set.
+/// Returns the position of the `]` that closes a set `[...]`; a `]` at the first position belongs to the set.
 fn closing(set: &[char]) -> Option<usize> {
     let first = 1 + usize::from(matches!(set, ['!' | '^', ..]));
     set.iter().skip(first).position(|&c| c == ']').map(|at| at + first)
@@ -99,7 +101,7 @@ mod tests {
         assert!(matches(&format!("[{}b]", "a".repeat(2_000_000)), "b"));
     }
 
-    /// By the textbook recursion.
+    /// Matches by the recursion of textbooks, for comparison.
     fn slow(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern, name) {
             ([], []) => true,

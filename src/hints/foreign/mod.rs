@@ -1,4 +1,4 @@
-//! Hints for other MPI libraries that users have already: their forms, and their meanings here.
+//! Reads hints that users have set for other MPI libraries, and translates them to hints of this library.
 //!
 //! | module | holds |
 //! |---|---|
@@ -35,20 +35,20 @@ const KNOWN: [(&str, &str); 15] = [
     ("access_style", "the library sees the access in the calls"),
 ];
 
-/// Why a key is not used that no library is known to have.
+/// Reason why a hint is not used whose key no known library has.
 pub const UNKNOWN: &str = "unknown key";
 
-/// Why a key is not used that is for the library above, PnetCDF. Such a library puts its own into every info that it opens a file
-/// with.
+/// Reason why a hint is not used that is for a library above, such as PnetCDF. Such a library puts its own hints into
+/// every info with which it opens a file.
 pub const ABOVE: &str = "the library above, such as PnetCDF, reads it";
 
-/// Why an unknown key is not used.
+/// Returns the reason why a key that is no hint of this library is not used.
 pub fn why_not(key: &str) -> &'static str {
     let is = |known: &str| known.strip_suffix('*').map_or(known == key, |start| key.starts_with(start));
     KNOWN.iter().find(|(known, _)| is(known)).map_or(UNKNOWN, |(_, why)| why)
 }
 
-/// Why a value that is valid in another library is not used here; `None` if it is used.
+/// Returns the reason why a value that is valid in another library is not used here; `None` if it is used.
 pub(super) fn why_not_this(given: &Given) -> Option<&'static str> {
     let least = ["cb_nodes", "striping_unit", "striping_factor"];
     match given.key.as_str() {

@@ -1,11 +1,11 @@
-//! ROMIO's file of hints: a key and a value on each line, `#` in the first column for a comment.
+//! Parses ROMIO's file of hints: a key and a value on each line, `#` in the first column for a comment.
 //!
 //! Source: ROMIO's users guide, "Systemwide Hints". If a key is on two lines, the first counts, as in ROMIO. ROMIO ignores lines
 //! that it cannot parse; here they are errors.
 
 use crate::error::{Error, Result};
 
-/// The hints of a text, with line numbers from 1. An error names `file` and the line.
+/// Returns the hints (key, value) of a text, each with its line number, from 1. An error names `file` and the line.
 pub fn parse(text: &str, file: &str) -> Vec<(usize, Result<(String, String)>)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let meant = numbered.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty());

@@ -1,21 +1,22 @@
-//! Environment variables of Intel MPI, ROMIO and Open MPI that correspond to hints.
+//! Translates environment variables of Intel MPI, ROMIO and Open MPI to hints.
 //!
 //! Sources: Intel MPI Library Developer Reference, "File System Support" and "Other Environment Variables"; ROMIO's
 //! ROMIO_FSTYPE_FORCE; `ompi_info --param io ompio --level 9` of Open MPI 4.1.
 
-/// The meaning of a variable here.
+/// The meaning of another library's variable in this library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// It sets this hint to this value.
+    /// The variable sets this hint to this value.
     Hint(&'static str, String),
-    /// It has no meaning here, for this reason.
+    /// The variable has no effect in this library, for this reason.
     Nothing(String),
 }
 
-/// Parameters of Open MPI's OMPIO.
+/// Prefix of the variables that are parameters of Open MPI's OMPIO.
 pub const OMPIO: &str = "OMPI_MCA_io_ompio_";
 
-/// The names of single variables, in ascending precedence. Of two names for one thing, the later is the newer.
+/// Names of the variables that have a meaning, in ascending precedence. If two names mean the same, the later name is
+/// the newer.
 pub const NAMES: [&str; 13] = [
     ROMIO_FORCE,
     "I_MPI_EXTRA_FILESYSTEM",
@@ -34,8 +35,8 @@ pub const NAMES: [&str; 13] = [
 
 const ROMIO_FORCE: &str = "ROMIO_FSTYPE_FORCE";
 
-/// The meaning of a variable of [`NAMES`], or of one that begins with [`OMPIO`]. `is_on` says that Intel's switch for file
-/// systems is not off.
+/// Returns the meaning of the variable `name`, one of [`NAMES`] or one that begins with [`OMPIO`]. `is_on` is true
+/// unless Intel's switch for file systems is off.
 pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
     let nothing = |why: &str| Meaning::Nothing(why.to_string());
     if let Some(parameter) = name.strip_prefix(OMPIO) {
@@ -55,12 +56,12 @@ pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
     }
 }
 
-/// Whether Intel's switch for file systems, under its old name or the new one, is not off.
+/// Returns true unless the value of Intel's switch for file systems (under its old or new name) means off.
 pub fn is_on(value: Option<&str>) -> bool {
     !value.is_some_and(|value| ["disable", "no", "off", "0"].iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
 }
 
-/// The driver for a file system by the name that MPI libraries give it.
+/// Returns the hint that selects the driver for a file system, by the name that MPI libraries give the file system.
 fn driver(file_system: &str) -> Meaning {
     let name = file_system.trim().to_ascii_lowercase();
     let driver = match name.as_str() {

@@ -1,4 +1,4 @@
-//! `trib capture export`: one call as lists of text.
+//! `trib capture export`: writes one call as lists of text.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,15 +20,15 @@ pub fn run(options: &ExportOptions) -> Result<(), Failure> {
     }
     match &options.output {
         None => match write(&capture, options, &mut BufWriter::new(std::io::stdout().lock())) {
-            // A reader that has seen enough is no failure.
+            // It is no failure if the reader of a pipe stops reading.
             Err(Problem::Output(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Err(problem) => Err(problem.of("output")),
+            Err(problem) => Err(problem.into_failure("output")),
             Ok(()) => Ok(()),
         },
         Some(path) => {
             let shown = path.display().to_string();
             let file = File::create(path).map_err(|cause| Failure::new(format!("{shown}: {cause}")))?;
-            write(&capture, options, &mut BufWriter::new(file)).map_err(|problem| problem.of(&shown))
+            write(&capture, options, &mut BufWriter::new(file)).map_err(|problem| problem.into_failure(&shown))
         }
     }
 }
@@ -39,7 +39,7 @@ enum Problem {
 }
 
 impl Problem {
-    fn of(self, output: &str) -> Failure {
+    fn into_failure(self, output: &str) -> Failure {
         match self {
             Self::Capture(error) => error.into(),
             Self::Output(cause) => Failure::new(format!("{output}: {cause}")),

@@ -1,4 +1,4 @@
-//! `trib capture info`: what a capture has.
+//! `trib capture info`: prints what a capture contains.
 
 use serde_json::{Value, json};
 use tributary::engine::Capture;
@@ -9,7 +9,7 @@ use crate::listing::table;
 use crate::numbers::{counted, grouped};
 use crate::{Failure, say};
 
-/// What all ranks did in one call.
+/// Sums over all ranks for one call.
 #[derive(Clone, Default, PartialEq)]
 struct Sum {
     ranks: u64,
@@ -18,7 +18,7 @@ struct Sum {
     memory_pieces: u64,
 }
 
-/// Calls that follow one another and are alike.
+/// Consecutive calls with the same sums.
 struct AlikeCalls {
     first: usize,
     count: usize,
@@ -29,7 +29,7 @@ struct AlikeCalls {
     seconds: f64,
 }
 
-/// Prints a capture.
+/// Prints the contents of a capture.
 pub fn run(options: &InfoOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let (rows, encoded) = rows(&capture)?;
@@ -53,7 +53,7 @@ fn rows(capture: &Capture) -> Result<(Vec<AlikeCalls>, u64), Failure> {
     }
     let mut rows: Vec<AlikeCalls> = Vec::new();
     for (number, ((call, outcome), sum)) in first.iter().zip(&outcomes).zip(sums).enumerate() {
-        let row = AlikeCalls::of(number, call, outcome, sum);
+        let row = AlikeCalls::new(number, call, outcome, sum);
         match rows.last_mut() {
             Some(last) if last.is_like(&row) => {
                 last.count += 1;
@@ -78,7 +78,7 @@ impl Sum {
 }
 
 impl AlikeCalls {
-    fn of(first: usize, call: &Call, outcome: &CallOutcome, sum: Sum) -> Self {
+    fn new(first: usize, call: &Call, outcome: &CallOutcome, sum: Sum) -> Self {
         let (path, why, seconds) = match &outcome.report {
             Some(report) => (report.path.to_string(), report.why().to_string(), report.seconds.total),
             None => ("failed".to_string(), outcome.error.clone().unwrap_or_default(), call.took.as_secs_f64()),

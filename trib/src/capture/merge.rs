@@ -1,4 +1,4 @@
-//! `trib capture merge`: several captures as one.
+//! `trib capture merge`: merges several captures into one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tributary::engine::capture::{Call, CallOutcome, Header, write};
 use crate::cli::capture::MergeOptions;
 use crate::{Failure, say};
 
-/// Writes the calls of all captures, in the order in which rank 0 made them.
+/// Merges the captures that the options name: writes the calls of all, in the order in which rank 0 made them.
 pub fn run(options: &MergeOptions) -> Result<(), Failure> {
     let captures = options.captures.iter().map(Capture::open).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = captures.first() else { return Err(Failure::missing("captures")) };
@@ -43,12 +43,12 @@ pub fn run(options: &MergeOptions) -> Result<(), Failure> {
     say(format!("{}: {} calls of {} captures", options.output.display(), order.len(), captures.len()))
 }
 
-/// How much later the file of a capture was opened than the first one.
+/// Returns how much later the file of a capture was opened than the first file.
 fn later(capture: &Capture, all: &Header) -> Duration {
     Duration::try_from_secs_f64(capture.header().opened - all.opened).unwrap_or_default()
 }
 
-/// All calls as (capture, call), in the order in which rank 0 made them.
+/// Returns all calls as (capture, call), in the order in which rank 0 made them.
 fn order(captures: &[Capture]) -> Result<Vec<(usize, usize)>, Failure> {
     let mut all = Vec::new();
     for (index, capture) in captures.iter().enumerate() {
@@ -60,7 +60,7 @@ fn order(captures: &[Capture]) -> Result<Vec<(usize, usize)>, Failure> {
     Ok(all.into_iter().map(|(_, call)| call).collect())
 }
 
-/// That of the first capture, with the names of all files and the time that all of them took.
+/// Returns the header of the merged capture: that of `first`, with the names of all files and the time of all together.
 fn header(captures: &[Capture], first: &Capture) -> Header {
     let headers = || captures.iter().map(Capture::header);
     let mut files: Vec<&str> = headers().map(|header| header.file.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `trib capture`: what captures have, and what can be made of them.
+//! `trib capture`: describes, exports and merges captures.
 
 mod export;
 mod info;

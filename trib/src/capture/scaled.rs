@@ -1,4 +1,4 @@
-//! A write of a capture, on as many ranks as the capture has or on more.
+//! Replays a write of a capture on as many ranks as the capture has, or on more.
 
 use std::path::Path;
 
@@ -7,24 +7,26 @@ use tributary_benchmarks::{Captured, Pattern, PatternError, Stretched};
 
 use crate::Failure;
 
-/// Of the ranks that one rank of the capture becomes, so many are counted; they stand for the others.
+/// Maximum number of ranks that are counted for each rank of the capture. The counted ranks stand for the others.
 const COUNTED: usize = 16;
 
-/// The write.
+/// Write of a capture, scaled to a number of ranks.
 pub struct ScaledWrite {
-    /// The capture on so many ranks.
+    /// Capture on this number of ranks.
     pub pattern: Stretched<Captured>,
-    /// The number of the call.
+    /// Number of the call in the capture.
     pub call: usize,
     /// First byte that is written, and one past the last.
     pub range: (u64, u64),
 }
 
 impl ScaledWrite {
-    /// A call of a capture, or the one with the most bytes; on `ranks` ranks, or as many as it has.
+    /// Opens a call of a capture (default: the write with the most bytes) on `ranks` ranks (default: the capture's
+    /// number).
     ///
     /// # Errors
-    /// Those of the file; a call that it does not have, or no call that writes; ranks that are no multiple of the capture's.
+    /// Errors of the file; a call that the capture does not have, or no call that writes; a number of ranks that is no
+    /// multiple of the capture's.
     pub fn open(path: &Path, ranks: Option<usize>, call: Option<usize>) -> Result<Self, Failure> {
         let captured = Captured::open(path, None)?;
         let ranks = ranks.unwrap_or(captured.ranks());
@@ -39,21 +41,21 @@ impl ScaledWrite {
         Ok(Self { pattern, call, range: (start * times, end * times) })
     }
 
-    /// The extents of a rank.
+    /// Returns the file extents of a rank.
     ///
     /// # Errors
-    /// Those of the capture.
+    /// Errors of the capture.
     pub fn extents(&self, rank: usize) -> Result<Extents, PatternError> {
         self.pattern.rank_access(rank, self.call).map(|access| access.file)
     }
 
-    /// The rank whose counts are taken for those of `rank`.
+    /// Returns the rank whose counts stand for those of `rank`.
     pub fn stand_in(&self, rank: usize) -> usize {
         self.pattern.stand_in(rank, COUNTED)
     }
 }
 
-/// The call with the most bytes.
+/// Returns the number of the write with the most bytes.
 fn largest(captured: &Captured) -> Result<usize, Failure> {
     let bytes = |call| (0..captured.ranks()).map(|rank| Ok(captured.rank_access(rank, call)?.file.bytes())).sum();
     let all = (0..captured.steps()).map(bytes).collect::<Result<Vec<u64>, PatternError>>()?;
@@ -64,7 +66,7 @@ fn largest(captured: &Captured) -> Result<usize, Failure> {
     Ok(all.iter().position(|bytes| *bytes == most).unwrap_or(0))
 }
 
-/// First byte of a call, and one past its last.
+/// Returns the first byte of a call in the file, and one past the last.
 fn range(captured: &Captured, call: usize) -> Result<(u64, u64), Failure> {
     let mut range = (u64::MAX, 0);
     for rank in 0..captured.ranks() {

@@ -1,4 +1,4 @@
-//! The options of `trib capture` and `trib explain`.
+//! Options of `trib capture` and `trib explain`.
 
 use std::path::PathBuf;
 

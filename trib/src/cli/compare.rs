@@ -29,8 +29,8 @@ pub struct CompareOptions {
     /// How your program is measured.
     #[command(flatten)]
     pub program: ProgramOptions,
-    /// Your program: the launcher with its options, the program and its arguments. {directory} is replaced by a new folder in
-    /// --directory for each run.
+    /// Your program: the launcher with its options, the program and its arguments. {directory} is replaced by a new
+    /// folder in --directory for each run.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -38,12 +38,12 @@ pub struct CompareOptions {
 /// How your program is measured.
 #[derive(Args)]
 pub struct ProgramOptions {
-    /// Try hints for the MPI library, and measure with the fastest hints too; with MPICH also without collective I/O. The hints reach
-    /// the program through ROMIO_HINTS and PNETCDF_HINTS.
+    /// Try hints for the MPI library, and measure with the fastest hints too; with MPICH also without collective I/O.
+    /// The hints reach the program through ROMIO_HINTS and PNETCDF_HINTS.
     #[arg(long)]
     pub best: bool,
-    /// A regular expression that finds the program's own time in its output; the first group is a number of seconds. Several
-    /// matches are added.
+    /// A regular expression that finds the program's own time in its output; the first group is a number of seconds.
+    /// Several matches are added.
     #[arg(long, value_name = "REGEX", value_parser = timer)]
     pub timer: Option<Regex>,
     /// A shell command to run before each run; {directory} is replaced as in the command.

@@ -20,7 +20,8 @@ pub struct DoctorOptions {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// What `trib doctor` starts itself with, to load an MPI library in a process of its own.
+    /// Load the MPI library and describe it. `trib doctor` starts itself with this option, to load the library in a
+    /// process of its own.
     #[arg(long, hide = true)]
     pub load_mpi: bool,
     /// The launcher with its options, the program and its arguments. The command does not run them.

@@ -1,10 +1,10 @@
-//! The help of all commands, in groups. Clap would print one long list.
+//! Prints the help of all commands in groups. Clap would print one long list.
 
 use std::fmt::Write;
 
 use clap::Command;
 
-/// Each group's title and its commands.
+/// Title of each group, and its commands.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Commands for your program", &["run", "doctor", "compare"]),
     ("Commands for what it did", &["capture", "explain"]),
@@ -12,12 +12,12 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Commands for patterns of real codes", &["replay"]),
 ];
 
-/// Columns of a line of help.
+/// Number of columns in a line of help.
 const WIDTH: usize = 80;
-/// Columns in front of what a command does.
+/// Number of columns before the description of a command.
 const INDENT: usize = 12;
 
-/// The program whose help has its commands in groups.
+/// Returns the program with its help in groups of commands.
 pub fn grouped(command: Command) -> Command {
     let mut text = String::new();
     for (title, names) in GROUPS {
@@ -37,7 +37,7 @@ pub fn grouped(command: Command) -> Command {
     ))
 }
 
-/// A text in lines of at most so many columns.
+/// Returns a text in lines of at most `width` columns.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

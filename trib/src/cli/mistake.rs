@@ -1,4 +1,4 @@
-//! What is said of a command line that cannot be parsed: what is wrong, in one line, and what to write instead.
+//! Explains a mistake on the command line: what is wrong, in one line, and what to write instead.
 
 use std::ffi::OsString;
 
@@ -7,10 +7,10 @@ use clap::{Command, Error};
 
 use crate::launcher;
 
-/// Subcommands up to this number are named where a word is none of them.
+/// Maximum number of subcommands that are listed in the error about an unknown one.
 const FEW: usize = 24;
 
-/// The line, without the program's name. `words` are those behind it.
+/// Returns the line that explains the error. `words` are the words of the command line after the program's name.
 pub fn line(program: &Command, words: &[String], error: &Error) -> String {
     if let Some(said) = without_dashes(program, words, error) {
         return said;
@@ -28,7 +28,7 @@ pub fn line(program: &Command, words: &[String], error: &Error) -> String {
     format!("{said}{others}; `{path} --help` has examples")
 }
 
-/// Makes `help run` behind the program's name to `run --help`.
+/// Changes `help run` after the program's name to `run --help`.
 pub fn help_as_option(words: &mut [OsString]) {
     if words.get(1).is_some_and(|word| word == "help") {
         words[1..].rotate_left(1);
@@ -36,7 +36,7 @@ pub fn help_as_option(words: &mut [OsString]) {
     }
 }
 
-/// The command that words name, as it is called and as clap knows it: `trib capture info`.
+/// Returns the command that the words name, as the user calls it and as clap knows it: `trib capture info`.
 fn named<'a>(program: &'a Command, words: &[String]) -> (String, &'a Command) {
     let (mut path, mut command) = (program.get_name().to_string(), program);
     for word in words {
@@ -47,7 +47,7 @@ fn named<'a>(program: &'a Command, words: &[String]) -> (String, &'a Command) {
     (path, command)
 }
 
-/// A command of the user's that does not stand behind `--`, where one must.
+/// Returns the command in `words` that must follow `--` and does not.
 fn without_dashes(program: &Command, words: &[String], error: &Error) -> Option<String> {
     let (path, command) = named(program, words);
     let takes_command = command.get_arguments().any(|argument| argument.is_last_set());
@@ -56,7 +56,7 @@ fn without_dashes(program: &Command, words: &[String], error: &Error) -> Option<
         return None;
     }
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
-    // What clap takes for a mistyped option is one.
+    // If clap suggests an option, the word is a mistyped option and no command of the user's.
     if error.get(ContextKind::SuggestedArg).is_some() {
         return None;
     }
@@ -76,12 +76,12 @@ fn without_dashes(program: &Command, words: &[String], error: &Error) -> Option<
     Some(format!("a program stands behind --, with its launcher: {path} {begin}-- {whole}{more}"))
 }
 
-/// Whether clap's `-n` is the beginning of a word such as `-n4`.
+/// Returns true if clap's unknown option `-n` is the beginning of a word such as `-n4`.
 fn is_short_of(word: &str, unknown: &str) -> bool {
     unknown.len() == 2 && !unknown.starts_with("--") && word.starts_with(unknown)
 }
 
-/// Clap's error message without the usage, which `--help` shows.
+/// Returns clap's error message without the usage, which `--help` shows.
 fn one_line(error: &str) -> String {
     let lines = error.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
     // A word that is no option is not meant as a value of another one.

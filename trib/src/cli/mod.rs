@@ -34,8 +34,8 @@ use doctor::DoctorOptions;
 use replay::ReplayOptions;
 use run::RunOptions;
 
-/// Runs MPI programs with the Tributary library, shows where their collective I/O takes time, and replays and verifies the writes of
-/// real programs.
+/// Runs MPI programs with the Tributary library, shows where their collective I/O takes time, and replays and verifies
+/// the writes of real programs.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -66,8 +66,8 @@ Examples:
   trib replay --help
       lists all patterns";
 
-/// Parses the command line of the program `name`. A mistake is printed in one line and ends the process with exit code 2; help
-/// and version end it with 0. `help` may change how help is shown.
+/// Parses the command line of the program `name`. Prints a mistake in one line and ends the process with exit code 2;
+/// help and version end it with 0. `help` may change how help is shown.
 pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Command) -> C {
     let mut command = help(C::command());
     let mut words: Vec<OsString> = std::env::args_os().collect();
@@ -132,7 +132,7 @@ pub struct ManualOptions {
 mod tests {
     use clap::CommandFactory;
 
-    /// Clap checks names, conflicts and defaults of the whole tree.
+    /// Checks names, conflicts and defaults of the whole tree of commands.
     #[test]
     fn the_tree_of_commands_is_sound() {
         super::Cli::command().debug_assert();

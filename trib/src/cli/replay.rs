@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::values;
 use crate::source::Chosen;
 
-/// How ranks run.
+/// Fabric on which the ranks of a replay run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fabric {
     /// Ranks are threads of this process.
@@ -16,18 +16,18 @@ pub enum Fabric {
     Mpi,
 }
 
-/// How a rank's bytes lie in its memory.
+/// Layout of a rank's bytes in memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Buffer {
-    /// Contiguous.
+pub enum MemoryLayout {
+    /// Contiguous memory.
     Contiguous,
-    /// With gaps of 16 bytes before, between and after the extents. The gaps must not change.
+    /// Memory with gaps of 16 bytes before, between and after the extents. The gaps must not change.
     Noncontiguous,
 }
 
 /// The format of the file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum FileFormat {
     /// Only the pattern's bytes, at their offsets.
     Raw,
     /// A valid NetCDF classic file, through the PnetCDF-like writer (e3sm-*, flash, btio).
@@ -78,13 +78,13 @@ pub struct How {
     /// Any hint of `trib hints`; may be repeated. It overrides TRIB_HINTS, TRIB_HINTS_FILE and other sources of hints.
     #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
     pub hints: Vec<String>,
-    /// Layout of each rank's memory. Default: the pattern's. noncontiguous: with gaps of 16 bytes before, between and after
-    /// the extents; the replay checks that the gaps do not change.
+    /// Layout of each rank's memory. Default: the pattern's. noncontiguous: with gaps of 16 bytes before, between and
+    /// after the extents; the replay checks that the gaps do not change.
     #[arg(long, global = true, value_enum, value_name = "LAYOUT", help_heading = "How")]
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<MemoryLayout>,
     /// Format of the file: only the bytes of the pattern, or NetCDF classic (e3sm-*, flash, btio).
     #[arg(long, global = true, value_enum, default_value = "raw", help_heading = "How")]
-    pub format: Format,
+    pub format: FileFormat,
 }
 
 /// Results of a replay.

@@ -8,11 +8,12 @@ use clap::{Args, ValueEnum};
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct RunOptions {
-    /// Print a report when a file is closed, as a table or as a line of JSON on standard error. With html: capture the calls, and
-    /// write a page for each capture when the program has ended.
+    /// Print a report when a file is closed, as a table or as a line of JSON on standard error. With html: capture the
+    /// calls, and write a page for each capture when the program has ended.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "table")]
     pub report: Option<ReportForm>,
-    /// Hints for all files: key=value, separated by ; (`trib hints` lists them). They override the environment; may be repeated.
+    /// Hints for all files: key=value, separated by ; (`trib hints` lists them). They override the environment; may be
+    /// repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
     /// Record the collective calls in this directory.
@@ -21,8 +22,8 @@ pub struct RunOptions {
     /// Capture the calls, and print what took time in the collective calls when the program has ended.
     #[arg(long)]
     pub explain: bool,
-    /// Run the program without the library and with it, and print in one line what the library gains. A short program runs several
-    /// times, in alternation and without its output, until the ratio is stable: for a maximum of 20 s.
+    /// Run the program without the library and with it, and print in one line what the library gains. A short program
+    /// runs several times, in alternation and without its output, until the ratio is stable: for a maximum of 20 s.
     #[arg(long, conflicts_with_all = ["report", "capture", "explain"])]
     pub compare: bool,
     /// Print the command, and run nothing.
@@ -36,10 +37,11 @@ pub struct RunOptions {
     pub command: Vec<String>,
 }
 
-/// Where captures are by default: in the directory of the command, which the ranks' hosts share with it more often than /tmp.
+/// Default directory for captures: in the directory of the command, which the ranks' hosts share with it more often
+/// than /tmp.
 pub const CAPTURES: &str = "captures";
 
-/// What is reported.
+/// Form of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReportForm {
     /// TRIB_REPORT=1

@@ -6,17 +6,17 @@ use std::process::Command;
 use crate::Failure;
 use sha2::{Digest, Sha256};
 
-/// A file of C: its name and its text.
-pub type Source = (&'static str, &'static str);
+/// Name and text of a C source file.
+pub type SourceFile = (&'static str, &'static str);
 
-/// The library that sums the time inside MPI's file functions.
-const INSIDE: &[Source] = &[("inside.c", include_str!("inside.c"))];
+/// Source of the library that sums the time inside MPI's file functions.
+const INSIDE: &[SourceFile] = &[("inside.c", include_str!("inside.c"))];
 
-/// The library that sums the time inside file functions: that of the installation, or one that is compiled. It needs no MPI, so any
-/// compiler will do.
+/// Returns the path of the library that sums the time inside MPI's file functions: the installed one, or one that is
+/// compiled now. The library needs no MPI, so any compiler will do.
 ///
 /// # Errors
-/// It does not compile, or no cache folder can be written.
+/// The library does not compile, or no cache folder can be written.
 pub fn inside() -> Result<PathBuf, Failure> {
     if let Some(installed) = std::env::current_exe().ok().and_then(|program| installed(&program)) {
         return Ok(installed);
@@ -25,7 +25,7 @@ pub fn inside() -> Result<PathBuf, Failure> {
     build(&compiler, "inside.so", INSIDE, &["-O2", "-g", "-shared", "-fPIC"])
 }
 
-/// The library that an installation has for its `program`.
+/// Returns the path of the library in the installation of the program at `program`, if it is installed.
 fn installed(program: &Path) -> Option<PathBuf> {
     let library = program.parent()?.parent()?.join("lib/tributary/inside.so");
     library.is_file().then_some(library)
@@ -34,8 +34,8 @@ fn installed(program: &Path) -> Option<PathBuf> {
 /// Compiles the sources to a file called `name`, unless the cache has it.
 ///
 /// # Errors
-/// They do not compile, or no cache folder can be written.
-pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
+/// The sources do not compile, or no cache folder can be written.
+pub fn build(compiler: &str, name: &str, sources: &[SourceFile], options: &[&str]) -> Result<PathBuf, Failure> {
     let folder = cache()?.join(&hash(compiler, sources, options)[..16]);
     let made = folder.join(name);
     if made.is_file() {
@@ -43,7 +43,7 @@ pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -
     }
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    // Under a temporary name until it is complete: two commands may build it at the same time.
+    // The file has a temporary name until it is complete, because two commands may build it at the same time.
     let fresh = tempfile::tempdir_in(&folder).map_err(fail)?;
     for (name, text) in sources {
         std::fs::write(fresh.path().join(name), text).map_err(fail)?;
@@ -65,8 +65,8 @@ pub fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -
     Ok(made)
 }
 
-/// The hash of sources, options and the command that the wrapper runs.
-fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
+/// Returns a hash of the sources, the options and the command that the compiler wrapper runs.
+fn hash(compiler: &str, sources: &[SourceFile], options: &[&str]) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &[u8]| {
         digest.update(text.len().to_le_bytes());
@@ -88,12 +88,12 @@ fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
     hexadecimal(digest)
 }
 
-/// A digest as text.
+/// Returns a digest as hexadecimal text.
 pub fn hexadecimal(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A folder beside this program, as in a target directory, or else below the user's cache.
+/// Returns the cache folder: beside this program, if it is in a target directory, else below the user's cache.
 fn cache() -> Result<PathBuf, Failure> {
     let beside = std::env::current_exe().ok().and_then(|program| program.parent().map(|at| at.join("compare")));
     let variable = |name, below: &str| std::env::var_os(name).map(|at| PathBuf::from(at).join(below));

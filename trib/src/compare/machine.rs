@@ -1,4 +1,4 @@
-//! The machine of a measurement: processor, cores, load, file systems.
+//! Describes the machine of a measurement: processor, cores, load, file systems.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tributary::drivers::{DriverName, detect};
 
 use crate::parallel::processors;
 
-/// Processor and cores, as in `AMD EPYC 7763, 2 cores`.
+/// Returns the processor's name and the number of cores, as in `AMD EPYC 7763, 2 cores`.
 pub fn name() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
@@ -16,13 +16,13 @@ pub fn name() -> String {
     format!("{}, {cores} {}", model.unwrap_or("a processor without a name"), if cores == 1 { "core" } else { "cores" })
 }
 
-/// The load average of the last minute: the number of runnable programs.
+/// Returns the load average of the last minute: the number of runnable programs.
 pub fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
 }
 
-/// The type of a directory's file system.
+/// Returns the type of a directory's file system.
 pub fn file_system(directory: &Path) -> String {
     const XFS: FsType = FsType(0x5846_5342);
     const ZFS: FsType = FsType(0x2fc1_2fc1);

@@ -1,5 +1,5 @@
-//! `trib compare`: measures a program by the MPI library alone, by the same with its best hints, and with the preload library, in
-//! turns.
+//! `trib compare`: measures a program in turns with the MPI library alone, with the MPI library's best hints, and with
+//! the preload library.
 //!
 //! | module | holds |
 //! |---|---|

@@ -11,24 +11,24 @@ use nix::unistd::Pid;
 
 use crate::Failure;
 
-/// How long a launcher may take to end its ranks after SIGTERM.
+/// Maximum time that a launcher has to end its ranks after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The output of a run.
-pub struct Output {
-    /// Standard output.
+/// Output and duration of a run.
+pub struct ProcessOutput {
+    /// Text that the run wrote to standard output.
     pub stdout: String,
-    /// Standard error.
+    /// Text that the run wrote to standard error.
     pub stderr: String,
-    /// Its duration.
+    /// Duration of the run in seconds.
     pub seconds: f64,
 }
 
-/// Runs it.
+/// Runs a command.
 ///
 /// # Errors
-/// It cannot be started, fails, or takes longer than `limit`. The error has a line of its output.
-pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
+/// The command cannot be started, fails, or takes longer than `limit`. The error contains a line of its output.
+pub fn run(command: &mut Command, limit: Duration) -> Result<ProcessOutput, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fail = |cause: std::io::Error| Failure::new(format!("{name}: {cause}"));
     let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
@@ -45,7 +45,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
     if !status.success() {
         return Err(Failure::new(format!("{name}: {status}: {}", told(&stderr, &stdout))));
     }
-    Ok(Output { stdout, stderr, seconds })
+    Ok(ProcessOutput { stdout, stderr, seconds })
 }
 
 /// Waits for the child. Another thread ends it when the time is over.
@@ -57,7 +57,7 @@ fn wait(mut child: Child, limit: Duration) -> std::io::Result<(ExitStatus, bool)
         if !late(limit) {
             return true;
         }
-        // SIGTERM lets a launcher end its ranks too. An error means that it has ended just now.
+        // SIGTERM lets a launcher end its ranks too. An error means that the launcher has just ended.
         let _ = kill(pid, Signal::SIGTERM);
         if late(GRACE) {
             let _ = kill(pid, Signal::SIGKILL);
@@ -77,7 +77,7 @@ fn text(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The most useful line: the program's own, or else the first.
+/// Returns the most useful line of a failed run's output: the program's own, or else the first.
 fn told(stderr: &str, stdout: &str) -> String {
     let lines = || stderr.lines().chain(stdout.lines()).filter(|line| !line.trim().is_empty());
     let own = lines().find(|line| line.starts_with("compare: "));
@@ -88,7 +88,7 @@ fn told(stderr: &str, stdout: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shell(text: &str) -> Result<Output, Failure> {
+    fn shell(text: &str) -> Result<ProcessOutput, Failure> {
         run(Command::new("sh").args(["-c", text]), Duration::from_millis(500))
     }
 

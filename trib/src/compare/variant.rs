@@ -1,9 +1,9 @@
-//! The variants of a comparison: the MPI library's own I/O, the same with hints, ours, and other libraries.
+//! Variants of a comparison: the MPI library's own I/O, also with hints, our library, and other libraries.
 
 use crate::Failure;
 use crate::launcher::Family;
 
-/// One way to run a pattern.
+/// Way to run a pattern or program in a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Differences from the MPI library's defaults, as text.
@@ -12,37 +12,37 @@ pub struct Variant {
     pub hints: [Vec<String>; 2],
     /// Arguments of the launcher.
     pub launcher: Vec<String>,
-    /// What runs the pattern.
-    pub runner: Runner,
+    /// Library or command that runs the pattern.
+    pub runner: ProgramRunner,
 }
 
-/// What runs.
+/// Library or command that runs a pattern.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Runner {
-    /// The program.
+pub enum ProgramRunner {
+    /// The program with the MPI library's own I/O.
     Plain,
-    /// The program, with our library preloaded.
+    /// The program with our library preloaded.
     Ours,
-    /// A shell command.
+    /// A shell command that runs another library.
     Peer(String),
 }
 
 impl Variant {
-    /// The MPI library's own I/O.
+    /// Creates the variant of the MPI library's own I/O with its defaults.
     pub fn plain() -> Self {
-        Self::with(Runner::Plain, "defaults")
+        Self::with(ProgramRunner::Plain, "defaults")
     }
 
-    /// Our library with its defaults.
+    /// Creates the variant of our library with its defaults.
     pub fn ours() -> Self {
-        Self::with(Runner::Ours, "defaults")
+        Self::with(ProgramRunner::Ours, "defaults")
     }
 
-    fn with(runner: Runner, setting: &str) -> Self {
+    fn with(runner: ProgramRunner, setting: &str) -> Self {
         Self { setting: setting.to_string(), hints: [vec![], vec![]], launcher: vec![], runner }
     }
 
-    /// Hints that ROMIO takes; `{}` stands for write and for read.
+    /// Creates a variant with hints for ROMIO; `{}` in a hint stands for write and for read.
     fn romio(hints: &[String], launcher: &[&str]) -> Self {
         let words = |operation: &str| hints.iter().map(|hint| hint.replace("{}", operation)).collect();
         let setting: Vec<String> = launcher.iter().map(ToString::to_string).chain(hints.iter().cloned()).collect();
@@ -50,24 +50,24 @@ impl Variant {
             setting: setting.join(" ").replace("--mca ", "").replace("{}", "*"),
             hints: [words("write"), words("read")],
             launcher: launcher.iter().map(ToString::to_string).collect(),
-            runner: Runner::Plain,
+            runner: ProgramRunner::Plain,
         }
     }
 }
 
-/// Another library (`--peer`): its name and variant.
+/// Returns the name and the variant of another library from the text of `--peer`.
 ///
 /// # Errors
 /// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     let (name, command) = named_peer(text)?;
-    Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
+    Ok((name.to_string(), Variant::with(ProgramRunner::Peer(command.to_string()), "as given")))
 }
 
-/// The name and the command of another library.
+/// Returns the name and the command of another library from the text of `--peer`.
 ///
 /// # Errors
-/// As [`peer`].
+/// The errors of [`peer`].
 pub fn named_peer(text: &str) -> Result<(&str, &str), Failure> {
     let wrong = || {
         Failure::new(format!(
@@ -86,8 +86,8 @@ pub fn named_peer(text: &str) -> Result<(&str, &str), Failure> {
     Ok((name, command))
 }
 
-/// Numbers of aggregators to try, each with the most on a host: 1, 4 and all on one host; on several 1, one for every second host,
-/// 1 and 2 a host, and all.
+/// Returns the numbers of aggregators to try, each with the maximum number on a host. On one host: 1, 4 and all ranks;
+/// on several: 1, one for every second host, 1 and 2 a host, and all ranks.
 fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
     let here = ranks.div_ceil(hosts);
     let mut counts = match hosts {
@@ -98,8 +98,8 @@ fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
     counts
 }
 
-/// The settings to try on so many ranks of so many hosts: several numbers of aggregators with collective buffering always on; on Open
-/// MPI, whose launcher is `mpiexec`, also its other I/O components.
+/// Returns the settings to try on `ranks` ranks of `hosts` hosts: several numbers of aggregators with collective
+/// buffering always on; with Open MPI, whose launcher is `mpiexec`, also its other I/O components.
 pub fn candidates(family: Family, mpiexec: &str, ranks: u64, hosts: u64) -> Vec<Variant> {
     let counts = aggregators(hosts, ranks);
     let enable = "romio_cb_{}=enable".to_string();
@@ -126,28 +126,28 @@ pub fn candidates(family: Family, mpiexec: &str, ranks: u64, hosts: u64) -> Vec<
     all
 }
 
-/// What may be measured beside the defaults and the best hints.
+/// Names of the variants that may be measured in addition to the defaults and the best hints.
 pub const BESIDE: [&str; 2] = [INDEPENDENT, VULCAN];
-/// The variant in which ROMIO's ranks write by themselves.
+/// Name of the variant in which ROMIO's ranks write by themselves.
 pub const INDEPENDENT: &str = "independent";
-/// The variant in which OMPIO does collective I/O, by this component.
+/// Name of the variant in which OMPIO does collective I/O, with the component of this name.
 pub const VULCAN: &str = "vulcan";
-/// The setting of [`VULCAN`], as a variable of the ranks.
+/// Environment variable of the ranks, and its value, that selects [`VULCAN`].
 pub const WITH_VULCAN: (&str, &str) = ("OMPI_MCA_fcoll", VULCAN);
 
-/// What is to be said of comparisons that have [`VULCAN`].
+/// Note that is printed with comparisons that have [`VULCAN`].
 pub const ABOUT_VULCAN: &str = "On 1 and 2 ranks OMPIO, the I/O of Open MPI, does no collective I/O by default: its component \
     `individual` lets every rank write by itself, and ranks do not even wait for each other. `vulcan` is OMPIO with the \
     component that it takes on more ranks (`--mca fcoll vulcan`).";
 
-/// Whether OMPIO does no collective I/O on so many ranks by default.
+/// Returns true if OMPIO does no collective I/O by default on `ranks` ranks.
 pub fn is_individual(family: Family, ranks: u64) -> bool {
     family == Family::OpenMpi && ranks <= 2
 }
 
-/// What is measured beside the defaults and the best hints, by name. On several hosts of MPICH every rank by itself: not among the
-/// hints for the best, for what hosts share is memory here, which each of them reaches without a network. On few ranks of Open
-/// MPI a collective component.
+/// Returns the variant that is measured in addition to the defaults and the best hints, with its name. With MPICH on
+/// several hosts, every rank writes by itself; this is not among the best hints, because emulated hosts share memory,
+/// which each host reaches without a network. With Open MPI on few ranks, a collective component.
 pub fn beside(family: Family, ranks: u64, hosts: u64) -> Option<(&'static str, Variant)> {
     if is_individual(family, ranks) {
         return Some((VULCAN, Variant::romio(&[], &["--mca", "fcoll", VULCAN])));
@@ -155,12 +155,12 @@ pub fn beside(family: Family, ranks: u64, hosts: u64) -> Option<(&'static str, V
     (family == Family::Mpich && hosts > 1).then(|| (INDEPENDENT, independent()))
 }
 
-/// ROMIO's ranks write and read by themselves.
+/// Creates the variant in which ROMIO's ranks write and read by themselves.
 pub fn independent() -> Variant {
     Variant::romio(&["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()], &[])
 }
 
-/// The name of Open MPI's ROMIO component.
+/// Returns the name of Open MPI's ROMIO component.
 fn romio_of(mpiexec: &str) -> Option<String> {
     let beside = mpiexec.replace("mpiexec", "ompi_info").replace(".openmpi", "");
     let output = ["ompi_info", &beside]

@@ -1,5 +1,6 @@
-//! `trib doctor`: what stands in the way of a program that is to run on the library. Nothing of the command is run but the
-//! dynamic linker, which lists the program's libraries, the launcher, for its version, and Python, for that of mpi4py's MPI.
+//! `trib doctor`: finds problems of a program that is to run with the library. Of the command, it runs only the dynamic
+//! linker, which lists the program's libraries, the launcher, which prints its version, and Python, which finds the MPI
+//! library of mpi4py.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,47 +27,47 @@ use serde::Serialize;
 use crate::cli::doctor::DoctorOptions;
 use crate::launcher::{self, Family, Launcher, library, preload, program as words};
 use crate::{Failure, say};
-use mpi::Mpi;
+use mpi::MpiLibrary;
 use place::FilePlace;
 use program::Program;
 use settings::Settings;
 
-/// All that was found.
+/// Findings of `trib doctor`.
 #[derive(Debug, Serialize)]
 struct Findings {
-    /// The library to preload.
+    /// Path of the library to preload.
     library: Option<String>,
-    /// The launcher, if the command begins with one that is known.
+    /// Launcher, if the command begins with a known one.
     launcher: Option<Found>,
-    /// The program of the command.
+    /// Program of the command.
     program: Option<Program>,
-    /// The MPI library: the program's; without a program, the one that a program would load here.
-    mpi: Option<Mpi>,
+    /// MPI library that the program loads; without a program, the one that a program would load here.
+    mpi: Option<MpiLibrary>,
     place: FilePlace,
     #[serde(flatten)]
     settings: Settings,
-    /// What stands in the way, the worst first.
+    /// Problems that were found, the worst first.
     problems: Vec<String>,
-    /// What to do next.
+    /// Advice what to do next.
     next: String,
 }
 
-/// A launcher.
+/// Launcher of the command.
 #[derive(Debug, Serialize)]
 struct Found {
     command: String,
     name: &'static str,
 }
 
-/// Looks, and prints what was found. Problems are an error.
+/// Checks everything that the options ask for, and prints the findings.
 ///
 /// # Errors
-/// There is something in the way.
+/// There is a problem.
 pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     if options.load_mpi {
         return mpi::load();
     }
-    let findings = Findings::of(options);
+    let findings = Findings::from_options(options);
     say(if options.json { serde_json::to_string_pretty(&findings)? } else { text::of(&findings) })?;
     match findings.problems.len() {
         0 => Ok(()),
@@ -75,16 +76,16 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     }
 }
 
-/// The program of a command, if neither it nor a library that it is linked with is MPI's, and it is no Python.
+/// Returns the program of a command, if it is not linked with MPI, also not through a library, and is no Python.
 pub fn without_mpi(command: &[String]) -> Option<String> {
     let is_launcher = usize::from(launcher::is_named(&command[0]));
     let word = &command[words::place(command, is_launcher)?];
-    let program = Program::of(word).ok()?;
+    let program = Program::from_word(word).ok()?;
     mpi::is_without(&program).then(|| word.clone())
 }
 
 impl Findings {
-    fn of(options: &DoctorOptions) -> Self {
+    fn from_options(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();
         let mut or_problem = |failure: Failure| problems.push(failure.to_string());
         let found = library::library(options.library.as_deref()).and_then(|path| preload::word(&path));
@@ -93,7 +94,7 @@ impl Findings {
         let launcher: Option<&'static Launcher> = named.and_then(|found| found.map_err(&mut or_problem).ok()).flatten();
         let from = usize::from(launcher.is_some());
         let program = match words::place(&options.command, from) {
-            Some(at) => Program::of(&options.command[at]).map_err(&mut or_problem).ok(),
+            Some(at) => Program::from_word(&options.command[at]).map_err(&mut or_problem).ok(),
             None => {
                 if !options.command.is_empty() {
                     let line = options.command.join(" ");
@@ -109,8 +110,8 @@ impl Findings {
         let mpi = mpi::of(program.as_ref(), family, &mut problems);
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
-        let settings = Settings::of(&options.path, &options.hints, of, &mut problems);
-        let place = FilePlace::of(&options.path, &mut problems);
+        let settings = Settings::from_path(&options.path, &options.hints, of, &mut problems);
+        let place = FilePlace::from_path(&options.path, &mut problems);
         problems.extend(launcher.and_then(|launcher| slots::too_few(launcher, &options.command)));
         let next = next(options, &problems, &settings, (&place, program.as_ref()));
         let word = options.command.first().cloned();
@@ -119,8 +120,8 @@ impl Findings {
     }
 }
 
-/// A launcher of one family, and an MPI library with the ABI of another.
-fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
+/// Returns the problem of a launcher whose family differs from the ABI of the MPI library, if they differ.
+fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     let (other, launcher) = match (family?, mpi.abi?) {
         (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
         (Family::OpenMpi, tributary_abi::Abi::Mpich) => ("MPICH", "Open MPI"),
@@ -132,7 +133,7 @@ fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
     ))
 }
 
-/// The line at the end.
+/// Returns the last line of the output: the advice what to do next.
 fn next(
     options: &DoctorOptions,
     problems: &[String],

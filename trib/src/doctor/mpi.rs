@@ -1,5 +1,5 @@
-//! Which MPI library a program loads: the dynamic linker says which file, and the library itself, loaded in a process of its own,
-//! says its version and its ABI.
+//! Finds the MPI library that a program loads. The dynamic linker names the file; the library itself, loaded in a
+//! process of its own, returns its version and its ABI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,23 +14,23 @@ use crate::compare::process;
 use crate::launcher::{Family, preload};
 use crate::{Failure, say};
 
-/// What takes longer is assumed to hang.
+/// Maximum time of a process that loads a library. One that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// An MPI library.
+/// MPI library that a program loads.
 #[derive(Debug, Serialize)]
-pub struct Mpi {
+pub struct MpiLibrary {
     pub path: PathBuf,
-    /// Its name and version.
+    /// Name and version of the library.
     pub version: String,
-    /// What its ABI is called.
+    /// Name of the library's ABI.
     #[serde(rename = "abi")]
     pub abi_name: &'static str,
     #[serde(skip)]
     pub abi: Option<Abi>,
 }
 
-/// What the process that loads a library prints.
+/// Output of the process that loads a library.
 #[derive(Serialize, Deserialize)]
 struct Loaded {
     path: PathBuf,
@@ -40,8 +40,9 @@ struct Loaded {
 
 const ABIS: [Abi; 3] = [Abi::Mpich, Abi::OpenMpi, Abi::Standard];
 
-/// The MPI library of the program; where it names none, the one that would be loaded under a launcher of this family.
-pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<Mpi> {
+/// Returns the MPI library of the program; if the program names none, the one that would be loaded under a launcher of
+/// this family.
+pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<MpiLibrary> {
     let listed = match program.filter(|program| program.is_preloadable()).map(listed) {
         Some(Ok(found)) => found,
         Some(Err(failure)) => {
@@ -63,7 +64,7 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
     };
     match loaded(listed.as_deref(), family) {
         Ok(mpi) => Some(mpi),
-        // A program that names no MPI library may need none of those that are found by themselves.
+        // A program that names no MPI library may need none of the libraries that are found by default.
         Err(_) if listed.is_none() && program.is_some() => None,
         Err(failure) => {
             problems.push(failure.to_string());
@@ -72,12 +73,14 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
     }
 }
 
-/// Whether a program is linked with no MPI library, and is nothing that loads one later: a script, or an interpreter.
+/// Returns true if a program is not linked with an MPI library, and is not a script or an interpreter, which may load
+/// one later.
 pub fn is_without(program: &Program) -> bool {
     program.script.is_none() && !python::is_python(&program.path) && matches!(listed(program), Ok(None))
 }
 
-/// The file of the MPI library among all that the program needs, as its own dynamic linker finds them.
+/// Returns the path of the MPI library among all libraries that the program needs, as the program's dynamic linker
+/// finds them.
 fn listed(program: &Program) -> Result<Option<PathBuf>, Failure> {
     let Some(linker) = &program.linker else { return Ok(None) };
     let mut command = Command::new(linker);
@@ -100,13 +103,13 @@ fn listed(program: &Program) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// Starts a process that loads the library, or without one those that a program would load.
-fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
+/// Starts a process that loads the library at `path`; without a path, the library that a program would load.
+fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<MpiLibrary, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["doctor", "--load-mpi"]).env_remove(preload::NAME);
     match (path, family) {
         (Some(path), _) => drop(command.env("TRIB_MPI", path)),
-        // What tells a process which launcher has started it.
+        // By this variable, the process knows which launcher has started it.
         (None, Some(Family::OpenMpi)) => drop(command.env("OMPI_COMM_WORLD_SIZE", "1")),
         (None, Some(Family::Mpich)) => drop(command.env("PMI_RANK", "0")),
         (None, None) => {}
@@ -117,10 +120,10 @@ fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
     })?;
     let Loaded { path, version, abi } = serde_json::from_str(&output.stdout)?;
     let abi = ABIS.into_iter().find(|known| known.name() == abi);
-    Ok(Mpi { path, version, abi_name: abi.map_or("", Abi::name), abi })
+    Ok(MpiLibrary { path, version, abi_name: abi.map_or("", Abi::name), abi })
 }
 
-/// Runs in that process.
+/// Loads the MPI library and prints its properties. Runs in a process of its own.
 ///
 /// # Errors
 /// There is no MPI library, or one whose ABI is not known.

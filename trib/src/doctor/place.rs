@@ -1,4 +1,5 @@
-//! The file system of a path, and the stripes that a file there has, or a new one would get, as the drivers see them.
+//! Finds the file system of a path, and the stripes that a file there has, or a new one would get, as the drivers see
+//! them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,31 +9,32 @@ use tributary::drivers::{DriverHints, DriverName, OpenStorage, SystemFiles, driv
 
 use crate::compare::machine;
 
-/// A place for files.
+/// File system of a path.
 #[derive(Debug, Serialize)]
 pub struct FilePlace {
     pub path: PathBuf,
-    /// Its name, or the number of an unknown one.
+    /// Name of the file system, or the number of an unknown one.
     pub file_system: String,
     pub driver: &'static str,
-    /// Whether two hosts may write into one page at a time.
+    /// True if two hosts may write into one page at a time.
     pub is_coherent: bool,
-    /// Where the file system has stripes or blocks.
-    pub stripes: Option<Stripes>,
+    /// Stripes or blocks of the file, if the file system has them.
+    pub stripes: Option<FileStripes>,
 }
 
-/// How a file lies on its servers.
+/// Layout of a file on its servers.
 #[derive(Debug, Serialize)]
-pub struct Stripes {
-    /// Bytes that lie together.
+pub struct FileStripes {
+    /// Number of bytes of a stripe or block.
     pub unit: u64,
-    /// Servers; 0 where it is not known.
+    /// Number of servers; 0 if it is not known.
     pub factor: u32,
 }
 
 impl FilePlace {
-    /// That of a file or a directory; of a file that is not there, of its directory. A directory that is not there is a problem.
-    pub fn of(path: &Path, problems: &mut Vec<String>) -> Self {
+    /// Finds the file system of a file or a directory; of a missing file, that of its directory. A missing directory is
+    /// a problem.
+    pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         if let Some(folder) = path.parent().filter(|folder| !path.exists() && !folder.is_dir()) {
             problems.push(format!(
@@ -52,7 +54,7 @@ impl FilePlace {
             file_system: machine::file_system(there),
             driver: name.as_str(),
             is_coherent: SystemFiles.file_system(there).is_none_or(|found| found.is_coherent()),
-            stripes: layout.map(|layout| Stripes { unit: layout.unit, factor: layout.factor }),
+            stripes: layout.map(|layout| FileStripes { unit: layout.unit, factor: layout.factor }),
             path,
         }
     }

@@ -1,4 +1,4 @@
-//! What kind of file a program is, and whether a library can be preloaded into it.
+//! Finds out what kind of file a program is, and whether a library can be preloaded into it.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -14,42 +14,42 @@ use crate::Failure;
 use crate::launcher::program as words;
 use crate::launcher::sanitizer::Sanitizer;
 
-/// Bytes of a program that are looked at, at most.
+/// Maximum number of bytes of a program that are read.
 const LONGEST: u64 = 4 << 30;
-/// Interpreters of interpreters, at most, as in the kernel.
+/// Maximum depth of interpreters of interpreters, as in the kernel.
 const DEEPEST: usize = 4;
-/// A function that a program defines only where MPI is linked into it.
+/// Name of a function that a program defines only if MPI is linked into it.
 const MARK: &str = "PMPI_Type_size";
 
-/// A program.
+/// Properties of the file of a program.
 #[derive(Debug, Serialize)]
 pub struct Program {
     pub path: PathBuf,
-    /// The script that the program interprets, where the command names one.
+    /// Script that the program interprets, if the command names one.
     pub script: Option<PathBuf>,
-    /// Its processor, as ELF names it.
+    /// Processor for which the program is made, as ELF names it.
     pub machine: String,
     is_of_this_machine: bool,
-    /// The dynamic linker that it asks for; none in a static program.
+    /// Dynamic linker that the program asks for; none in a static program.
     pub linker: Option<String>,
-    /// Whether it has the right to be another user, another group, or more than its user.
+    /// True if the program is setuid, with a user other than the caller.
     setuid: bool,
     setgid: bool,
     capabilities: bool,
-    /// The libraries that it names.
+    /// Names of the libraries with which the program is linked.
     pub libraries: Vec<String>,
-    /// Whether MPI is linked into it.
+    /// True if MPI is linked into the program itself.
     has_mpi_inside: bool,
-    /// The runtime of AddressSanitizer, if it is built with that.
+    /// Runtime of AddressSanitizer, if the program is built with it.
     pub sanitizer: Option<Sanitizer>,
 }
 
 impl Program {
-    /// The program that a word names; of a script, its interpreter.
+    /// Reads the program that a word of a command names; for a script, its interpreter.
     ///
     /// # Errors
-    /// It cannot be read, or is no program.
-    pub fn of(word: &str) -> Result<Self, Failure> {
+    /// The file cannot be read, or is no program.
+    pub fn from_word(word: &str) -> Result<Self, Failure> {
         let path = words::file(word)
             .ok_or_else(|| Failure::new(format!("program: {word}; allowed: a file that can be run")))?;
         Self::at(path, None, 0)
@@ -71,7 +71,7 @@ impl Program {
         }
         let elf = Elf::parse(&bytes).map_err(|_| fail(&"neither a program of Linux nor a script with #!"))?;
         let machine = elf.header.e_machine;
-        let sanitizer = Sanitizer::of(&elf, &path);
+        let sanitizer = Sanitizer::from_elf(&elf, &path);
         Ok(Self {
             path,
             script,
@@ -87,23 +87,23 @@ impl Program {
         })
     }
 
-    /// Whether it is linked with musl.
+    /// Returns true if the program is linked with musl.
     pub fn is_of_musl(&self) -> bool {
         self.linker.as_ref().is_some_and(|linker| linker.contains("ld-musl"))
             || self.libraries.iter().any(|library| library.starts_with("libc.musl"))
     }
 
-    /// Whether a library can be preloaded into it.
+    /// Returns true if a library can be preloaded into the program.
     pub fn is_preloadable(&self) -> bool {
         self.problems().is_empty()
     }
 
-    /// Whether it names no MPI library, and may load one when it runs, as Python does.
+    /// Returns true if the program names no MPI library, but may load one when it runs, as Python does.
     pub fn may_load_mpi_later(&self) -> bool {
         self.is_preloadable() && !self.libraries.iter().any(|library| library.starts_with("libmpi"))
     }
 
-    /// Why it cannot be preloaded.
+    /// Returns the reasons why no library can be preloaded into the program.
     pub fn problems(&self) -> Vec<String> {
         let shown = self.path.display();
         let named = |(is_so, why): (bool, &str)| is_so.then(|| format!("program: {shown}: {why}"));
@@ -128,7 +128,7 @@ impl Program {
     }
 }
 
-/// The number of this machine's processor, as ELF has it.
+/// Returns ELF's number of this machine's processor.
 fn this_machine() -> Option<u16> {
     match std::env::consts::ARCH {
         "x86_64" => Some(EM_X86_64),
@@ -139,7 +139,7 @@ fn this_machine() -> Option<u16> {
     }
 }
 
-/// The interpreter of a script: what `#!` names; behind env, the first of its words that is no option.
+/// Returns the interpreter of a script: the word after `#!` or, after env, the first word that is no option.
 fn interpreter(bytes: &[u8]) -> Option<String> {
     let line = bytes.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line).into_owned();
@@ -151,7 +151,7 @@ fn interpreter(bytes: &[u8]) -> Option<String> {
     Some(first.to_string())
 }
 
-/// Whether a symbol is defined in the program itself.
+/// Returns true if a symbol is defined in the program itself.
 fn defines(elf: &Elf<'_>, name: &str) -> bool {
     let is_it = |symbol: &Sym, text: Option<&str>| !symbol.is_import() && symbol.st_shndx != 0 && text == Some(name);
     elf.syms.iter().any(|symbol| is_it(&symbol, elf.strtab.get_at(symbol.st_name)))

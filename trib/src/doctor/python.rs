@@ -1,4 +1,4 @@
-//! The MPI library of a program in Python: Python itself names none, and its package mpi4py loads one.
+//! Finds the MPI library of a program in Python: Python itself names none, and its package mpi4py loads one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +9,11 @@ use crate::Failure;
 use crate::compare::process;
 use crate::launcher::{file_name, preload};
 
-/// What takes longer is assumed to hang.
+/// Maximum time of the Python process. One that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Prints the file of the MPI library that mpi4py loads, or why it loads none; nothing where there is no mpi4py. MPI is not
-/// initialised.
+/// Python program that prints the file of the MPI library that mpi4py loads, or why it loads none; nothing if there is
+/// no mpi4py. MPI is not initialised.
 const ASK: &str = r#"
 import importlib.util, sys
 if importlib.util.find_spec("mpi4py") is None:
@@ -32,7 +32,8 @@ for line in open("/proc/self/maps"):
         break
 "#;
 
-/// The file of the MPI library that mpi4py loads in this program. None where the program is no Python, or has no mpi4py.
+/// Returns the path of the MPI library that mpi4py loads in this program; none if the program is no Python, or has no
+/// mpi4py.
 ///
 /// # Errors
 /// mpi4py is there and loads no MPI library.
@@ -55,7 +56,7 @@ pub fn library(program: &Program) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Whether a program is called python, python3, python3.11 or pypy.
+/// Returns true if a program is called python, python3, python3.11, pypy or similar.
 pub fn is_python(path: &Path) -> bool {
     let name = file_name(path.to_str().unwrap_or_default());
     name.starts_with("python") || name.starts_with("pypy")

@@ -1,4 +1,4 @@
-//! Variables that are set, hints in force, and hints that are ignored.
+//! Collects the environment variables that are set, the hints in force, and the hints that are ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -8,50 +8,50 @@ use tributary::hints::{self, Environment, Unused, check_keys};
 
 use crate::variables;
 
-/// Settings that reach a file.
+/// Settings that affect a file.
 #[derive(Debug, Default, Serialize)]
 pub struct Settings {
-    /// The variables of this library that are set, and LD_PRELOAD.
+    /// Name and value of the environment variables of this library that are set, and of LD_PRELOAD.
     pub variables: Vec<(String, String)>,
-    /// What the site has decided, where it has.
-    pub site: Option<Site>,
-    /// The line by which the site leaves the file or the program to MPI, if one does.
+    /// Decisions of the site's file, if there is one.
+    pub site: Option<SiteFile>,
+    /// Line by which the site's file leaves the file or the program to the MPI library, if one does.
     pub policy: Option<String>,
-    /// The hints that were given and are in force.
+    /// Hints that were given and are in force.
     pub hints: Vec<Hint>,
-    /// Those that are not, and why.
+    /// Hints that are not in force, and why.
     pub hints_ignored: Vec<Unused>,
 }
 
-/// The site's file.
+/// Contents of the site's file.
 #[derive(Debug, Serialize)]
-pub struct Site {
+pub struct SiteFile {
     pub file: PathBuf,
-    /// Where the line about a job goes.
+    /// Places to which the line about a job is written.
     pub log: Vec<LogPlace>,
 }
 
-/// A place of the site's log.
+/// Place of the site's log.
 #[derive(Debug, Serialize)]
 pub struct LogPlace {
     pub path: PathBuf,
-    /// Why it cannot be written by this user.
+    /// Reason why this user cannot write to the place, if so.
     pub problem: Option<String>,
 }
 
-/// A hint in force.
+/// Hint in force.
 #[derive(Debug, Serialize)]
 pub struct Hint {
     pub key: String,
     pub value: String,
-    /// Where it was given.
+    /// Source that gave the hint.
     pub source: String,
 }
 
 impl Settings {
-    /// Those of a file of this name, or of one in this directory, with hints of the command line, of the program at `program`, which
-    /// runs on the library at `library`.
-    pub fn of(
+    /// Collects the settings for a file of this name, or for a file in this directory, with hints of the command line,
+    /// for the program at `program`, which runs with the library at `library`.
+    pub fn from_path(
         path: &Path,
         options: &[String],
         (library, program): (Option<&Path>, Option<&Path>),
@@ -79,10 +79,10 @@ impl Settings {
                 return Self { variables, ..Self::default() };
             }
         };
-        let site = Site::of(environment.site());
+        let site = SiteFile::from_site(environment.site());
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let policy = environment.site().leaves(&name, &program);
-        let hint = |(key, source): (&str, &tributary::hints::Source)| Hint {
+        let hint = |(key, source): (&str, &tributary::hints::HintSource)| Hint {
             key: key.to_string(),
             value: given.hints().get(key).unwrap_or_default(),
             source: source.to_string(),
@@ -94,8 +94,8 @@ impl Settings {
     }
 }
 
-impl Site {
-    fn of(site: &hints::Site) -> Option<Self> {
+impl SiteFile {
+    fn from_site(site: &hints::Site) -> Option<Self> {
         let log = site.log().iter().map(|log| {
             let path = match log {
                 hints::Log::Syslog => PathBuf::from("/dev/log"),

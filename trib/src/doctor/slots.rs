@@ -1,10 +1,11 @@
-//! Ranks that a launcher refuses: Open MPI starts as many on a host as it has cores, unless it is told otherwise.
+//! Finds ranks that a launcher refuses: Open MPI starts as many ranks on a host as it has cores, unless it is told
+//! otherwise.
 
 use std::collections::HashSet;
 
 use crate::launcher::{Family, Launcher};
 
-/// Options that name hosts and their slots, or allow more ranks than there are.
+/// Launcher options that name hosts and their slots, or allow more ranks than slots.
 const OTHERWISE: [&str; 9] = [
     "oversubscribe",
     "hostfile",
@@ -16,7 +17,7 @@ const OTHERWISE: [&str; 9] = [
     "map-by",
     "rankfile",
 ];
-/// Variables of schedulers, which give slots themselves, and of Open MPI.
+/// Environment variables of schedulers, which define slots themselves, and of Open MPI.
 const VARIABLES: [&str; 8] = [
     "SLURM_JOB_ID",
     "PBS_JOBID",
@@ -28,7 +29,7 @@ const VARIABLES: [&str; 8] = [
     "OMPI_MCA_orte_default_hostfile",
 ];
 
-/// The problem of a command that Open MPI does not start, for lack of slots on this host.
+/// Returns the problem of a command with more ranks than slots on this host, which Open MPI does not start.
 pub fn too_few(launcher: &Launcher, words: &[String]) -> Option<String> {
     if launcher.family != Some(Family::OpenMpi) || VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) {
         return None;
@@ -51,7 +52,7 @@ fn refused(words: &[String], cores: usize) -> Option<String> {
     })
 }
 
-/// Cores of this host, each with all of its hardware threads, as Open MPI counts slots.
+/// Returns the number of cores of this host, each with all its hardware threads, as Open MPI counts slots.
 fn cores() -> Option<usize> {
     let all = std::fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
     let siblings =

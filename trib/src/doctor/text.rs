@@ -1,10 +1,10 @@
-//! The findings as lines for people.
+//! Prints the findings as lines of text.
 
 use super::Findings;
 use super::program::Program;
 use crate::launcher::sanitizer::Sanitizer;
 
-/// The lines.
+/// Returns the findings as lines of text.
 pub fn of(findings: &Findings) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let mut line = |name, text: String| lines.push((name, text));
@@ -62,7 +62,7 @@ pub fn of(findings: &Findings) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What AddressSanitizer needs.
+/// Returns the line about the runtime that AddressSanitizer needs first in LD_PRELOAD.
 fn first(sanitizer: &Sanitizer) -> String {
     let what = "the program is built with -fsanitize=address";
     match sanitizer {
@@ -76,7 +76,7 @@ fn first(sanitizer: &Sanitizer) -> String {
     }
 }
 
-/// The program in a line.
+/// Returns a line that describes the program.
 fn about(program: &Program) -> String {
     let script = program.script.as_ref().map(|script| format!("{}, a script of ", script.display()));
     let linked = match &program.linker {

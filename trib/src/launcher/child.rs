@@ -1,4 +1,4 @@
-//! A command beside this process, which waits for it and then ends as it ended.
+//! Runs a command as a child process, waits for it, and ends as the child ended.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
@@ -9,19 +9,20 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, raise, sigaction};
 use nix::unistd::Pid;
 
-/// What a shell says of a signal that it has no other word for.
+/// Exit code of a process that a signal ended, minus the number of the signal; as in a shell.
 const BY_SIGNAL: i32 = 128;
 
-/// Signals that a job's end is told by, and those that programs take for messages.
+/// Signals that are passed on to the child: those that end a job, and those that programs use as messages.
 const PASSED_ON: [Signal; 6] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 
-/// The child, as soon as there is one.
+/// Process id of the child, as soon as it has started.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// A signal that came before.
+/// Signal that arrived before the child started.
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
-/// Passes a signal on to the child. What the terminal sends has reached the child already: it is in the same group of processes.
+/// Signal handler that passes a signal on to the child. A signal of the terminal has reached the child already, which
+/// is in the same process group.
 extern "C" fn pass_on(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO a whole siginfo_t.
     if unsafe { (*info).si_code } > 0 {
@@ -29,7 +30,7 @@ extern "C" fn pass_on(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     }
     match (CHILD.load(Ordering::Acquire), Signal::try_from(signal)) {
         (0, _) => EARLY.store(signal, Ordering::Release),
-        // An error means that it has ended.
+        // An error means that the child has ended.
         (child, Ok(signal)) => drop(kill(Pid::from_raw(child), signal)),
         _ => {}
     }
@@ -38,7 +39,7 @@ extern "C" fn pass_on(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
 /// Runs the command to its end; its input and output are this process's.
 ///
 /// # Errors
-/// It cannot be started.
+/// The command cannot be started.
 pub fn run(command: &mut Command) -> std::io::Result<ExitStatus> {
     CHILD.store(0, Ordering::Release);
     let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_RESTART, SigSet::empty());

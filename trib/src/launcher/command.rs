@@ -1,4 +1,4 @@
-//! A command with variables for its ranks.
+//! Makes the command of a launcher with environment variables for its ranks.
 
 use std::fmt::{self, Write};
 use std::process::Command;
@@ -6,22 +6,22 @@ use std::process::Command;
 use super::{Launcher, VariableForm, srun};
 use crate::Failure;
 
-/// A command that is ready to run.
+/// Command that is ready to run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Its words.
+    /// Words of the command.
     pub words: Vec<String>,
-    /// What its environment has beside that of this process.
+    /// Environment variables of the command in addition to those of this process.
     pub environment: Vec<(String, String)>,
-    /// The option that sets the variables, if its launcher is known: else it is the environment.
+    /// Launcher option that sets the ranks' variables; none if the environment sets them.
     pub option: Option<&'static str>,
 }
 
 impl Ready {
-    /// The command of `words`, whose ranks have the `variables`. `own` reads this process's environment.
+    /// Creates the command of `words`, whose ranks get the `variables`. `own` reads this process's environment.
     ///
     /// # Errors
-    /// A variable that the launcher cannot be told.
+    /// A variable that the launcher cannot set.
     pub fn new(
         launcher: Option<&'static Launcher>,
         words: &[String],
@@ -56,7 +56,7 @@ impl Ready {
         Ok(Self { words: all, environment, option: Some(launcher.way.option()) })
     }
 
-    /// The command, to be started.
+    /// Returns the command for the operating system.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -65,7 +65,7 @@ impl Ready {
 }
 
 impl Launcher {
-    /// Where the options of a command begin; none if it is one that starts no ranks.
+    /// Returns the position of the first option in a command of this launcher; none if the command starts no ranks.
     fn options_from(&self, words: &[String]) -> Option<usize> {
         const THAT_RUN: [&str; 3] = ["run", "submit", "alloc"];
         match self.way {
@@ -77,7 +77,8 @@ impl Launcher {
         }
     }
 
-    /// Variables of this process, whose names begin with `prefix`, that ranks on other hosts do not get by themselves.
+    /// Returns the variables of this process with names that begin with `prefix`, if ranks on other hosts do not get
+    /// them by themselves.
     pub fn kept_back(&self, prefix: &str) -> Vec<(String, String)> {
         let all =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -85,7 +86,7 @@ impl Launcher {
     }
 }
 
-/// As a shell would take it.
+/// Prints the command as a user would type it in a shell.
 impl fmt::Display for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let set = self.environment.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
@@ -98,7 +99,7 @@ impl fmt::Display for Ready {
     }
 }
 
-/// A word as a shell takes it for itself.
+/// Returns a word quoted for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::launcher;
 
-    /// What a line becomes with these variables.
+    /// Returns the text of the command that a line becomes with these variables.
     fn ready(line: &str, variables: &[(&str, &str)], slurm: Option<&str>) -> Result<String, Failure> {
         let words: Vec<String> = line.split(' ').map(str::to_string).collect();
         let variables: Vec<_> = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
@@ -161,7 +162,7 @@ mod tests {
             ("srun -n 2 --export=A ./a", Some("B"), "srun -n 2 --export=A,LD_PRELOAD=/e.so:/t.so,TRIB_HINTS ./a"),
             ("srun --export NONE -l ./a", None, "srun --export=LD_PRELOAD=/e.so:/t.so,TRIB_HINTS -l ./a"),
             ("srun --export=ALL,LD_PRELOAD=/d.so,C=2 ./a", None, "srun --export=ALL,C=2,LD_PRELOAD=/d.so:/t.so ./a"),
-            // The program's own option is none of srun's.
+            // An option of the program is not srun's.
             (
                 "srun -n 2 /bin/sh --export=csv",
                 None,

@@ -1,16 +1,16 @@
-//! Where the library to preload is.
+//! Finds the library to preload.
 
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// The name of its file.
+/// File name of the preload library.
 pub const FILE: &str = "libtributary_mpiio.so";
 
-/// The library: the named one, or the one at the place of builds and installations.
+/// Returns the path of the library: the named one, or the one that was built or installed with this program.
 ///
 /// # Errors
-/// There is none.
+/// There is no such library.
 pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
@@ -30,7 +30,7 @@ pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The places of a library that was built or installed with this program.
+/// Returns the paths at which a library may be that was built or installed with this program.
 fn places(program: &Path) -> Vec<PathBuf> {
     let program = program.canonicalize().unwrap_or_else(|_| program.to_path_buf());
     let beside = program.parent().unwrap_or(Path::new("."));

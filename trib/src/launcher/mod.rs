@@ -1,4 +1,5 @@
-//! The launchers of MPI programs: how each hands variables to the ranks and not to itself, and what is preloaded into them.
+//! The launchers of MPI programs: how each sets variables for the ranks and not for itself, and the libraries that are
+//! preloaded.
 //!
 //! | module | holds |
 //! |---|---|
@@ -22,7 +23,7 @@ use std::process::Command;
 
 use crate::Failure;
 
-/// The family of an MPI library. Handles, launchers and hints differ.
+/// Family of an MPI library. Handles, launchers and hints differ between families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// MPICH and its derivatives.
@@ -32,7 +33,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The suffix of its tools' names in distributions.
+    /// Returns the suffix of the family's tools in distributions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -40,33 +41,33 @@ impl Family {
         }
     }
 
-    /// Arguments of its launcher that set a variable for the ranks only.
+    /// Returns the launcher arguments that set a variable for the ranks only.
     pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
         let launcher = LAUNCHERS.iter().find(|launcher| launcher.family == Some(self));
         launcher.map(|launcher| launcher.way.words(name, value)).unwrap_or_default()
     }
 }
 
-/// A launcher. [`LAUNCHERS`] has them all.
+/// Launcher of MPI programs. [`LAUNCHERS`] has all.
 #[derive(Debug)]
 pub struct Launcher {
-    /// What it is called here.
+    /// Name of the launcher in messages.
     pub name: &'static str,
-    /// File names that are its alone.
+    /// File names that only this launcher has.
     files: &'static [&'static str],
-    /// What its `--version` says, where it has a name that several launchers have.
+    /// Texts in the output of `--version`, by which launchers with the same file name are distinguished.
     says: &'static [&'static str],
-    /// The family of the MPI library that it belongs to, if it belongs to one.
+    /// Family of the MPI library that the launcher belongs to, if it belongs to one.
     pub family: Option<Family>,
-    /// How it sets a variable.
+    /// Form of the option that sets a variable.
     way: VariableForm,
-    /// Whether each part of a command with ` : ` has options of its own.
+    /// True if each part of a command with ` : ` has its own options.
     each: bool,
-    /// Whether ranks on other hosts get the launcher's environment unasked.
+    /// True if the launcher passes its environment to ranks on other hosts by default.
     hands_on: bool,
 }
 
-/// How a launcher is told a variable of the ranks.
+/// Form of a launcher's option that sets a variable for the ranks.
 #[derive(Debug, Clone, Copy)]
 enum VariableForm {
     /// `-genv NAME VALUE`
@@ -79,7 +80,7 @@ enum VariableForm {
     Export,
 }
 
-/// The launchers that are known.
+/// All known launchers.
 pub const LAUNCHERS: &[Launcher] = &[
     Launcher {
         name: "hydra",
@@ -109,14 +110,14 @@ const fn of_a_scheduler(name: &'static str) -> Launcher {
     Launcher { name, files: &[], says: &[], family: None, way: VariableForm::Export, each: false, hands_on: true }
 }
 
-/// Variables with their values.
+/// Environment variables: pairs of name and value.
 pub type Variables = Vec<(String, String)>;
 
-/// The beginnings of names that several launchers have.
+/// Beginnings of file names that several launchers have.
 const SHARED: [&str; 2] = ["mpiexec", "mpirun"];
 
 impl VariableForm {
-    /// The words that set a variable.
+    /// Returns the words of the command line that set a variable.
     fn words(self, name: &str, value: &str) -> Vec<String> {
         match self {
             Self::Pair(option) => vec![option.to_string(), name.to_string(), value.to_string()],
@@ -126,7 +127,7 @@ impl VariableForm {
         }
     }
 
-    /// The option by itself.
+    /// Returns the name of the option.
     fn option(self) -> &'static str {
         match self {
             Self::Pair(option) | Self::Joined(option) => option,
@@ -136,22 +137,22 @@ impl VariableForm {
     }
 }
 
-/// The name of a command's file.
+/// Returns the name of a command's file.
 pub fn file_name(word: &str) -> &str {
     Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
 }
 
-/// Whether a word has the name of a launcher. Nothing is started.
+/// Returns true if a word has the file name of a launcher. Starts nothing.
 pub fn is_named(word: &str) -> bool {
     let file = file_name(word);
     LAUNCHERS.iter().any(|launcher| launcher.files.contains(&file)) || SHARED.iter().any(|name| file.starts_with(name))
 }
 
-/// The launcher that a command begins with, if it is one that is known. Where the name is one of several launchers it is asked
-/// for its version; nothing else is started.
+/// Returns the launcher that the first word of a command names, if it is a known one. If several launchers have the
+/// name, runs it with `--version`; starts nothing else.
 ///
 /// # Errors
-/// It cannot be started.
+/// The launcher cannot be started.
 pub fn of(word: &str) -> Result<Option<&'static Launcher>, Failure> {
     let file = file_name(word);
     match LAUNCHERS.iter().find(|launcher| launcher.files.contains(&file)) {
@@ -160,17 +161,17 @@ pub fn of(word: &str) -> Result<Option<&'static Launcher>, Failure> {
     }
 }
 
-/// Why a launcher of this name could not be started, and what to do.
+/// Returns the message why a launcher could not be started, and what to do.
 fn why_not_started(program: &str, cause: &std::io::Error) -> String {
     let near = tributary::hints::similar(file_name(program), SHARED).filter(|near| *near != program);
     let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
     format!("{cause}; {near}load the module of your MPI library, or name its launcher by its path")
 }
 
-/// What launcher a program of any name is, from its version.
+/// Returns the launcher that a program is, from the output of `--version`; none if it is not known.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn asked(program: &str) -> Result<Option<&'static Launcher>, Failure> {
     let output = Command::new(program).arg("--version").env_remove("LD_PRELOAD").output();
     let output =

@@ -1,17 +1,18 @@
-//! The list of LD_PRELOAD: what is in it stays, and our library comes last (docs/reference/preload-library.md#with-darshan).
+//! Edits the list of LD_PRELOAD: existing entries stay, and our library comes last
+//! (docs/reference/preload-library.md#with-darshan).
 
 use std::path::Path;
 
 use super::{file_name, library};
 use crate::Failure;
 
-/// The variable.
+/// Name of the variable.
 pub const NAME: &str = "LD_PRELOAD";
 
-/// The library as LD_PRELOAD can name it.
+/// Returns the path of the library in a form for LD_PRELOAD.
 ///
 /// # Errors
-/// The dynamic linker would take its path for several.
+/// The dynamic linker would take the path for several.
 pub fn word(library: &Path) -> Result<String, Failure> {
     let named = library.to_str().filter(|path| !path.contains([':', ' ', '\n', '\t']));
     named.map(str::to_string).ok_or_else(|| {
@@ -22,27 +23,28 @@ pub fn word(library: &Path) -> Result<String, Failure> {
     })
 }
 
-/// A list with a library before all others; it is in it once.
+/// Returns a list in which the library `first` is before all others, and only there.
 pub fn before(first: &str, list: &str) -> String {
     let others =
         list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty() && file_name(word) != file_name(first));
     [first].into_iter().chain(others).collect::<Vec<_>>().join(":")
 }
 
-/// A list with the library behind all others; it is in it once.
+/// Returns a list in which `library` is behind all others, and only there.
 pub fn behind(before: &str, library: &str) -> String {
     let others = others(before).into_iter().chain([library]);
     others.collect::<Vec<_>>().join(":")
 }
 
-/// The other libraries of a list.
+/// Returns the libraries of a list other than ours.
 pub fn others(list: &str) -> Vec<&str> {
     let words = list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty());
     words.filter(|word| file_name(word) != library::FILE).collect()
 }
 
-/// Puts the library into the lists that a command sets by itself, as in `-genv LD_PRELOAD libdarshan.so` or `-x LD_PRELOAD`, whose
-/// value is that of the environment, `inherited`; and one that must come `first`. The libraries before it, if there is such a word.
+/// Adds the library to the lists that a command sets itself, as in `-genv LD_PRELOAD libdarshan.so`, or `-x
+/// LD_PRELOAD`, which takes the value `inherited` of the environment; and puts the library `first`, if any, in front.
+/// Returns the libraries before ours, if the command sets such a list.
 pub fn into(words: &mut [String], library: &str, first: Option<&str>, inherited: &str) -> Option<Vec<String>> {
     let mut found = None;
     let mut took = |list: &str| {
@@ -63,7 +65,8 @@ pub fn into(words: &mut [String], library: &str, first: Option<&str>, inherited:
     found
 }
 
-/// A word that sets the list: what is before the name, and the list. The option of srun has others behind it, and is left to it.
+/// Returns the text before the name of LD_PRELOAD in a word, and the list, if the word sets one. The option of srun,
+/// which may set other variables behind the list, is handled in `srun`.
 fn set(word: &str) -> Option<(&str, &str)> {
     let (option, list) = word.split_once("LD_PRELOAD=")?;
     let is_option = option.starts_with('-') && !option.contains(char::is_whitespace) && !option.contains("export");

@@ -1,10 +1,10 @@
-//! Which word of a command is the program that the launcher starts. Launchers have hundreds of options, with a value and without:
-//! what tells the program is that it is a file that can be run, where no option has its value.
+//! Finds the word of a command that is the program. Launchers have hundreds of options, with and without values; the
+//! program is recognised as an executable file where no option has its value.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file that a word names, as a shell finds it: a path, or a name in a folder of PATH.
+/// Returns the path of the file that a word names, as a shell finds it: a path, or a name in a folder of PATH.
 pub fn file(word: &str) -> Option<PathBuf> {
     let is_program = |path: &Path| path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
     if word.contains('/') {
@@ -14,7 +14,7 @@ pub fn file(word: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(word)).find(|path| is_program(path))
 }
 
-/// Commands that run another one in this process's place or below it.
+/// Commands that run another command in their place or as a child.
 const RUNNERS: [&str; 12] = [
     "env",
     "time",
@@ -30,7 +30,7 @@ const RUNNERS: [&str; 12] = [
     "exec",
 ];
 
-/// The place of the program in a command whose words before `from` are the launcher's.
+/// Returns the index of the program in a command whose words before `from` are the launcher's.
 pub fn place(words: &[String], from: usize) -> Option<usize> {
     let places = || (from..words.len()).filter(|&at| !words[at].starts_with('-') && file(&words[at]).is_some());
     // `-p debug ./a`: the word may be the option's value.

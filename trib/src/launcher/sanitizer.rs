@@ -1,4 +1,5 @@
-//! AddressSanitizer in a program: its runtime, if that is a shared library, must come first in LD_PRELOAD, or it ends the program.
+//! Detects AddressSanitizer in a program. If its runtime is a shared library, it must come first in LD_PRELOAD, or it
+//! ends the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,26 +7,27 @@ use std::process::Command;
 use goblin::elf::{Elf, Sym};
 use serde::Serialize;
 
-/// A function that the runtime defines.
+/// Name of a function that the runtime defines.
 const MARK: &str = "__asan_init";
-/// The names of the runtime as a shared library begin with these: of GCC, of Clang.
+/// Beginnings of the names of the runtime as a shared library: GCC's, Clang's.
 const SHARED: [&str; 2] = ["libasan.so", "libclang_rt.asan"];
 
-/// Where the runtime of a program that is built with -fsanitize=address is.
+/// Place of the runtime of a program that is built with -fsanitize=address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sanitizer {
-    /// In this shared library, to be preloaded first.
+    /// The runtime is this shared library, which must be preloaded first.
     First(PathBuf),
-    /// In a shared library of this name, which the dynamic linker does not find.
+    /// The runtime is a shared library of this name, which the dynamic linker does not find.
     Missing(String),
-    /// In the program itself: nothing need come first.
+    /// The runtime is in the program itself: nothing must come first.
     Inside,
 }
 
 impl Sanitizer {
-    /// That of the program `elf` at `path`; none if it is built without. Runs the program's dynamic linker, and not the program.
-    pub fn of(elf: &Elf<'_>, path: &Path) -> Option<Self> {
+    /// Returns the runtime of the program `elf` at `path`; none if the program is built without AddressSanitizer. Runs
+    /// the program's dynamic linker, and not the program.
+    pub fn from_elf(elf: &Elf<'_>, path: &Path) -> Option<Self> {
         let named = elf.libraries.iter().find(|name| SHARED.iter().any(|start| name.starts_with(start)));
         if let Some(name) = named {
             let found = elf.interpreter.and_then(|linker| resolved(linker, path, name));
@@ -37,14 +39,14 @@ impl Sanitizer {
         is_inside.then_some(Self::Inside)
     }
 
-    /// That of the program at `path`; none if it cannot be read.
+    /// Returns the runtime of the program at `path`; none if the file cannot be read.
     pub fn at(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
-        Self::of(&Elf::parse(&bytes).ok()?, path)
+        Self::from_elf(&Elf::parse(&bytes).ok()?, path)
     }
 }
 
-/// The path of a library of a program, as its dynamic linker finds it (`ldd`).
+/// Returns the path of a library of a program, as the program's dynamic linker finds it (`ldd`).
 fn resolved(linker: &str, program: &Path, name: &str) -> Option<PathBuf> {
     let output = Command::new(linker).arg("--list").arg(program).env_remove("LD_PRELOAD").output().ok()?;
     let list = String::from_utf8_lossy(&output.stdout).into_owned();

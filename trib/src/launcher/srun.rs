@@ -1,14 +1,16 @@
-//! The option `--export` of srun: one list of variables that the ranks get, which replaces the one before. A comma divides it.
+//! Makes srun's option `--export`: one list of variables that the ranks get, divided by commas. The last option
+//! replaces earlier ones.
 
 use super::preload::{self, NAME};
 use super::{Variables, program};
 use crate::Failure;
 
-/// The option with all variables, in place of the user's own in `words` or in front of them; and those that must be in srun's
-/// environment. `own` is SLURM_EXPORT_ENV. The first word is an option's or the program.
+/// Returns the words with an `--export` option that has all variables, in place of the user's own or in front; and the
+/// variables that must be in srun's environment. `own` is SLURM_EXPORT_ENV. The first of `words` is an option or the
+/// program.
 ///
 /// # Errors
-/// A list to preload with a comma.
+/// A list of libraries with a comma.
 pub fn export(
     words: &[String],
     variables: &[(String, String)],
@@ -30,7 +32,7 @@ pub fn export(
     for (name, value) in variables {
         let there = items.iter().position(|item| item.split('=').next() == Some(name));
         let before = there.map(|at| items.remove(at));
-        // The list that the user's own option has is in front of ours.
+        // The list of the user's own option comes before ours.
         let theirs = before.as_deref().and_then(|item| Some(item.split_once('=')?.1)).filter(|_| name == NAME);
         let value = match (theirs, value.rsplit(':').next()) {
             (Some(theirs), Some(library)) => preload::behind(theirs, library),

@@ -1,6 +1,6 @@
-//! The axes of drawings: where a value is, and the values at ticks.
+//! Axes of drawings: coordinates of values, and the values at ticks.
 
-/// Values between two ends, and the coordinates of the ends.
+/// Axis of a drawing: the values at its two ends, and their coordinates.
 pub struct Axis {
     values: (f64, f64),
     places: (f64, f64),
@@ -8,13 +8,13 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Creates a linear axis.
     pub fn linear(values: (f64, f64), places: (f64, f64)) -> Self {
         Self { values, places, log: false }
     }
 
-    /// An axis with a margin around all values; a linear one begins at 0. None without values, or if a logarithmic one has
-    /// values of 0 and less.
+    /// Creates an axis with a margin around all values; a linear one begins at 0. None without values, or if values on
+    /// a logarithmic axis are 0 or less.
     pub fn around(all: impl Iterator<Item = f64>, log: bool, places: (f64, f64)) -> Option<Self> {
         let (least, most) =
             all.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
@@ -23,7 +23,7 @@ impl Axis {
         (!wrong).then_some(Self { values, places, log })
     }
 
-    /// The coordinate of a value; of one beyond an end, that of the end.
+    /// Returns the coordinate of a value; for a value beyond an end, the coordinate of the end.
     pub fn at(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
         let (from, to) = (of(self.values.0), of(self.values.1));
@@ -31,7 +31,7 @@ impl Axis {
         self.places.0 + (self.places.1 - self.places.0) * share.clamp(0.0, 1.0)
     }
 
-    /// Some four to ten round values.
+    /// Returns four to ten round values for ticks.
     pub fn ticks(&self) -> Vec<f64> {
         let (from, to) = self.values;
         if self.log {

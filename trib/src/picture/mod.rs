@@ -1,4 +1,4 @@
-//! What pictures are made of.
+//! Parts of which pictures are drawn.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! What is said when the program has ended: of each new capture a page, or words.
+//! Prints or writes explanations of the captures when the program of `trib run` has ended: a page or text for each new
+//! capture.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,17 @@ use crate::cli::run::{ReportForm, RunOptions};
 use crate::explain;
 use crate::numbers::counted;
 
-/// The page of all of the job, beside those of its files.
+/// File name of the page about the whole job, beside the pages of its files.
 const JOB: &str = "job.html";
 
-/// The captures of a directory; none if there is no such directory.
+/// Returns the paths of the captures in a directory; none if there is no such directory.
 pub fn captures(directory: &Path) -> BTreeSet<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|ending| ending == "tribcap")).collect()
 }
 
-/// Says it of the captures in `directory` that were not there `before`, on standard error, as standard output is the program's.
-/// Whether all could be said.
+/// Explains the captures in `directory` that are not in `before`, on standard error, because standard output is the
+/// program's. Returns true if all could be explained.
 pub fn say(options: &RunOptions, directory: &Path, before: &BTreeSet<PathBuf>) -> bool {
     let fresh: Vec<PathBuf> = captures(directory).difference(before).cloned().collect();
     if fresh.is_empty() {

@@ -1,40 +1,41 @@
-//! `trib run --compare`: runs without the library and with it, in turns, and the gain in a line.
+//! `trib run --compare`: runs a command without the library and with it, in turns, and prints the gain in a line.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Plan, child, not_started};
+use super::{RunPlan, child, not_started};
 use crate::Failure;
 use crate::cli::run::RunOptions;
 use crate::compare::{self, statistics::median};
 
 /// Maximum number of pairs of runs.
 const PAIRS: usize = 50;
-/// No pair begins after this time.
+/// Time after which no pair of runs begins.
 const BUDGET: Duration = Duration::from_secs(20);
-/// The ratio stands where the interval of its median is not wider than this part of it.
+/// Width of the interval of the median ratio, as a part of the ratio, at which the ratio counts as stable.
 const WIDTH: f64 = 0.1;
-/// An interval that contains 1 and is wider than this part of the median says nothing.
+/// Width of the interval, as a part of the median, above which an interval that contains 1 shows no result.
 const USELESS: f64 = 0.5;
-/// The probability that the true median lies outside of the interval.
+/// Probability that the true median lies outside of the interval.
 const DOUBT: f64 = 0.05;
 
-/// The seconds of one run.
+/// Times of one run in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Took {
-    /// Inside MPI_File_* on the rank with the longest time there; none where no rank called it.
+    /// Seconds inside MPI_File_* on the rank with the longest time there; none if no rank called MPI_File_*.
     inside: Option<f64>,
     whole: f64,
     ranks: usize,
 }
 
-/// Runs the command without the library and with it, until the ratio of their times stands. The first two runs print what they print,
-/// and the process ends as the second one ended, or as the first if that failed. Runs behind them print nothing. If one of them fails,
-/// as of a program that cannot run a third time, the pairs before it count.
+/// Runs the command without the library and with it, until the ratio of their times is stable. The first two runs print
+/// what the program prints, and the process ends as the second one ended, or as the first if that failed. Later runs
+/// print nothing. If one of them fails, for example because the program cannot run a third time, the pairs before it
+/// count.
 ///
 /// # Errors
-/// What can be refused before anything is started; figures that cannot be read.
+/// Mistakes in the options that are found before anything is started; records that cannot be read.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let inside = compare::inside()?;
     let begin = Instant::now();
@@ -53,10 +54,11 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     child::end_as(status)
 }
 
-/// Adds pairs until the ratio stands, the time is over, or the command fails. A file has what the library wrote at the end.
+/// Adds pairs of runs until the ratio is stable, the time is over, or the command fails. The last run is with the
+/// library, so that its files stay.
 fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(Took, Took)>) -> Result<(), Failure> {
-    while pairs.len() < PAIRS && !Gain::of(pairs).stands() {
-        // Another pair is not begun if it would end behind the budget.
+    while pairs.len() < PAIRS && !Gain::from_pairs(pairs).stands() {
+        // Another pair begins only if it would end within the time.
         let (without, with) = pairs[0];
         if begin.elapsed() + Duration::from_secs_f64(without.whole + with.whole) > BUDGET {
             break;
@@ -75,10 +77,10 @@ fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(
     Ok(())
 }
 
-/// One run. What it prints and reads is this process's if `is_shown`.
+/// Runs the command once. It prints and reads as this process does if `is_shown`; otherwise it prints nothing.
 fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> Result<(ExitStatus, Took), Failure> {
     let folder = tempfile::tempdir()?;
-    let plan = Plan::measured(options, inside, is_with, folder.path())?;
+    let plan = RunPlan::measured(options, inside, is_with, folder.path())?;
     let mut command = plan.ready.command();
     if !is_shown {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -92,26 +94,26 @@ fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> R
     Ok((status, Took { inside, whole, ranks }))
 }
 
-/// What the pairs say.
+/// Result of the pairs of runs.
 #[derive(Debug)]
 struct Gain {
-    /// Seconds without the library, and with it: medians.
+    /// Median seconds without the library, and with it.
     seconds: [f64; 2],
-    /// Seconds from start to end.
+    /// Median seconds from start to end, without the library and with it.
     whole: [f64; 2],
-    /// Seconds without divided by seconds with it: the median of all pairs.
+    /// Median of the pairs' ratios: seconds without the library divided by seconds with it.
     ratio: f64,
-    /// Where the median of endless pairs is; from the least to the greatest where the pairs are few.
+    /// Lower end of the interval in which the true median lies; the least ratio if there are few pairs.
     low: f64,
     high: f64,
     pairs: usize,
-    /// Ranks that called MPI_File_*, if the seconds are those inside.
+    /// Number of ranks that called MPI_File_*, if the seconds are those inside MPI_File_*.
     ranks: Option<usize>,
 }
 
 impl Gain {
-    /// The times inside MPI-IO where all runs have them, or else those of all.
-    fn of(pairs: &[(Took, Took)]) -> Self {
+    /// Computes the gain from the times inside MPI-IO if all runs have them, or else from the whole times.
+    fn from_pairs(pairs: &[(Took, Took)]) -> Self {
         let is_inside = pairs.iter().all(|(without, with)| without.inside.is_some() && with.inside.is_some());
         let seconds = |took: &Took| took.inside.filter(|_| is_inside).unwrap_or(took.whole);
         let ratio = |(without, with): &(Took, Took)| match seconds(with) {
@@ -134,12 +136,12 @@ impl Gain {
         }
     }
 
-    /// Whether more pairs would say the same.
+    /// Returns true if the ratio is stable, so that more pairs would not change it.
     fn stands(&self) -> bool {
         has_interval(self.pairs) && self.high - self.low <= WIDTH * self.ratio
     }
 
-    /// How much faster or slower, in words.
+    /// Returns as text how much faster or slower the program is with the library.
     fn verdict(&self) -> String {
         let several = self.pairs > 1;
         if several && self.low <= 1.0 && self.high >= 1.0 {
@@ -154,7 +156,7 @@ impl Gain {
         format!("{} times {word} with the library", short(times))
     }
 
-    /// The range of the ratio, the way round that the verdict has it.
+    /// Returns the range of the ratio as text, inverted if the program is slower with the library.
     fn range(&self) -> String {
         let is_slower = self.high < 1.0;
         let (low, high) = if is_slower { (1.0 / self.high, 1.0 / self.low) } else { (self.low, self.high) };
@@ -166,9 +168,9 @@ impl Gain {
     }
 }
 
-/// The gain in a line.
+/// Returns the line that is printed about the gain.
 fn line(pairs: &[(Took, Took)]) -> String {
-    let gain = Gain::of(pairs);
+    let gain = Gain::from_pairs(pairs);
     let ([before, after], [start, end]) = (gain.seconds, gain.whole);
     let what = match gain.ranks {
         Some(ranks) => format!("inside MPI-IO, {ranks} ranks"),
@@ -182,18 +184,19 @@ fn line(pairs: &[(Took, Took)]) -> String {
     )
 }
 
-/// A ratio with as many digits as it has any use for.
+/// Returns a ratio as text: two decimals below 10, none above.
 fn short(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
 }
 
-/// Whether the least and the greatest of so many numbers enclose the median of all with little doubt.
+/// Returns true if the least and the greatest of `count` numbers enclose the true median with a probability of at least
+/// 1 - [`DOUBT`].
 fn has_interval(count: usize) -> bool {
     2.0 * 0.5_f64.powi(count as i32) <= DOUBT
 }
 
-/// The place, from either end of so many sorted numbers, of the two numbers that enclose the median of all with little doubt: so many
-/// of them lie below it as of tossed coins lie on one side. 0 where there are too few.
+/// Returns the position, from either end of `count` sorted numbers, of the two numbers that enclose the true median
+/// with a probability of at least 1 - [`DOUBT`] (sign test). 0 if `count` is too small.
 fn rank_of_interval(count: usize) -> usize {
     let mut probability = 0.5_f64.powi(count as i32);
     let mut below = probability;
@@ -257,15 +260,15 @@ mod tests {
     #[test]
     fn a_ratio_stands_when_the_interval_of_its_median_is_narrow() {
         let near = |count: usize| (0..count).map(|turn| pair(2.0 + 0.01 * turn as f64, 1.0)).collect::<Vec<_>>();
-        assert!(!Gain::of(&near(5)).stands() && Gain::of(&near(6)).stands());
+        assert!(!Gain::from_pairs(&near(5)).stands() && Gain::from_pairs(&near(6)).stands());
         // One run that was disturbed does not count among many.
         let mut all = near(9);
-        assert!(Gain::of(&all).stands());
+        assert!(Gain::from_pairs(&all).stands());
         all.push(pair(9.0, 1.0));
-        assert!(Gain::of(&all).stands());
+        assert!(Gain::from_pairs(&all).stands());
     }
 
-    /// The places that tables of the sign test have for 5 % on both sides together.
+    /// Compares the positions with tables of the sign test, for 5 % on both sides together.
     #[test]
     fn places_of_the_interval() {
         let due = [(1, 0), (5, 0), (6, 0), (8, 0), (9, 1), (12, 2), (20, 5), (50, 17)];

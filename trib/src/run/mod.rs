@@ -1,4 +1,4 @@
-//! `trib run`: a command whose ranks have the library, and which ends as the program ends.
+//! `trib run`: runs a command with the preload library in its ranks, and ends as the program ends.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,16 +20,16 @@ use crate::launcher::sanitizer::Sanitizer;
 use crate::launcher::{self, Launcher, child, library, preload, program};
 use crate::{Failure, compare, doctor, say};
 
-/// Exit codes as those of `env` and `timeout`: the command was not found, or could not be run.
+/// Exit codes, as of `env` and `timeout`: the command was not found, or could not be run.
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
 /// Runs the command.
 ///
 /// # Errors
-/// What can be refused before anything is started.
+/// Mistakes in the options that are found before anything is started.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
-    let plan = Plan::new(options)?;
+    let plan = RunPlan::new(options)?;
     crate::variables::unknown().iter().for_each(|line| eprintln!("trib: {line}"));
     if options.dry_run {
         return say(&plan.ready);
@@ -47,7 +47,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     }
     let mut command = plan.ready.command();
     let Some(directory) = variables::captures(options)? else {
-        // In this process's place: it ends as the command does.
+        // The command replaces this process, which so ends as the command does.
         let cause = command.exec();
         not_started(&command, &cause)
     };
@@ -59,7 +59,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     child::end_as(status)
 }
 
-/// The command could not be started: the process ends as `env` does.
+/// Prints that the command could not be started, and ends the process with the exit code of `env`.
 fn not_started(command: &Command, cause: &std::io::Error) -> ! {
     let code = if cause.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
     let name = command.get_program().to_string_lossy();
@@ -67,32 +67,32 @@ fn not_started(command: &Command, cause: &std::io::Error) -> ! {
     std::process::exit(code)
 }
 
-/// What is to be run.
-struct Plan {
+/// Command to run, and the line about it.
+struct RunPlan {
     ready: Ready,
-    /// What is done, for people.
+    /// Line for the user that says what is done.
     line: String,
 }
 
-impl Plan {
-    /// The command with the library.
+impl RunPlan {
+    /// Creates the command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
         let library = preload::word(&library::library(options.library.as_deref())?)?;
-        Self::of(options, &library, &library, variables::of(options)?)
+        Self::with_list(options, &library, &library, variables::of(options)?)
     }
 
-    /// The command with `inside`, which measures into a folder, and with the library or without.
+    /// Creates the command with the library `inside`, which records into a folder, and with our library or without.
     fn measured(options: &RunOptions, inside: &Path, is_with: bool, folder: &Path) -> Result<Self, Failure> {
         let inside = preload::word(inside)?;
         let library = preload::word(&library::library(options.library.as_deref())?)?;
         let mut variables = if is_with { variables::of(options)? } else { Vec::new() };
         variables.push((compare::INSIDE.to_string(), folder.display().to_string()));
         let list = if is_with { format!("{inside}:{library}") } else { inside };
-        Self::of(options, &library, &list, variables)
+        Self::with_list(options, &library, &list, variables)
     }
 
-    /// The command with a `list` of libraries, and other variables.
-    fn of(
+    /// Creates the command with a `list` of libraries to preload, and other variables.
+    fn with_list(
         options: &RunOptions,
         library: &str,
         list: &str,
@@ -133,7 +133,7 @@ impl Plan {
     }
 }
 
-/// What is done, in a line.
+/// Returns the line for the user that says what is done.
 fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &[String]) -> String {
     let word = &ready.words[0];
     let into = match (launcher, ready.option) {

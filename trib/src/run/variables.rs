@@ -1,11 +1,11 @@
-//! What `trib run` adds to the ranks' environment beside the library.
+//! Sets the environment variables of the ranks for `trib run`, apart from the library to preload.
 
 use std::path::PathBuf;
 
 use crate::cli::run::{CAPTURES, ReportForm, RunOptions};
 use crate::{Failure, hints};
 
-/// The variables, checked.
+/// Returns the environment variables of the ranks, checked.
 ///
 /// # Errors
 /// Hints that do not exist or are not allowed, of the options or the environment.
@@ -33,8 +33,8 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     Ok(variables)
 }
 
-/// Where captures go, if the options want any: the option's directory, that of TRIB_CAPTURE, or the usual one. As a whole path,
-/// as ranks may run in another directory than this process.
+/// Returns the directory for captures, if the options ask for any: the option's, that of TRIB_CAPTURE, or the default.
+/// The path is absolute, because ranks may run in another directory than this process.
 ///
 /// # Errors
 /// There is no current directory.

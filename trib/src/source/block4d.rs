@@ -1,4 +1,4 @@
-//! The block-decomposed lattice.
+//! Pattern `block4d`: a lattice that is divided into blocks.
 
 use clap::Args;
 use tributary_benchmarks::{Block4d, Block4dOptions};

@@ -1,4 +1,4 @@
-//! BTIO.
+//! Pattern `btio`: the NPB benchmark BTIO.
 
 use clap::Args;
 use tributary_benchmarks::{Btio, BtioClass, BtioOptions};
@@ -21,7 +21,7 @@ pub struct Diagonal {
     iterations: usize,
 }
 
-/// One of NPB's letters.
+/// Parses one of NPB's letters.
 fn class(text: &str) -> Result<BtioClass, String> {
     text.parse().map_err(|_| "allowed: S, W, A, B, C, D".to_string())
 }

@@ -1,4 +1,4 @@
-//! What a real program wrote, from its capture.
+//! Pattern `capture`: the calls of a real program, from its capture.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use crate::Failure;
 
 /// The collective calls of a real program, from a capture (`TRIB_CAPTURE=DIR`)
 #[derive(Args)]
-pub struct Calls {
+pub struct CaptureSource {
     /// The capture; must be given.
     #[arg(value_name = "FILE")]
     capture: Option<PathBuf>,
-    /// Which calls: the writes or the reads; by default the writes, or the reads of a file that was only read. Either are
-    /// replayed as writes.
+    /// Which calls: the writes or the reads; by default the writes, or the reads of a file that was only read. Either
+    /// are replayed as writes.
     #[arg(long, value_enum, value_name = "CALLS")]
     calls: Option<Which>,
 }
@@ -27,7 +27,7 @@ enum Which {
     Read,
 }
 
-impl Parameters for Calls {
+impl Parameters for CaptureSource {
     const NAME: &'static str = "capture";
     const CODE: &'static str = "\
 Whatever a program did under the preload library, the C API or the crate while `TRIB_CAPTURE` named a directory: the extents \

@@ -1,4 +1,4 @@
-//! The cases of E3SM-IO.
+//! Patterns of E3SM-IO: the cases F, G and I.
 
 use std::path::PathBuf;
 
@@ -27,11 +27,11 @@ pub enum HistoryFile {
     H1,
 }
 
-// What the cases have in common. (No doc comment: it would replace each case's own.)
+// Parameters that all cases share. (No doc comment: it would replace each case's own.)
 #[derive(Args)]
 struct Decomposed {
-    /// Decomposition map (NetCDF classic). Without it: a small map of 16 ranks that is built in or, for any other number
-    /// of ranks, generated decompositions.
+    /// Decomposition map (NetCDF classic). Without it: a small map of 16 ranks that is built in or, for any other
+    /// number of ranks, generated decompositions.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
     /// Run a map on another number of ranks than it was made for: each rank takes several parts, or none.

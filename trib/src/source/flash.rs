@@ -1,4 +1,4 @@
-//! FLASH-IO's three files.
+//! Pattern `flash`: the three files of FLASH-IO.
 
 use clap::{Args, ValueEnum};
 use tributary_benchmarks::{Flash, FlashFile, FlashOptions};
@@ -38,7 +38,7 @@ pub struct Mesh {
     alignment: u64,
 }
 
-/// `8` or `8x8x8`.
+/// Parses the size of a block: `8` or `8x8x8`.
 fn cube(text: &str) -> Result<[u64; 3], String> {
     let whole =
         || lengths::<3>(text).map_err(|_| "allowed: 1 number, or 3 numbers separated by x, of 1 or more".to_string());

@@ -1,4 +1,4 @@
-//! IOR's shared file.
+//! Pattern `ior`: the shared file of IOR.
 
 use clap::{Args, ValueEnum};
 use tributary_benchmarks::{Ior, IorOptions, Packet};
@@ -9,7 +9,7 @@ use crate::cli::values::size;
 
 /// What a transfer holds.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Type {
+pub enum IorData {
     /// IOR's `-l timestamp`.
     Timestamp,
     /// IOR's `-l offset`.
@@ -20,7 +20,7 @@ pub enum Type {
 
 /// IOR, one shared file: segmented or strided blocks, with IOR's own data
 #[derive(Args)]
-pub struct Shared {
+pub struct IorSource {
     /// Bytes of a transfer, a multiple of 8.
     #[arg(short = 't', long, value_name = "SIZE", value_parser = size, default_value = "256KiB")]
     transfer_size: u64,
@@ -35,13 +35,13 @@ pub struct Shared {
     signature: u32,
     /// What a transfer holds.
     #[arg(short = 'l', long = "data", value_enum, value_name = "TYPE", default_value = "timestamp")]
-    packet: Type,
+    packet: IorData,
     /// All transfers in one collective call, instead of a call each.
     #[arg(long)]
     one_call: bool,
 }
 
-impl Parameters for Shared {
+impl Parameters for IorSource {
     const NAME: &'static str = "ior";
     const CODE: &'static str = "\
 The benchmark by which file systems are measured. A file is segments, a segment holds one block of every rank in rank \
@@ -64,9 +64,9 @@ IOR writes for the same options.";
             segments: self.segments,
             signature: self.signature,
             packet: match self.packet {
-                Type::Timestamp => Packet::Timestamp,
-                Type::Offset => Packet::Offset,
-                Type::Incompressible => Packet::Incompressible,
+                IorData::Timestamp => Packet::Timestamp,
+                IorData::Offset => Packet::Offset,
+                IorData::Incompressible => Packet::Incompressible,
             },
             one_call: self.one_call,
         };

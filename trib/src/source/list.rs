@@ -1,23 +1,23 @@
-//! Any access at all, from a file of extents.
+//! Pattern `list`: any extents, from a file.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use tributary_benchmarks::{List, Pattern};
+use tributary_benchmarks::{ListPattern, Pattern};
 
 use super::{Parameters, Subject};
 use crate::Failure;
 
 /// Any extents: a list of (offset, length) for each rank, from a text or binary file
 #[derive(Args)]
-pub struct Lists {
-    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the
-    /// documentation of tributary_benchmarks::list.
+pub struct ListSource {
+    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see
+    /// the documentation of tributary_benchmarks::list.
     #[arg(long, value_name = "FILE")]
     lists: Option<PathBuf>,
 }
 
-impl Parameters for Lists {
+impl Parameters for ListSource {
     const NAME: &'static str = "list";
     const CODE: &'static str = "\
 Whatever a program's trace shows: one list of extents a rank, in any order, also overlapping. The file is memory-mapped, so \
@@ -35,7 +35,7 @@ lists may be longer than memory. Bytes are a hash of offset and rank; where rank
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let path = self.lists.as_ref().ok_or_else(|| Failure::missing("--lists FILE"))?;
-        let list = List::open(path)?;
+        let list = ListPattern::open(path)?;
         match ranks.filter(|&ranks| ranks != list.ranks()) {
             Some(ranks) => Err(Failure::new(format!("ranks: {ranks}; {} is for {}", path.display(), list.ranks()))),
             None => Ok(Subject::file(list)),

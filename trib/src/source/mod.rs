@@ -1,4 +1,4 @@
-//! The registry of patterns: name, parameters, and how they become a replay. A new pattern is one file here and one row of
+//! Registry of patterns: name, parameters, and how each becomes a replay. A new pattern is one file here and one row of
 //! [`SOURCES`].
 
 mod block4d;
@@ -19,62 +19,62 @@ use tributary_benchmarks::wrf::Trace;
 
 use crate::{Failure, limits};
 
-/// Number of ranks without --ranks, of a pattern for any number.
+/// Default number of ranks for a pattern that allows any number.
 const RANKS: usize = 16;
 
 /// All patterns, in the order in which they are listed.
-pub const SOURCES: &[Source] = &[
-    Source::of::<e3sm::F>(),
-    Source::of::<e3sm::G>(),
-    Source::of::<e3sm::I>(),
-    Source::of::<flash::Mesh>(),
-    Source::of::<btio::Diagonal>(),
-    Source::of::<wrf::Recorded>(),
-    Source::of::<ior::Shared>(),
-    Source::of::<s3d::Checkpoint>(),
-    Source::of::<block4d::Lattice>(),
-    Source::of::<list::Lists>(),
-    Source::of::<capture::Calls>(),
+pub const SOURCES: &[PatternSource] = &[
+    PatternSource::from_parameters::<e3sm::F>(),
+    PatternSource::from_parameters::<e3sm::G>(),
+    PatternSource::from_parameters::<e3sm::I>(),
+    PatternSource::from_parameters::<flash::Mesh>(),
+    PatternSource::from_parameters::<btio::Diagonal>(),
+    PatternSource::from_parameters::<wrf::WrfSource>(),
+    PatternSource::from_parameters::<ior::IorSource>(),
+    PatternSource::from_parameters::<s3d::Checkpoint>(),
+    PatternSource::from_parameters::<block4d::Lattice>(),
+    PatternSource::from_parameters::<list::ListSource>(),
+    PatternSource::from_parameters::<capture::CaptureSource>(),
 ];
 
 /// A pattern's parameters on the command line, and its description. The fields' comments are the help texts; the type's
 /// comment is the line in the list of patterns.
 pub trait Parameters: Args + Send + Sync + 'static {
-    /// Its name.
+    /// Name of the pattern on the command line.
     const NAME: &'static str;
-    /// Which application writes this pattern, and how, in a few sentences.
+    /// Application that writes this pattern, and how, in a few sentences.
     const CODE: &'static str;
-    /// Where it is published.
+    /// Publication of the pattern.
     const ORIGIN: &'static str;
-    /// Its closed forms: (quantity, formula).
+    /// Closed forms of the pattern's counts: pairs of quantity and formula.
     const FORMULAS: &'static [(&'static str, &'static str)];
-    /// An example: the arguments after the name.
+    /// Example of a command: the arguments after the pattern's name.
     const EXAMPLE: &'static str;
     /// Arguments of `trib-lab picture` that give a readable picture. Paths of files start at the project's root.
     const PICTURE: &'static str;
 
-    /// The subject on `ranks` ranks (`None`: the pattern's own number).
+    /// Returns the subject on `ranks` ranks (`None`: the pattern's own number).
     ///
     /// # Errors
     /// Parameters that are not possible, in one line.
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure>;
 }
 
-/// What is replayed.
+/// Accesses or messages that are replayed.
 pub enum Subject {
-    /// Accesses to a file.
+    /// Accesses of all ranks to a file.
     File(Box<dyn Pattern>),
-    /// Messages only.
+    /// Messages of all ranks, without a file.
     Exchange(Arc<Trace>),
 }
 
 impl Subject {
-    /// Accesses to a file.
+    /// Creates a subject from a pattern of accesses to a file.
     fn file(pattern: impl Pattern + 'static) -> Self {
         Self::File(Box::new(pattern))
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         match self {
             Self::File(pattern) => pattern.ranks(),
@@ -82,7 +82,7 @@ impl Subject {
         }
     }
 
-    /// The pattern; `wanted` names the option or command that needs one.
+    /// Returns the pattern of accesses to a file; `wanted` names the option or command that needs one.
     ///
     /// # Errors
     /// The subject is an exchange, which writes no file.
@@ -97,29 +97,29 @@ impl Subject {
     }
 }
 
-/// Makes a subject for a number of ranks.
+/// Function that makes the subject for a number of ranks.
 type Make = Box<dyn Fn(Option<usize>) -> Result<Subject, Failure> + Send + Sync>;
 
-/// One row of the registry.
-pub struct Source {
-    /// See [`Parameters`].
+/// Row of the registry: one pattern.
+pub struct PatternSource {
+    /// Name of the pattern on the command line; see [`Parameters`].
     pub name: &'static str,
-    /// See [`Parameters`].
+    /// Application that writes the pattern; see [`Parameters`].
     pub code: &'static str,
-    /// See [`Parameters`].
+    /// Publication of the pattern; see [`Parameters`].
     pub origin: &'static str,
-    /// See [`Parameters`].
+    /// Closed forms of the pattern's counts; see [`Parameters`].
     pub formulas: &'static [(&'static str, &'static str)],
-    /// See [`Parameters`].
+    /// Arguments of an example; see [`Parameters`].
     pub example: &'static str,
-    /// See [`Parameters`].
+    /// Arguments of `trib-lab picture` for the pattern; see [`Parameters`].
     pub picture: &'static str,
     augment: fn(Command) -> Command,
     parse: fn(&ArgMatches) -> Result<Make, clap::Error>,
 }
 
-impl Source {
-    const fn of<P: Parameters>() -> Self {
+impl PatternSource {
+    const fn from_parameters<P: Parameters>() -> Self {
         Self {
             name: P::NAME,
             code: P::CODE,
@@ -135,12 +135,12 @@ impl Source {
         }
     }
 
-    /// Its description in one line, as help shows it.
+    /// Returns the pattern's description in one line, as help shows it.
     pub fn about(&self) -> String {
         self.command().get_about().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// The subcommand: the pattern's own parameters.
+    /// Returns the pattern's subcommand of clap, with the pattern's own parameters.
     pub fn command(&self) -> Command {
         let footer = format!("Example:\n  trib replay {} {}", self.name, self.example);
         (self.augment)(Command::new(self.name).next_help_heading("Parameters"))
@@ -149,15 +149,15 @@ impl Source {
     }
 }
 
-/// A pattern that was chosen on the command line, with its parameters.
+/// Pattern that was chosen on the command line, with its parameters.
 pub struct Chosen {
-    /// Its row.
-    pub source: &'static Source,
+    /// Row of the pattern in the registry.
+    pub source: &'static PatternSource,
     make: Make,
 }
 
 impl Chosen {
-    /// The subject on `ranks` ranks (`None`: the pattern's own number).
+    /// Returns the subject on `ranks` ranks (`None`: the pattern's own number).
     ///
     /// # Errors
     /// Parameters that are not possible, in one line.
@@ -208,7 +208,7 @@ impl Subcommand for Chosen {
     }
 }
 
-/// The row of a name.
-pub fn find(name: &str) -> Option<&'static Source> {
+/// Returns the row of the pattern called `name`.
+pub fn find(name: &str) -> Option<&'static PatternSource> {
     SOURCES.iter().find(|source| source.name == name)
 }

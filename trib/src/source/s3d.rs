@@ -1,4 +1,4 @@
-//! S3D-IO's checkpoint.
+//! Pattern `s3d`: the checkpoint of S3D-IO.
 
 use clap::Args;
 use tributary_benchmarks::{S3d, S3dOptions};

@@ -1,4 +1,4 @@
-//! The recorded exchange of WRF.
+//! Pattern `wrf`: the recorded exchange of WRF.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::Failure;
 
 /// WRF: the messages of a real all-to-many exchange, replayed without a file
 #[derive(Args)]
-pub struct Recorded {
+pub struct WrfSource {
     /// The trace, plain or gzip; must be given.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
 
-impl Parameters for Recorded {
+impl Parameters for WrfSource {
     const NAME: &'static str = "wrf";
     const CODE: &'static str = "\
 The messages of the data phase, recorded while the Weather Research and Forecasting model wrote through PnetCDF on 8 nodes \

@@ -1,4 +1,4 @@
-//! `trib capture`, and captures as patterns. What a capture of a running program has is tested with the library.
+//! Tests `trib capture`, and captures as patterns. Other tests check captures of running programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// The captures of real programs that the project has.
+/// Returns the paths of the project's captures of real programs.
 pub fn corpus() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("benchmarks/captures")).unwrap();
     let captures =
@@ -61,7 +61,7 @@ fn every_capture_is_read_and_replayed() {
     }
 }
 
-/// The Python program has been written from the description of the format alone.
+/// Compares captures with a Python reader that was written from the description of the format alone.
 #[test]
 fn the_python_reader_finds_the_same_extents() {
     let reader = root().join("packages/python/tributary/captures.py");

@@ -1,4 +1,4 @@
-//! `trib` as its users call it: what it prints, and what it says when something is wrong.
+//! Tests what `trib` prints, also when something is wrong.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The one JSON object that is all of standard output.
+/// Runs a command and returns its standard output, which must be one JSON object.
 fn json(arguments: &[&str]) -> Value {
     let output = trib(arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -33,7 +33,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The one line of an error; nothing is on standard output, and the exit code is not 0.
+/// Runs a command that must fail with one line of error and nothing on standard output, and returns the line.
 fn error(arguments: &[&str]) -> String {
     error_of(&mut command(arguments))
 }
@@ -47,7 +47,7 @@ fn error_of(command: &mut Command) -> String {
     line
 }
 
-/// A map of small ranks, written to a file of the directory.
+/// Writes a map of ranks with few bytes to a file of the directory, and returns the path.
 fn written_map(directory: &Path, ranks: usize) -> String {
     let map = directory.join("map.nc");
     let options = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
@@ -220,7 +220,8 @@ fn bad_input_is_one_line_that_names_it() {
     }
 }
 
-/// The limit's signal would end the process without a word; it must be the same error as a full disk.
+/// Checks a limit of the file size. Its signal would end the process without a message; the error must be that of a
+/// full disk.
 #[test]
 fn a_file_size_limit_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
@@ -236,7 +237,7 @@ fn a_file_size_limit_is_an_error() {
     }
 }
 
-/// A window takes the memory of its data, not of its hint.
+/// Checks that a window takes the memory of its data, not the size in the hint.
 #[test]
 fn a_buffer_larger_than_memory_is_only_a_limit() {
     for driver in DRIVERS {
@@ -246,7 +247,7 @@ fn a_buffer_larger_than_memory_is_only_a_limit() {
     }
 }
 
-/// The variable names the one library that is tried: as where none is installed.
+/// Runs with a variable that names the only MPI library to try, as where none is installed.
 #[test]
 fn without_an_mpi_library_the_error_says_how_one_is_found() {
     let line = error_of(command(&["replay", "e3sm-f", "--fabric", "mpi"]).env("TRIB_MPI", "/none/libmpi.so"));
@@ -299,7 +300,7 @@ fn hints_are_listed_and_environment_gives_way_to_options() {
     let rows: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     let value = |key: &str| rows.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()["value"].clone();
     assert_eq!((value("cb_nodes"), value("cb_buffer_size")), ("5".into(), "1048576".into()));
-    // What users have for other MPI libraries is read as under the drop-in library.
+    // Hints that users have set for other MPI libraries are read as under the drop-in library.
     command.env("OMPI_MCA_io_ompio_num_aggregators", "3").env("MPICH_MPIIO_HINTS", "*:striping_unit=4096");
     command.env("OMPI_MCA_io_ompio_bytes_per_agg", "65536").env("I_MPI_EXTRA_FILESYSTEM_FORCE", "lustre");
     let rows: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
@@ -340,7 +341,7 @@ fn help_shows_the_way() {
     assert!(KernelHint::all().all(|kernel| help.contains(&kernel.to_string())), "{help}");
 }
 
-/// A pipe has no width: no key, value or name is cut in two there.
+/// Checks that no key, value or name is broken on a pipe, which has no width.
 #[test]
 fn the_hints_on_a_pipe_break_no_words() {
     let printed =

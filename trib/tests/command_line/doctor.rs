@@ -1,4 +1,4 @@
-//! `trib doctor` on programs of every kind, file systems, variables and hints.
+//! Tests `trib doctor` on programs of every kind, file systems, variables and hints.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn json(arguments: &[&str], environment: &[(&str, &str)]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
 
-/// The problems of a program.
+/// Returns the problems that the command finds about a program.
 fn problems(program: &Path) -> Vec<String> {
     let found = json(&["--", "srun", "-n", "2", program.to_str().unwrap()], &[]);
     assert_eq!(found["launcher"]["name"], "Slurm", "{found}");
@@ -27,7 +27,7 @@ fn problems(program: &Path) -> Vec<String> {
     problems.filter(|problem| problem.starts_with("program: ")).collect()
 }
 
-/// A program in C.
+/// Compiles a program in C and returns the path.
 fn compile(folder: &Path, name: &str, text: &str, options: &[&str]) -> std::path::PathBuf {
     let (source, made) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&source, text).unwrap();
@@ -64,7 +64,7 @@ fn programs_that_can_be_preloaded_and_those_that_cannot() {
     assert!(problems(&foreign)[0].contains("neither a program of Linux nor a script with #!"));
 }
 
-/// Only root can give a file to another user; for others su is such a file.
+/// Tests a setuid program. Only root can give a file to another user; for others su is such a file.
 #[test]
 fn a_program_of_another_user_that_is_setuid() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn the_sites_file_is_that_of_the_library() {
     );
     let keyword = format!("site: {}: \"leaf\" is no keyword; did you mean leave?", line(5));
     assert_eq!((of_site(&found), &found["hints_ignored"]), (vec![keyword.clone()], &Value::Array(vec![])));
-    // What the site has decided is no problem.
+    // A decision of the site is no problem.
     for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
         let found = look(arguments, None);
         assert_eq!(found["policy"], format!("{}: {says}", line(number)));
@@ -146,7 +146,7 @@ fn the_sites_file_is_that_of_the_library() {
         let found = look(arguments, Some("/dev/null"));
         assert_eq!((&found["policy"], of_site(&found)), (&Value::Null, vec![]));
     }
-    // Faults of all lines, also of those that are not for the path.
+    // All lines with faults are reported, also lines that do not apply to the path.
     std::fs::write(
         &conf,
         "hints /dev/shm/*:cb_bufer_size=1M\nhints /other/*:cb_nodes=lots\nleave relative/*\nlogg syslog\noff env\n",

@@ -1,4 +1,4 @@
-//! `trib explain`: over all captures of real programs, and over captures made here whose times are known.
+//! Tests `trib explain` on all captures of real programs, and on captures made here whose times are known.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,10 +21,10 @@ fn sum(rows: &Value, of: &str, times: Option<&str>) -> u64 {
     rows.as_array().unwrap().iter().map(|row| row[of].as_u64().unwrap() * count(row)).sum()
 }
 
-/// The elements that have no end.
+/// HTML elements without an end tag.
 const VOID: [&str; 2] = ["meta", "br"];
 
-/// That every element ends where it must, and that the page needs nothing else.
+/// Checks that every element ends where it must, and that the page needs no other file.
 fn assert_is_whole_page(page: &str) {
     assert!(page.starts_with("<!DOCTYPE html>"));
     let mut open = Vec::new();
@@ -77,7 +77,7 @@ fn figures_agree_with_capture_info() {
     }
 }
 
-/// What aggregators receive is what ranks send.
+/// Checks that aggregators receive what ranks send.
 #[test]
 fn planned_windows_hold_the_bytes_of_their_call() {
     for capture in corpus() {
@@ -135,8 +135,9 @@ fn every_capture_is_explained_in_words_and_as_a_page() {
     }
 }
 
-/// Four ranks on two nodes. Each writes 64 KiB in pieces of 16 bytes in every call; a call takes 1 ms, and ranks come to it 5 ms
-/// after the one before. `start` has the times of a rank and call in microseconds where they are others.
+/// Writes a capture of four ranks on two nodes. Each rank writes 64 KiB in pieces of 16 bytes in every call; a call
+/// takes 1 ms, and ranks start it 5 ms after the one before. `start` returns another start time of a rank and call in
+/// microseconds, if any.
 fn made(path: &Path, calls: u64, start: impl Fn(usize, u64) -> Option<u64>) {
     let real = Capture::open(&corpus()[0]).unwrap().header().clone();
     let (file, program) = ("a <file> & \"more\"".to_string(), "./program".to_string());
@@ -210,7 +211,7 @@ fn a_rank_that_left_late_is_no_imbalance() {
     assert!(late[0]["says"].as_str().unwrap().contains("because it had left call 0 late"), "{late:?}");
 }
 
-/// Two nodes have two aggregators; each takes half of the file, and all ranks have bytes everywhere.
+/// Checks the fan-in: two nodes have two aggregators; each takes half of the file, and all ranks have bytes everywhere.
 #[test]
 fn fan_in_is_that_of_the_extents() {
     let directory = tempfile::tempdir().unwrap();
@@ -245,7 +246,7 @@ fn hints_that_are_not_their_defaults_are_named() {
     assert_eq!(explained["planned"][0]["aggregators"], serde_json::json!([0]));
     let unknown = serde_json::json!([["romio_cb_write", "perhaps"], ["trib_of_tomorrow", "yes"]]);
     assert_eq!(explained["hints_unknown"], unknown);
-    // A driver that there is not is said; the rest is there.
+    // A driver that does not exist is reported; the rest of the account is there.
     header.driver = "tape".to_string();
     write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
     assert!(
@@ -321,7 +322,8 @@ fn bad_input_is_one_line() {
     fails(&["explain", &one, "--json", "--html", &path("page.html")], "--json");
 }
 
-/// What ranks note while their calls are captured: how long each was in which phase, and how many had data for a window.
+/// Checks the data that ranks record while their calls are captured: seconds in each phase, and the number of ranks
+/// with data for each window.
 #[test]
 fn phases_of_every_rank_and_measured_fan_in_are_shown() {
     let directory = tempfile::tempdir().unwrap();
@@ -347,7 +349,8 @@ fn phases_of_every_rank_and_measured_fan_in_are_shown() {
     assert!(page.contains("Phases of ranks"), "{page}");
 }
 
-/// The second capture has twice the calls of the first, and its ranks come late.
+/// Explains a folder with two captures as one job. The second has twice the calls of the first, and its ranks come
+/// late.
 #[test]
 fn a_folder_is_one_job() {
     let folder = tempfile::tempdir().unwrap();

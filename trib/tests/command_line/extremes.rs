@@ -1,14 +1,15 @@
-//! The extremes of `../common/ends.rs` for every command, and numbers in files.
+//! Tests every command with the extreme values of `../common/ends.rs`, and numbers in files.
 
 use crate::ends::{every_option, objection, run, words};
 
 pub const NAME: &str = "trib";
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trib");
 
-/// A capture, for commands that take one.
+/// Path of a capture, for commands that take one.
 pub const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/captures/ior-write.tribcap");
 
-/// What makes each command do little: its path, and what follows. `DIR` is a directory of its own, `CAPTURE` a capture.
+/// Commands, each with options with which it does little. `DIR` stands for a directory of its own, `CAPTURE` for a
+/// capture.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("run", "--dry-run -- true"),
     ("doctor", ""),
@@ -27,7 +28,7 @@ fn every_option_of_every_command_at_the_ends_of_the_numbers() {
     every_option(directory.path(), 300);
 }
 
-/// Numbers in files, where no option shows them.
+/// Tests extreme numbers in files, which no option sets.
 #[test]
 fn numbers_in_files_and_hints_at_the_ends() {
     let directory = tempfile::tempdir().unwrap();

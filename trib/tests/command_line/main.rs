@@ -1,4 +1,4 @@
-//! The tests of the command line: one program.
+//! Tests of the command line: one program.
 
 #[path = "../common/ends.rs"]
 mod ends;

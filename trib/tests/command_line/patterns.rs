@@ -1,5 +1,5 @@
-//! Every pattern through the command line: written and read back with every kernel, and planned; and what `trib` says of bad
-//! parameters.
+//! Tests every pattern through the command line: written and read back with every kernel, and planned; and the errors
+//! about bad parameters.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use tributary::hints::KernelHint;
 use tributary_testing::settings::DRIVERS;
 use tributary_testing::small;
 
-/// Windows so small that there are many rounds, and stripes that cut extents.
+/// Hints for windows so small that there are many rounds, and for stripes that cut extents.
 const WINDOWS: &str = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\
                        romio_cb_read=enable;nc_num_aggrs_per_node=1;cb_nodes=3";
 
@@ -19,7 +19,7 @@ fn trib(arguments: &[impl AsRef<std::ffi::OsStr>]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// `replay`, a pattern's words, and more.
+/// Returns the words `replay`, a pattern and more options.
 fn line(pattern: &[String], more: &str) -> Vec<String> {
     let more = more.split_whitespace().map(str::to_string);
     ["replay".to_string()].into_iter().chain(pattern.iter().cloned()).chain(more).collect()
@@ -32,7 +32,7 @@ fn json(arguments: &[String]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The one line of an error.
+/// Runs a command that must fail with one line of error, and returns the line.
 fn error(arguments: &[String]) -> String {
     let output = trib(arguments);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -76,7 +76,7 @@ fn gaps_in_memory_stay_as_they_are() {
     }
 }
 
-/// What a plan counts is what a run exchanges with flat kernels, call by call.
+/// Checks that a plan counts what a run exchanges with flat kernels, call by call.
 #[test]
 fn a_plan_of_every_pattern_counts_what_a_run_exchanges() {
     let directory = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ fn a_trace_is_replayed_and_folded() {
     }
 }
 
-/// Every one is a line, and comes before the file that would be written is touched.
+/// Checks that every error is one line, and comes before the file is touched.
 #[test]
 fn bad_parameters_are_one_line_and_no_file_is_touched() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,21 +1,21 @@
-//! `trib run` behind launchers that are not on every machine: what it tells them, as text, and what ranks get, by stand-ins that take
-//! the documented options and nothing else.
+//! Tests `trib run` with launchers that are not on every machine: the command as text, and the variables of the ranks,
+//! by stand-ins that accept only the documented options.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Built together with the test, so that the library is there.
+// Links the package, so that cargo builds its library together with the test.
 use tributary_mpiio as _;
 
-/// The library to preload.
+/// Returns the path of the library to preload.
 fn library() -> PathBuf {
     let path = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
     path.canonicalize().unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
 }
 
-/// `trib run` in a folder whose programs are found first. No variable of the caller's reaches it.
+/// Runs `trib run` with programs of a folder first in PATH. No variable of the caller reaches the command.
 fn run(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
     command.args(["run", "--library"]).arg(library()).args(arguments).current_dir(folder);
@@ -33,10 +33,10 @@ fn script(folder: &Path, name: &str, lines: &str) {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// What ranks print of their environment, and how they end.
+/// Shell program of a rank: prints variables of its environment, and ends with exit code 3.
 const RANK: &str = r#"echo "LD_PRELOAD=$LD_PRELOAD TRIB_HINTS=$TRIB_HINTS TRIB_REPORT=$TRIB_REPORT A=$A"; exit 3"#;
 
-/// What each begins with: the launcher itself has no library.
+/// Beginning of every stand-in: checks that the launcher itself has no library.
 const WITHOUT: &str = r#"
 [[ -z ${LD_PRELOAD-} ]] || { echo "the launcher has LD_PRELOAD"; exit 9; }
 "#;
@@ -160,7 +160,7 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
     }
 }
 
-/// As `bindings/install` installs it.
+/// Tests an installation as `bindings/install` makes it.
 #[test]
 fn an_installed_trib_finds_the_library_beside_itself() {
     let prefix = tempfile::tempdir().unwrap();
@@ -208,7 +208,7 @@ fn what_cannot_be_run_is_refused_before_anything_starts() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
 }
 
-/// Where something is done afterwards, this process waits for the command: it ends in the same way, and signals reach the command.
+/// Checks that a command that is waited for ends as its program does, and that signals reach it.
 #[test]
 fn a_command_that_is_waited_for_ends_as_its_program_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -245,7 +245,7 @@ fn a_variable_that_looks_like_one_of_ours_is_said() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// What is linked with no MPI library may open no MPI file: a line says so where a report was asked for.
+/// Checks the line about a program without an MPI library, where a report was asked for.
 #[test]
 fn a_report_of_a_program_without_mpi_is_not_to_be_expected() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Every option of every command at the ends of the numbers: it ends by itself, in little time and memory, and what it cannot
-//! do it says in one line.
+//! Tests every option of every command with extreme numbers: the command ends by itself, with little time and memory,
+//! and each error is one line.
 //!
-//! Commands and options are those that `--help` lists, so a new one is tested too. All options that take a value are given
-//! numbers, also those that want none.
+//! Commands and options are those that `--help` lists, so a new one is tested too. All options with a value are given
+//! numbers, also those that expect none.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::extremes::{CAPTURE, COMMANDS, NAME, PROGRAM};
 use tributary_testing::small;
 
-/// Memory that a run may map, in KiB; the length of its files, in KiB or half of that; and seconds of processor time, which do not depend on what else runs.
+/// Limits of a run: memory in KiB, length of files in KiB or half of that, and seconds of processor time, which do not
+/// depend on what else runs.
 const LIMITS: &str = "ulimit -v 4194304; ulimit -f 1048576; ulimit -t 20";
 
 const EXTREMES: [&str; 6] = ["0", "-1", "2147483648", "4611686018427387904", "18446744073709551615", "nan"];
 
-/// For options whose value is several numbers, as `XxYxZ` or `MIN..MAX`.
+/// Extreme values for options with several numbers, as `XxYxZ` or `MIN..MAX`.
 const JOINED: [&str; 6] = [
     "0x0",
     "4294967295x4294967295",
@@ -28,7 +29,7 @@ const JOINED: [&str; 6] = [
     "0..18446744073709551615",
 ];
 
-/// Options of commands that run patterns which all patterns share are tried with this one.
+/// Pattern with which options that all patterns share are tested.
 const COMMON_PATTERN: &str = "ior";
 
 pub fn run(directory: &Path, arguments: &[String]) -> Output {
@@ -42,7 +43,7 @@ pub fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(String::from).collect()
 }
 
-/// What `--help` says of a command.
+/// Contents of `--help` of a command.
 #[derive(Default)]
 struct Help {
     commands: Vec<String>,
@@ -50,12 +51,12 @@ struct Help {
     options: Vec<Flag>,
 }
 
-/// An option with a value.
+/// Option with a value.
 struct Flag {
     name: String,
-    /// Whether the value is several numbers.
+    /// True if the value is several numbers.
     is_joined: bool,
-    /// Whether it is a pattern's own.
+    /// True if the option belongs to one pattern only.
     is_own: bool,
 }
 
@@ -89,7 +90,7 @@ fn help(directory: &Path, path: &[String]) -> Help {
     help
 }
 
-/// All commands without those below them, by their paths.
+/// Returns the paths of all commands without subcommands, with their help.
 fn leaves(directory: &Path, path: &[String]) -> Vec<(Vec<String>, Help)> {
     let help = help(directory, path);
     let below: Vec<Vec<String>> =
@@ -101,7 +102,7 @@ fn leaves(directory: &Path, path: &[String]) -> Vec<(Vec<String>, Help)> {
     all
 }
 
-/// The runs of one command: its options one after the other, each with every extreme.
+/// Returns the command lines that test one command: its options one after the other, each with every extreme.
 fn runs(directory: &Path, path: &[String], help: &Help, patterns: &[Vec<String>]) -> Vec<Vec<String>> {
     let name = path.join(" ");
     let base = COMMANDS.iter().find(|(known, _)| *known == name);
@@ -123,7 +124,7 @@ fn runs(directory: &Path, path: &[String], help: &Help, patterns: &[Vec<String>]
     all
 }
 
-/// The command line with each option at each extreme, in place of the value that it may have there.
+/// Returns the command line with each option at each extreme, in place of a value that it may have there.
 fn with_extremes<'a>(line: &[String], options: impl Iterator<Item = &'a Flag>) -> Vec<Vec<String>> {
     let with = |option: &str, value: &str| {
         let mut line = line.to_vec();
@@ -137,7 +138,7 @@ fn with_extremes<'a>(line: &[String], options: impl Iterator<Item = &'a Flag>) -
     options.flat_map(|option| values(option).map(|value| with(&option.name, value)).collect::<Vec<_>>()).collect()
 }
 
-/// What is wrong with how a run ended, if anything is.
+/// Returns what is wrong with how a run ended; none if all is right.
 pub fn objection(output: &Output) -> Option<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines = said.trim_end().lines().filter(|line| line.starts_with(&format!("{NAME}: "))).count();
@@ -150,7 +151,8 @@ pub fn objection(output: &Output) -> Option<String> {
     }
 }
 
-/// Tries every option of every command of the program in a directory that has the files of [`COMMANDS`]; at least `least` runs.
+/// Tests every option of every command of the program in a directory that has the files of [`COMMANDS`]; at least
+/// `least` runs.
 pub fn every_option(directory: &Path, least: usize) {
     let mut patterns = small::patterns(directory);
     std::fs::write(directory.join("trace.dat"), small::trace()).unwrap();

@@ -1,4 +1,4 @@
-//! `trib --fabric mpi` under mpiexec, as its users call it.
+//! Tests `trib --fabric mpi` under mpiexec.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use tributary_testing::mpiexec;
 use tributary_testing::settings::DRIVERS;
 use tributary_testing::small;
 
-/// `trib` under the launcher of the MPI library that it is linked with.
+/// Runs `trib` under the launcher of the MPI library that it is linked with.
 fn mpiexec(ranks: usize, arguments: &[&str]) -> Output {
     mpiexec::start(ranks, Path::new(env!("CARGO_BIN_EXE_trib")), arguments, &[])
 }
@@ -43,8 +43,8 @@ fn an_error_is_said_once_and_ends_the_job() {
     }
 }
 
-/// Every pattern with two kernels and drivers in turn: written, compared, read back by all ranks. (Every kernel with every
-/// pattern is in the suite of the library.)
+/// Tests every pattern with two kernels and drivers in turn: written, compared, read back by all ranks. (The library's
+/// suite tests every kernel with every pattern.)
 #[test]
 fn four_ranks_write_and_read_back_every_pattern() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `trib compare` on the MPI library that the tests run on, with programs that take a moment. What is measured is never judged:
-//! only that it is all there.
+//! Tests `trib compare` on the MPI library of the tests, with programs that take a moment. Checks that all numbers are
+//! there, not their values.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use tributary_testing::mpiexec;
 
 const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
-/// The tools of this MPI library.
+/// Returns the tools of this MPI library.
 pub fn tools() -> (String, String) {
     let family = if mpiexec::is_mpich() { "mpich" } else { "openmpi" };
     let first = |variable, name: &str| {
@@ -20,7 +20,7 @@ pub fn tools() -> (String, String) {
     (first("MPICC", "mpicc"), first("MPIEXEC", "mpiexec"))
 }
 
-/// The library to preload. Cargo builds it for the tests, beside them.
+/// Returns the library to preload. Cargo builds it for the tests, beside them.
 pub fn library() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let path = this.parent().unwrap().join("libtributary_mpiio.so");
@@ -28,7 +28,7 @@ pub fn library() -> PathBuf {
     path
 }
 
-/// `trib compare`.
+/// Runs `trib compare`.
 fn compare(arguments: &[&str]) -> Output {
     let mut command = Command::new(TRIB);
     command.arg("compare");
@@ -42,13 +42,13 @@ fn compare(arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// The object that it printed.
+/// Returns the JSON object that the command printed.
 fn found(output: &Output) -> Value {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// `../data/moving.c`, compiled.
+/// Compiles `../data/moving.c` and returns the path of the program.
 fn program(directory: &Path) -> String {
     let made = directory.join("moving");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/moving.c");
@@ -80,7 +80,7 @@ fn a_program_is_run_with_and_without_the_library() {
     }
 }
 
-/// The program prints its time, and writes where the command says. What is prepared is there before each run.
+/// Tests a program that prints its time, and writes where the command says. The prepared file is there before each run.
 #[test]
 fn a_program_is_measured_by_its_own_timer_and_with_the_best_hints() {
     let (built, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -107,7 +107,8 @@ fn a_program_is_measured_by_its_own_timer_and_with_the_best_hints() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no folder of a run is left");
 }
 
-/// As Python loads mpi4py: the MPI library is not among those in which the linker looks for the program's functions.
+/// Tests a program that loads MPI as Python loads mpi4py: the MPI library is not among those in which the linker looks
+/// for the program's functions.
 #[test]
 fn a_program_that_loads_mpi_locally_is_measured() {
     const MODULE: &str = r#"

@@ -1,4 +1,4 @@
-//! `trib doctor` on programs of the MPI library that the tests run on.
+//! Tests `trib doctor` on programs of the MPI library of the tests.
 
 use std::process::Command;
 
@@ -30,14 +30,15 @@ fn the_mpi_library_of_a_program_and_its_launcher() {
 
 #[test]
 fn a_launcher_of_another_mpi_is_a_problem() {
-    // By its name: it is not started.
+    // The launcher is recognised by its name and not started.
     let other = if mpiexec::is_mpich() { "orterun" } else { "mpiexec.hydra" };
     let (found, code) = doctor(other);
     assert!(found["problems"][0].as_str().unwrap().starts_with("launcher: that of "), "{found}");
     assert_eq!(code, Some(1));
 }
 
-/// Python names no MPI library: its package mpi4py, for which another package stands here, loads one.
+/// Tests a Python program. Python names no MPI library: its package mpi4py, for which another package stands here,
+/// loads one.
 #[test]
 fn a_launcher_of_another_mpi_than_that_of_mpi4py_is_a_problem() {
     let (found, _) = doctor(&tools().1);

@@ -1,4 +1,4 @@
-//! The tests of the command line under `mpiexec`: one program.
+//! Tests of the command line under `mpiexec`: one program.
 
 mod cli;
 mod compare;

@@ -1,5 +1,5 @@
-//! `trib run` on the MPI library that the tests run on: the library is in the ranks and not in the launcher, and the command ends
-//! as the program does.
+//! Tests `trib run` on the MPI library of the tests: the library is in the ranks and not in the launcher, and the
+//! command ends as the program does.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,8 @@ use tributary_testing::mpiexec;
 
 use crate::compare::{library, tools};
 
-/// Writes its rank in collective calls to the files of its odd arguments, says what is preloaded into itself and its launcher, and ends as it is told.
+/// C program that writes its rank in collective calls to the files of its odd arguments, prints what is preloaded into
+/// itself and its launcher, and ends as an argument says.
 const PROGRAM: &str = r#"
 #include <mpi.h>
 #include <signal.h>
@@ -66,7 +67,7 @@ int main(int count, char **arguments)
 }
 "#;
 
-/// The program, compiled once.
+/// Returns the path of the program, compiled once.
 pub fn program() -> &'static Path {
     static MADE: LazyLock<PathBuf> = LazyLock::new(|| {
         let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run_program");
@@ -85,7 +86,7 @@ fn compile(text: &str, made: &Path, options: &[&str]) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// `trib run` of the program on 2 ranks, with the options of it and the words behind.
+/// Runs `trib run` with the program on 2 ranks, with options of `trib run` and words behind the program.
 fn run(folder: &Path, options: &[&str], behind: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
     command.args(["run", "--library"]).arg(library()).args(options).args(["--", &tools().1, "-n", "2"]);
@@ -96,7 +97,7 @@ fn run(folder: &Path, options: &[&str], behind: &[&str], environment: &[(&str, &
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-/// Its runtime ends a program in which another library is loaded before it.
+/// Tests AddressSanitizer, whose runtime ends a program in which another library is loaded before it.
 #[test]
 fn the_runtime_of_address_sanitizer_comes_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,7 +108,7 @@ fn the_runtime_of_address_sanitizer_comes_first() {
     command.arg(&made).arg(folder.path().join("file")).current_dir(folder.path());
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
-    // What MPI itself does not free is none of this test's.
+    // Memory that MPI itself does not free is not this test's concern.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
     let output = {
         let _alone = mpiexec::alone();
@@ -152,7 +153,7 @@ fn ranks_have_the_library_and_their_launcher_has_not() {
 fn a_command_ends_as_the_launcher_does() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(run(folder.path(), &[], &["3"], &[]).status.code(), Some(3));
-    // What a launcher makes of a rank that is killed is its own: the command ends as it does without `trib run`.
+    // Launchers differ when a rank is killed: the command must end as it does without `trib run`.
     let mut command = Command::new(tools().1);
     command.args(["-n", "2"]).arg(program()).arg(folder.path().join("file")).arg("-15");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -166,7 +167,8 @@ fn a_command_ends_as_the_launcher_does() {
     assert!(!with.success());
 }
 
-/// A library that counts calls as Darshan does is preloaded in the environment, or by the command itself: it sees all calls.
+/// Preloads a library that counts calls as Darshan does, in the environment or by the command itself: it sees all
+/// calls.
 #[test]
 fn what_is_preloaded_already_stays_in_front() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +222,7 @@ fn the_gain_in_a_line() {
     let output = run(folder.path(), &["--compare", "--hints", "cb_nodes=1"], &[], &[]);
     let (out, error) = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    // Without the library first, then with it; the launcher has it neither time. Runs behind these print nothing.
+    // The first run is without the library, the second with it; the launcher never has it. Later runs print nothing.
     assert!(out.contains("rank 0: 0, launcher 0 0\n") && out.contains("rank 0: 1, launcher 0 0\n"), "{out}");
     assert_eq!(out.matches("rank 0: ").count(), 2, "{out}");
     let gain = error.lines().last().unwrap();
@@ -231,7 +233,8 @@ fn the_gain_in_a_line() {
     assert!(printed(&output).1.contains("it ended like this without the library: exit status: 3"), "{output:?}");
 }
 
-/// A program that changes its files can do so twice: as the first run with the library ends, the command ends.
+/// Tests a program that can run only twice, because it changes its files: the command ends as the first run with the
+/// library ends.
 #[test]
 fn a_program_that_does_not_run_a_third_time_is_compared_all_the_same() {
     let folder = tempfile::tempdir().unwrap();

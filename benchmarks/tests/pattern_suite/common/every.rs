@@ -1,5 +1,5 @@
-//! What every pattern must hold, checked against plain references: its ranks' bytes together are the file written from
-//! one process, its sums are sums, and its closed forms bound what happens.
+//! Checks what must be true of every pattern against plain references: its ranks' bytes together are the file that
+//! one process writes, its sums are sums, and its closed forms are upper bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use tributary::access::pieces::pieces;
 use tributary::drivers::Domains;
 use tributary_benchmarks::{Division, Pattern, RankAccess, Totals};
 
-/// World sizes for patterns that take any.
+/// Numbers of ranks for patterns that accept any number.
 pub const RANKS: [usize; 7] = [1, 2, 3, 5, 8, 13, 16];
 
-/// How a file is divided, in sizes that suit small files.
+/// Returns divisions of a file among aggregators, in sizes that suit small files.
 pub fn divisions() -> Vec<Division> {
     let mut all = Vec::new();
     for size in [64, 1000, 4096, 1 << 16] {
@@ -22,7 +22,7 @@ pub fn divisions() -> Vec<Division> {
     all
 }
 
-/// Everything below. The pattern must be small: its file is held in memory.
+/// Runs all checks of this module. The pattern must be small: its file is held in memory.
 pub fn check(pattern: &dyn Pattern) {
     let accesses = accesses(pattern);
     check_bytes(pattern, &accesses);
@@ -34,13 +34,13 @@ pub fn check(pattern: &dyn Pattern) {
     check_refusals(pattern);
 }
 
-/// What all ranks write, step by step.
+/// Returns the accesses of all ranks, step by step.
 pub fn accesses(pattern: &dyn Pattern) -> Vec<Vec<RankAccess>> {
     let of = |step| (0..pattern.ranks()).map(|rank| pattern.rank_access(rank, step).unwrap()).collect();
     (0..pattern.steps()).map(of).collect()
 }
 
-/// The file written from one process.
+/// Returns the file written from one process.
 pub fn serial_image(pattern: &dyn Pattern) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
     // What was there must go.
@@ -52,7 +52,8 @@ pub fn serial_image(pattern: &dyn Pattern) -> Vec<u8> {
     image
 }
 
-/// All ranks' bytes placed, through their buffers' layouts: the serial file, no byte twice, none of a gap.
+/// Checks that the bytes of all ranks, placed through their buffers' layouts, are the serial file: no byte twice,
+/// none of a gap.
 fn check_bytes(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>]) {
     let name = pattern.describe();
     let expected = serial_image(pattern);
@@ -77,7 +78,8 @@ fn check_bytes(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>]) {
     assert_eq!(differ, None, "{name}: the first byte that differs");
 }
 
-/// Where the pattern is a NetCDF file: what all ranks put, placed by its layout, is the serial file, too.
+/// Checks, if the pattern is a NetCDF file, that the puts of all ranks, placed by its layout, are the serial file
+/// too.
 fn check_netcdf(pattern: &dyn Pattern) {
     let Some(case) = pattern.netcdf() else { return };
     let layout = case.schema().layout(case.alignment()).unwrap();
@@ -104,7 +106,7 @@ fn check_netcdf(pattern: &dyn Pattern) {
     assert!(case.puts(pattern.ranks(), 0).is_err() && case.puts(0, pattern.steps()).is_err());
 }
 
-/// Totals are the sums over ranks and steps, and so is the closed form.
+/// Checks that the totals and the closed form are the sums over ranks and steps.
 fn check_sums(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>]) {
     let all = accesses.iter().flatten();
     let sums = all.fold(Totals { requests: 0, bytes: 0, file_size: 0 }, |sums, access| Totals {
@@ -120,16 +122,16 @@ fn check_sums(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>]) {
     assert_eq!((form.requests, form.bytes), (sums.requests, sums.bytes), "{}", pattern.describe());
 }
 
-/// The most ranks that meet, counted extent by extent.
+/// The maximum fan-in of a pattern, counted extent by extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Met {
-    /// Ranks an aggregator is told of in a call.
+    /// Maximum number of ranks that send metadata to an aggregator in a call.
     pub metadata: u64,
-    /// Ranks that send into one window.
+    /// Maximum number of ranks that send data into one window.
     pub data: u64,
 }
 
-/// Walks all extents over the domains of a division. `block`: what ranges are whole multiples of.
+/// Counts the fan-in of all aggregators extent by extent. `block`: ranges are multiples of this number of bytes.
 pub fn meet(accesses: &[Vec<RankAccess>], division: Division, block: u64) -> Met {
     let mut met = Met { metadata: 0, data: 0 };
     for ranks in accesses {
@@ -162,7 +164,7 @@ pub fn meet(accesses: &[Vec<RankAccess>], division: Division, block: u64) -> Met
     met
 }
 
-/// The closed form is never below what happens, wherever ranges end.
+/// Checks that the closed form is never below the counted fan-in, wherever ranges end.
 fn check_closed_form(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>], division: Division) {
     let form = pattern.closed_form(division);
     for block in [1, division.window()] {
@@ -174,7 +176,7 @@ fn check_closed_form(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>], divisi
     }
 }
 
-/// Ranks, steps and sizes out of range are errors.
+/// Checks that ranks, steps and sizes out of range are errors.
 fn check_refusals(pattern: &dyn Pattern) {
     let (ranks, steps) = (pattern.ranks(), pattern.steps());
     for (rank, step) in [(ranks, 0), (0, steps), (usize::MAX, usize::MAX)] {
@@ -186,7 +188,7 @@ fn check_refusals(pattern: &dyn Pattern) {
     assert!(error.to_string().contains(&format!("{bytes} bytes")), "{error}");
 }
 
-/// Where a closed form is exact, it is what happens.
+/// Checks that a closed form which should be exact equals the counted fan-in.
 pub fn assert_met(pattern: &dyn Pattern, division: Division, block: u64) -> Met {
     let met = meet(&accesses(pattern), division, block);
     let form = pattern.closed_form(division);

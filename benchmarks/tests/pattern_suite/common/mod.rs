@@ -1,4 +1,4 @@
-//! What several test programs need. Each uses part of it.
+//! Shared code of several test programs. Each uses a part of it.
 
 pub mod every;
 
@@ -34,8 +34,8 @@ impl Decompositions for Listed {
     }
 }
 
-/// The file by every rank's extents and buffer, step by step; panics where a byte is written twice. Counts the bytes
-/// written.
+/// Builds the file from every rank's extents and buffer, step by step; panics if a byte is written twice. Also
+/// returns the number of bytes written.
 pub fn place_all(pattern: &dyn Pattern) -> (Vec<u8>, u64) {
     let size = pattern.totals().file_size as usize;
     let (mut file, mut written) = (vec![0u8; size], vec![false; size]);
@@ -61,7 +61,7 @@ pub fn place_all(pattern: &dyn Pattern) -> (Vec<u8>, u64) {
     (file, bytes)
 }
 
-/// The file as the serial writer writes it.
+/// Returns the file as the serial writer writes it.
 pub fn serial(pattern: &dyn Pattern) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
     pattern.write_serially(&file).unwrap();
@@ -71,13 +71,14 @@ pub fn serial(pattern: &dyn Pattern) -> Vec<u8> {
     bytes
 }
 
-/// The real map of 16 ranks: `TRIB_E3SM_MAP`, or beside the checkout. `None`, and a line that says so, without it.
+/// Returns the path of the real map of 16 ranks: `TRIB_E3SM_MAP`, or a file beside the checkout. Without it returns
+/// `None`, and prints a line that says so.
 pub fn real_map() -> Option<PathBuf> {
     at_hand("TRIB_E3SM_MAP", "e3sm/map_f_case_16p.nc")
 }
 
-/// A file that does not come with the project: where `variable` says, or beside the checkout. `None`, and a line that
-/// says so, without it.
+/// Returns the path of a file that does not come with the project: the value of `variable`, or a file beside the
+/// checkout. Without it returns `None`, and prints a line that says so.
 pub fn at_hand(variable: &str, beside: &str) -> Option<PathBuf> {
     let path = match std::env::var_os(variable) {
         Some(path) => PathBuf::from(path),

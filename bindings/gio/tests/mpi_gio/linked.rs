@@ -1,4 +1,5 @@
-//! C programs, linked as users would with the libraries that Cargo has built beside the test program.
+//! Compiles C programs and links them as users would, with the libraries that Cargo has built beside the test
+//! program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,26 +7,27 @@ use std::process::{Command, Output};
 use tributary_testing::fault_sweep::sources;
 use tributary_testing::mpiexec;
 
-/// How a program is linked.
+/// The way in which a program is linked with GIO.
 #[derive(Debug, Clone)]
 pub enum Link {
-    /// With the shared library, under the name of GIO's.
+    /// With the shared library, under the name of GIO's own library.
     Shared,
-    /// With the static one.
+    /// With the static library.
     Static,
-    /// With a static PnetCDF that has GIO inside, at this prefix, and with the static library before it, or without.
+    /// With a static PnetCDF at this prefix that contains GIO. If true, this project's static library comes before
+    /// PnetCDF.
     Pnetcdf(PathBuf, bool),
 }
 
-/// What makes the linker take GIO's functions from the first library that has them.
+/// Option that makes the linker take GIO's functions from the first library that has them.
 const FIRST: &str = "-Wl,-u,GIO_open";
-/// What the static library needs of the system.
+/// System libraries that the static library needs.
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
-/// Compiles `tests/programs/<source>`; the program's path.
+/// Compiles `tests/programs/<source>` and returns the program's path.
 ///
 /// # Panics
-/// When it does not compile without a warning.
+/// Panics if the program does not compile without a warning.
 pub fn compile(source: &str, link: &Link) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = std::env::current_exe().expect("the path of this test program");
@@ -66,12 +68,12 @@ pub fn compile(source: &str, link: &Link) -> PathBuf {
     made
 }
 
-/// The C compiler of the MPI library that the tests run on.
+/// Returns the C compiler of the MPI library that the tests run on.
 pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string())
 }
 
-/// Everything that a program printed.
+/// Returns everything that a program printed, on standard output and standard error.
 pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
@@ -79,7 +81,7 @@ pub fn printed(output: &Output) -> String {
 /// Runs a program on `ranks` ranks, with `file` as its argument; returns its output.
 ///
 /// # Panics
-/// When it fails, or does not report success.
+/// Panics if the program fails, or does not report success.
 pub fn run(program: &Path, ranks: usize, file: &Path, environment: &[(&str, &str)]) -> String {
     let output = mpiexec::start(ranks, program, &[file.to_str().expect("a path in UTF-8")], environment);
     let printed = printed(&output);

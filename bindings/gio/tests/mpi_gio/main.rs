@@ -1,4 +1,4 @@
-//! The functions of GIO as programs in C meet them, linked either way; and PnetCDF linked with them.
+//! Tests the functions of GIO in C programs, linked either way, and PnetCDF linked with them.
 
 mod faults;
 mod linked;
@@ -12,12 +12,12 @@ use tributary_testing::foreign_hints::ForeignHints;
 
 use linked::{Link, compile, printed, run};
 
-/// Built together with the test, so that its libraries are there.
+/// Builds this crate together with the test, so that its libraries exist.
 use tributary_gio as _;
 
 const WORLDS: [usize; 4] = [1, 2, 3, 5];
 
-/// One program at a time: ranks that poll starve each other on few cores.
+/// Lock that lets one program run at a time: ranks that poll starve each other on few cores.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn on_all_worlds(source: &str, link: &Link, environment: &[(&str, &str)]) {
@@ -111,7 +111,7 @@ fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_head
     assert!(say("readelf", &["-d"]).contains("[libgio.so.0]"));
 }
 
-/// The variable names where a static PnetCDF with GIO is installed, for the MPI library of this build.
+/// Environment variable with the prefix of a static PnetCDF with GIO, for the MPI library of this build.
 const PNETCDF: &str = "TRIB_PNETCDF_GIO";
 
 #[test]

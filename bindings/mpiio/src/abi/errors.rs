@@ -1,5 +1,5 @@
-//! The MPI error class of an error. (A code of our own could have a message, but MPICH 4.0 mixes up the messages of codes
-//! that are added to its classes.)
+//! Translates errors of the engine to MPI error classes and back. (No code of our own is added to a class, because
+//! MPICH 4.0 mixes up the messages of added codes.)
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -10,10 +10,11 @@ use tributary_abi::{MPI_Error_class, constants};
 
 use super::SUCCESS;
 
-/// The result of a call on the file at `path` on this rank, in a form that ranks can agree on.
+/// Turns the return code of MPI function `call` on the file at `path` into a result that ranks can agree on. `rank`
+/// is this rank.
 ///
 /// # Errors
-/// The call's.
+/// The error of the call, if `code` is not success.
 pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(), Error> {
     if code == SUCCESS {
         return Ok(());
@@ -28,7 +29,7 @@ pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(
     })
 }
 
-/// The class of an error; the same on every rank that has the same error.
+/// Returns the MPI error class of an error. Ranks with the same error get the same class.
 pub fn class(error: &Error) -> c_int {
     let all = constants();
     match error {
@@ -52,7 +53,7 @@ pub fn class(error: &Error) -> c_int {
     }
 }
 
-/// The class of an I/O error code of the MPI library; [`IoClass::Other`] if there is no such class here.
+/// Returns the class of an MPI error code; [`IoClass::Other`] if the class is not one of file I/O.
 fn io_class(code: c_int) -> IoClass {
     let mut class = code;
     // SAFETY: a code of MPI's; writes one int.

@@ -1,6 +1,7 @@
-//! What this crate uses of the MPI library: handles, constants and simple functions.
+//! The handles, constants and simple functions of the MPI library that this crate uses.
 //!
-//! All of it is looked up in the process's MPI library by [`tributary_abi`], which knows the three binary interfaces.
+//! [`tributary_abi`], which knows the three binary interfaces of MPI, looks them up in the library that the process
+//! has loaded.
 //!
 //! | module | holds |
 //! |---|---|
@@ -22,7 +23,7 @@ pub use tributary_bindings::communicator::{
 
 use tributary_abi::{self as ffi, handles};
 
-/// Whether `comm` is an intracommunicator, not MPI_COMM_NULL.
+/// Returns true if `comm` is an intracommunicator, not MPI_COMM_NULL.
 ///
 /// # Safety
 /// `comm` is MPI_COMM_NULL or a communicator, and MPI is initialised.
@@ -32,16 +33,16 @@ pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
     unsafe { comm != handles().comm_null && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
 }
 
-/// Whether so many ranks are all of MPI_COMM_WORLD, if there is one. Local. MPI is initialised, or a session of it.
+/// Returns true if MPI_COMM_WORLD exists and has `count` ranks. Local. The caller has initialised MPI, or a session.
 pub fn has_all_ranks(count: usize) -> bool {
     // SAFETY: there is an MPI_COMM_WORLD.
     is_world_there().unwrap_or(false) && unsafe { ranks(world()) } as usize == count
 }
 
-/// This process's rank in `comm`.
+/// Returns this process's rank in `comm`.
 ///
 /// # Safety
-/// As [`is_congruent_to_world`].
+/// The requirements of [`is_congruent_to_world`].
 pub unsafe fn rank(comm: MPI_Comm) -> c_int {
     let mut rank: c_int = 0;
     // SAFETY: a communicator; writes one int.
@@ -49,10 +50,10 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
     rank
 }
 
-/// The number of processes in `comm`.
+/// Returns the number of processes in `comm`.
 ///
 /// # Safety
-/// As [`is_congruent_to_world`].
+/// The requirements of [`is_congruent_to_world`].
 pub unsafe fn ranks(comm: MPI_Comm) -> c_int {
     let mut ranks: c_int = 0;
     // SAFETY: a communicator; writes one int.

@@ -1,4 +1,4 @@
-//! Filling and reading a status; the null request.
+//! Reads and sets the byte count of an MPI_Status, and sets a request to MPI_REQUEST_NULL.
 
 use tributary_abi::{self as ffi, MISSING, constants, handles};
 
@@ -21,7 +21,7 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
     }
 }
 
-/// Number of bytes in a status.
+/// Returns the number of bytes in a status.
 pub fn bytes(status: &MPI_Status) -> u64 {
     let mut count: ffi::MPI_Count = 0;
     // SAFETY: a status that MPI has filled; writes one number.

@@ -1,4 +1,4 @@
-//! Queries of a datatype: its size and extent, its constructor, and a value of ours attached to it.
+//! Queries a datatype: size, extent, constructor, and Rust values attached to the datatype.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,39 +20,39 @@ pub mod combiner;
 pub mod committed;
 pub mod contents;
 
-pub use attribute::Attribute;
+pub use attribute::DatatypeAttribute;
 pub use combiner::Combiner;
 pub use committed::is_committed;
 pub use contents::{BlockList, Contents};
 
-/// The layout of MPI_SHORT_INT.
+/// Layout of MPI_SHORT_INT in C: a short, a gap and an int.
 #[repr(C)]
 struct ShortInt {
     value: c_short,
     index: c_int,
 }
 
-/// For MPI_SHORT_INT, the predefined type with a hole inside: the bytes of its first part and the displacement of its
-/// second. None for other types.
+/// Returns, for MPI_SHORT_INT, the number of bytes of its short and the displacement of its int, in bytes: there is a
+/// gap between them. Returns None for other types.
 pub fn short_int(datatype: MPI_Datatype) -> Option<[u64; 2]> {
     let gap = [size_of::<c_short>(), offset_of!(ShortInt, index)];
     (datatype == handles().short_int).then(|| gap.map(|value| value as u64))
 }
 
-/// Size, extent, and true lower bound and extent of a datatype, in bytes.
+/// Size, extent, true lower bound and true extent of a datatype, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measures {
-    /// Bytes of data.
+    /// Number of bytes of data in one element.
     pub size: u64,
-    /// From one element to the next.
+    /// Bytes from the start of one element to the start of the next.
     pub extent: i64,
-    /// First byte of data.
+    /// Displacement of the first byte of data, in bytes.
     pub true_lower_bound: i64,
     /// Bytes from the first byte of data to the end of the last.
     pub true_extent: i64,
 }
 
-/// Asks MPI.
+/// Returns the size and the extents that MPI reports for `datatype`.
 ///
 /// # Errors
 /// The handle is not a datatype.
@@ -69,7 +69,7 @@ pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
     Ok(Measures { size, extent, true_lower_bound: true_low, true_extent })
 }
 
-/// Bytes of data of a datatype; 0 if MPI returns none.
+/// Returns the number of bytes of data of a datatype; 0 if MPI returns none.
 ///
 /// # Safety
 /// MPI is initialised.
@@ -80,21 +80,21 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == super::SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// A datatype that outlives the program's own handle, for a call in flight.
+/// A datatype that a call in flight can use after the program has freed its own handle.
 pub struct Kept {
     datatype: MPI_Datatype,
     is_ours: bool,
 }
 
 impl Kept {
-    /// A duplicate. A predefined datatype, which cannot be freed, is used as it is.
+    /// Duplicates `datatype`. A predefined datatype, which cannot be freed, is used directly.
     ///
     /// # Errors
-    /// MPI's.
+    /// Any error of the MPI library.
     ///
     /// # Safety
     /// `datatype` is valid.
-    pub unsafe fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+    pub unsafe fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
         let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
         // SAFETY: the caller's promise; four ints are written.
         let code =
@@ -108,12 +108,12 @@ impl Kept {
         Ok(Self { datatype: own, is_ours: true })
     }
 
-    /// MPI_DATATYPE_NULL, if the program's datatype is not valid.
+    /// Stands for a datatype of the program that is not valid: holds MPI_DATATYPE_NULL.
     pub fn none() -> Self {
         Self { datatype: handles().datatype_null, is_ours: false }
     }
 
-    /// The datatype.
+    /// Returns the handle, for MPI's functions.
     pub fn datatype(&self) -> MPI_Datatype {
         self.datatype
     }
@@ -128,7 +128,7 @@ impl Drop for Kept {
     }
 }
 
-/// The name of a datatype, for an error; empty when it has none.
+/// Returns the name of a datatype, for an error; empty when it has none.
 pub fn name(datatype: MPI_Datatype) -> String {
     let mut text = vec![0u8; constants().max_object_name as usize + 1];
     let mut length: c_int = 0;

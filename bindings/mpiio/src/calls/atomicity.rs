@@ -7,11 +7,11 @@ use crate::abi::word::Word;
 use crate::abi::word::from_word;
 use crate::entry::Answer;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 
-/// Handles the call.
-pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_set_atomicity: passes the call to MPI, and records the mode if MPI succeeds.
+pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, flag] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS

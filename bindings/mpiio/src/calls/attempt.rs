@@ -1,4 +1,5 @@
-//! The work of a collective call, blocking or not: the engine opens the file if necessary, then moves the bytes.
+//! Does the work of a collective read or write, blocking or not: lets the engine open the file if necessary, then
+//! move the bytes.
 
 use std::ffi::c_int;
 
@@ -8,27 +9,27 @@ use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
 use crate::backend::Backend;
-use crate::files::Shared;
-use crate::next::Function;
+use crate::files::SharedFile;
+use crate::next::InterposedFunction;
 
-/// The result of a call that did not fail in the engine.
+/// Result of a collective read or write that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The engine has moved this number of bytes of this rank.
+    /// The engine ran the call and moved this number of bytes for this rank.
     Moved(u64),
-    /// MPI has run the call, with success or an error.
+    /// MPI ran the call, with success or an error.
     ByMpi {
-        /// Bytes of this rank that were moved.
+        /// Number of bytes that were moved for this rank.
         bytes: u64,
         /// The code that MPI returned.
         code: c_int,
     },
-    /// MPI must run the call, on all ranks.
+    /// The engine cannot run the call; MPI must run it, on all ranks.
     LeftToMpi,
 }
 
 impl Ended {
-    /// Bytes of this rank that were moved.
+    /// Returns the number of bytes that were moved for this rank.
     pub fn bytes(&self) -> u64 {
         match *self {
             Self::Moved(bytes) | Self::ByMpi { bytes, .. } => bytes,
@@ -37,25 +38,26 @@ impl Ended {
     }
 }
 
-/// An error that stands for a reason to leave the call to MPI, on all ranks.
+/// Code of an error which means that MPI must run the call on all ranks.
 const LEFT_TO_MPI: u32 = 1;
 
-/// An error that stands for new hints on the first rank: all ranks apply them and start the call again.
+/// Code of an error which means that the first rank has new hints: all ranks apply the hints and start the call
+/// again.
 const OTHER_HINTS: u32 = 2;
 
-/// The reason why only MPI, not the engine, can move this access, as an error.
+/// Returns an error that makes all ranks leave the call to MPI. `why` says why the engine cannot move this access.
 pub fn left_to_mpi(why: impl ToString) -> Error {
     Error::refused(LEFT_TO_MPI, why)
 }
 
 impl Backend {
-    /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
-    /// Records in `counts`, for the call of `function`, what was done or why MPI must run it. `first` is the error of an
-    /// earlier attempt, which called the engine without a future; `ends` says that the caller waits for the end of this one.
-    /// Collective.
+    /// Moves the bytes of one collective call of `function`. If this rank's arguments are bad, `access` is the error,
+    /// and the rank takes part without data. Records in `counts` what was done, or why MPI must run the call. `first`
+    /// is the error of an earlier attempt that called the engine without a future. `ends` is true if the caller polls
+    /// this future to its end. Collective.
     ///
     /// # Errors
-    /// Those of a call of the engine, the same on all ranks.
+    /// The errors of a call of the engine, the same on all ranks.
     ///
     /// # Safety
     /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
@@ -64,8 +66,8 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Result<Access, Error>,
-        function: &'static Function,
-        counts: &Shared,
+        function: &'static InterposedFunction,
+        counts: &SharedFile,
         mut first: Option<Error>,
         ends: bool,
     ) -> Result<Ended, Error> {
@@ -101,7 +103,7 @@ impl Backend {
                     counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
-                // MPI may still manage: it has its file open already.
+                // MPI may still be able to run the call, because it has its file open already.
                 Err(error @ Error::Io { class: IoClass::UsedUp, .. }) if is_of_opening(&error) => {
                     counts.counts().left_to_mpi(name, &error.to_string());
                     self.give_up(&error).await?;
@@ -113,15 +115,16 @@ impl Backend {
     }
 }
 
-/// Whether an error is one of a file that could not be opened, so that nothing was read or written through it.
+/// Returns true if `error` says that the engine could not open the file, so that nothing was read or written through
+/// it.
 fn is_of_opening(error: &Error) -> bool {
     matches!(error, Error::Io { operation, .. } if operation == "open")
 }
 
-/// As [`Access::transfer`], for a call that other calls of the rank go on beside. Collective.
+/// Does what [`Access::transfer`] does, for a call during which other calls of this rank may advance. Collective.
 ///
 /// # Safety
-/// As [`Backend::attempt`].
+/// The requirements of [`Backend::attempt`].
 async unsafe fn transfer(
     direction: Direction,
     engine: &mut File,

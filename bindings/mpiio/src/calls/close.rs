@@ -7,13 +7,13 @@ use crate::abi::word::Word;
 use crate::entry::Answer;
 use crate::files;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::report::{Report, describe_hints};
 use crate::unopened::CallOfUnopened;
 
-/// Handles the call. Collective over the file's ranks.
-pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_close. Collective over the file's ranks.
+pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     // SAFETY: the argument of MPI_File_close points to a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
     let Some(handle) = handle else { return Answer::Pass };
@@ -32,7 +32,8 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
         let mut closed = checked.and(closed)?;
-        // Calls of one rank alone are told of all ranks. Without a report that all ranks know of, nothing is sent.
+        // The report counts independent calls of all ranks. If not all ranks know that there is a report, nothing is
+        // sent.
         let mut independent = counts.independent();
         if is_reported && closed.sum(&mut independent).await.is_ok() {
             counts.set_independent(independent);

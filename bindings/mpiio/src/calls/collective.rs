@@ -1,10 +1,11 @@
-//! Collective reads and writes, in all their forms in MPI.
+//! Handles collective reads and writes, in all of MPI's forms.
 //!
-//! What all ranks know alike (the file, the mode, the view) decides whether the engine runs a call. A rank with bad
-//! arguments takes part all the same, so that every rank gets the error (MPI leaves the others waiting).
+//! The file, the mode and the view, which are known on all ranks, decide whether the engine runs a call. A rank with
+//! bad arguments takes part all the same, so that every rank gets the error (with MPI alone the other ranks would
+//! wait for ever).
 //!
-//! A blocking call is run here. A non-blocking or split call is started and queued (`pending`); so is a blocking call while
-//! others are in flight, because they must advance meanwhile.
+//! A blocking call runs here. A non-blocking or split call is started and queued (`pending`). A blocking call is
+//! queued too while other calls are in flight, because those must advance meanwhile.
 
 use std::ffi::c_int;
 use std::pin::pin;
@@ -26,75 +27,81 @@ use crate::abi::types::Kept;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
 use crate::backend::note_started_write;
-use crate::datatype::flat::Memory;
+use crate::datatype::flat::FlatMemory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
-use crate::files::{self, Shared};
-use crate::next::Function;
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
-use crate::pending::{self, Job, MpiArguments, Ticket};
+use crate::pending::{self, CallTicket, MpiArguments, QueuedCall};
 use crate::view::View;
 
-/// Which file position a call uses.
+/// The file position that a call uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// The rank's individual file pointer, which the call advances.
     Pointer,
-    /// An explicit offset.
+    /// An explicit offset, which is an argument of the call.
     Offset,
 }
 
-/// How a call completes.
+/// The way in which a call completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// When it returns (blocking).
+    /// The call is complete when it returns (blocking).
     Now,
-    /// By a request (non-blocking).
+    /// A request completes the call (non-blocking).
     Request,
-    /// By the matching end call (split collective).
+    /// The matching end call completes the call (split collective).
     Begin,
 }
 
-/// The type of a count.
+/// The C type of the count arguments of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
-    /// `int`.
+pub enum CountType {
+    /// Counts are of type `int`.
     Int,
-    /// `MPI_Count`.
+    /// Counts are of type `MPI_Count` (functions with `_c`).
     Large,
 }
 
-/// One of MPI's collective functions.
+/// Describes one of MPI's functions that read or write: direction, file position, completion and type of counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// Write or read.
+    /// Direction of the transfer: write or read.
     pub direction: Direction,
-    /// Which file position.
+    /// File position that the function uses.
     pub place: Position,
-    /// How it completes.
+    /// Way in which the function completes.
     pub ending: Ending,
-    /// The type of its counts.
-    pub counts: Counts,
+    /// C type of the function's count arguments.
+    pub counts: CountType,
 }
 
-/// This rank's arguments.
-pub struct Call {
+/// The arguments that this rank passed to a read or write.
+pub struct CallArguments {
     /// The file handle.
     file: Word,
-    /// In etypes; none for the individual file pointer.
+    /// Explicit offset in etypes; None if the call uses the individual file pointer.
     offset: Option<MPI_Offset>,
     buffer: *mut u8,
     count: i64,
     datatype: MPI_Datatype,
-    /// The status or the request; 0 for the begin of a split collective.
+    /// Address of the status or the request; 0 for the begin of a split collective.
     pub result: Word,
 }
 
-/// Handles a call. Collective over the file's ranks. `at` is the function with an explicit offset for a call at the pointer.
-pub fn run(form: Form, at: Option<&'static Function>, function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles a collective read or write of the form `form`. Collective over the file's ranks. If the call uses the
+/// individual file pointer, `at` is MPI's function with an explicit offset.
+pub fn run(
+    form: Form,
+    at: Option<&'static InterposedFunction>,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let starts_write = form.direction == Direction::Write && form.ending != Ending::Now;
-    let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
+    let (Some(shared), Some(call)) = (files::find(handle), CallArguments::parse(form, arguments)) else {
         if starts_write {
             note_started_write();
         }
@@ -123,8 +130,9 @@ pub fn run(form: Form, at: Option<&'static Function>, function: &'static Functio
     let (access, step) = call.access(&file.view, &shared);
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
-        let ticket = Ticket::new(handle, function, speaks);
-        file.queue.push(&shared, Job { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
+        let ticket = CallTicket::new(handle, function, speaks);
+        file.queue
+            .push(&shared, QueuedCall { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
         ticket.outcome().cloned().unwrap_or(Ok(Ended::LeftToMpi))
@@ -153,10 +161,10 @@ pub fn run(form: Form, at: Option<&'static Function>, function: &'static Functio
     }
 }
 
-/// Runs a call and waits for its end. Collective.
+/// Runs a blocking call and waits until it has ended. Collective.
 ///
 /// # Errors
-/// Those of the engine, the same on all ranks.
+/// The engine's error; all ranks get the same.
 ///
 /// # Safety
 /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
@@ -165,8 +173,8 @@ unsafe fn wait(
     file: &mut OpenFile,
     direction: Direction,
     access: &Result<Access, Error>,
-    function: &'static Function,
-    counts: &Shared,
+    function: &'static InterposedFunction,
+    counts: &SharedFile,
 ) -> Result<Ended, Error> {
     let (backend, name) = (&mut file.backend, function.name());
     let mut first = None;
@@ -198,11 +206,11 @@ unsafe fn wait(
 /// # Errors
 /// On this rank only: another split collective is active on the file, or MPI cannot make a request.
 fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedFile>,
     file: &mut OpenFile,
     form: Form,
-    function: &'static Function,
-    call: &Call,
+    function: &'static InterposedFunction,
+    call: &CallArguments,
 ) -> Result<Answer, Error> {
     if form.ending == Ending::Begin && file.split.is_some() {
         let what = "another split collective call is active on the file; end it before you begin the next";
@@ -210,27 +218,27 @@ fn start(
     }
     let (access, step) = call.access(&file.view, shared);
     let for_mpi = alone(call.for_mpi(form, step.as_ref()))?;
-    let ticket = Ticket::new(call.file, function, file.backend.is_first);
+    let ticket = CallTicket::new(call.file, function, file.backend.is_first);
     if form.ending == Ending::Request {
         // SAFETY: the request of the program's call.
         alone(unsafe { ticket.make_request(call.result as *mut _) })?;
     } else {
         file.split = Some(Split::new(form, SplitBy::Engine(ticket.clone())));
     }
-    // The pointer of a view that the library does not know is MPI's.
+    // If the library does not know the view, MPI keeps the pointer.
     if let (Position::Pointer, None, View::Foreign { etype, .. }) = (form.place, &step, &file.view) {
         let etypes = call.asked().checked_div(*etype).unwrap_or_default() as MPI_Offset;
         pointed::seek(call.file, for_mpi.offset.saturating_add(etypes));
     }
     step.into_iter().for_each(Step::keep);
-    file.queue.push(shared, Job { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
+    file.queue.push(shared, QueuedCall { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
     pending::advance(shared, file);
     Ok(Answer::code(SUCCESS))
 }
 
-impl Call {
-    /// Reads the arguments of the function that `form` describes: file, offset (if it has one), buffer, count, datatype, and
-    /// status or request (if it has one).
+impl CallArguments {
+    /// Decodes the program's arguments of the function that `form` describes: file, offset (if the function has one),
+    /// buffer, count, datatype, and status or request (if the function has one).
     pub fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
         let mut rest = arguments.iter().copied().skip(1);
         // SAFETY: each argument has the type that the function declares at its position.
@@ -240,23 +248,24 @@ impl Call {
                 offset: if form.place == Position::Offset { Some(from_word(rest.next()?)) } else { None },
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
-                    Counts::Int => i64::from(from_word::<c_int>(rest.next()?)),
-                    Counts::Large => from_word(rest.next()?),
+                    CountType::Int => i64::from(from_word::<c_int>(rest.next()?)),
+                    CountType::Large => from_word(rest.next()?),
                 },
-                datatype: MPI_Datatype::of(rest.next()?),
+                datatype: MPI_Datatype::from_word(rest.next()?),
                 result: if form.ending == Ending::Begin { 0 } else { rest.next()? },
             })
         }
     }
 
-    /// Bytes that the arguments ask for; 0 if they are not allowed.
+    /// Returns the number of bytes that the program asks to move; 0 if the arguments are not allowed.
     pub fn asked(&self) -> u64 {
         pointed::bytes_of(self.count, self.datatype)
     }
 
-    /// The access that the arguments describe; and of a call at a pointer of ours its step.
-    fn access(&self, view: &View, shared: &Arc<Shared>) -> (Result<Access, Error>, Option<Step>) {
-        let step = if self.offset.is_none() { Step::of(shared, self.asked()) } else { None };
+    /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library
+    /// keeps, also returns the step by which the pointer has moved.
+    fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
+        let step = if self.offset.is_none() { Step::take(shared, self.asked()) } else { None };
         (self.located(view, step.as_ref()), step)
     }
 
@@ -277,12 +286,12 @@ impl Call {
         let offset = self.offset.or(step.map(|step| step.offset));
         let offset = offset.ok_or_else(|| left_to_mpi("MPI_MODE_SEQUENTIAL"))?;
         let file = known.select(offset, bytes)?;
-        let Memory { displacement, span, layout } = flat.memory(count)?;
+        let FlatMemory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
         Ok(Access { file, memory, span: span as usize, layout })
     }
 
-    /// The arguments for MPI if the engine does not run the call.
+    /// Returns the arguments with which MPI can run the call if the engine does not.
     fn for_mpi(&self, form: Form, step: Option<&Step>) -> Result<MpiArguments, Error> {
         let offset = match self.offset.or(step.map(|step| step.offset)) {
             Some(offset) => offset,
@@ -290,7 +299,7 @@ impl Call {
         };
         let is_null = self.datatype == handles().datatype_null;
         // SAFETY: the program's datatype, which MPI checks.
-        let datatype = if is_null { None } else { unsafe { Kept::of(self.datatype) }.ok() };
+        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(self.datatype) }.ok() };
         let datatype = datatype.unwrap_or_else(Kept::none);
         let Self { file, buffer, count, .. } = *self;
         let is_split = form.ending == Ending::Begin;

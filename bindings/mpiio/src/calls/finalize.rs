@@ -1,17 +1,17 @@
-//! MPI_Finalize: the line about the job, where the site wants one, and one where a report is wanted and there was no file. Otherwise it
-//! costs two loads and two branches.
+//! Handles MPI_Finalize: writes the line about the job to the site's log, if the site wants one, and a line to a user
+//! who wants a report but opened no file. Otherwise costs two loads and two branches.
 
 use crate::abi::word::Word;
 use crate::entry::{Answer, enter};
 use crate::files;
 use crate::job;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::is_first_rank;
 
-/// A tool that is preloaded behind this library, as Darshan may be, has an end of its own under this name.
-static PLAIN: Function = Function::new("MPI_Finalize\0");
-static PROFILING: Function = Function::new("PMPI_Finalize\0");
+/// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
+static PLAIN: InterposedFunction = InterposedFunction::new("MPI_Finalize\0");
+static PROFILING: InterposedFunction = InterposedFunction::new("PMPI_Finalize\0");
 
 #[unsafe(export_name = "MPI_Finalize")]
 extern "C-unwind" fn plain() -> Word {
@@ -23,7 +23,7 @@ extern "C-unwind" fn profiling() -> Word {
     end(&PROFILING)
 }
 
-fn end(function: &'static Function) -> Word {
+fn end(function: &'static InterposedFunction) -> Word {
     if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
 }
 
@@ -32,8 +32,8 @@ fn is_without_files() -> bool {
     !files::is_any_seen() && report::is_wanted()
 }
 
-/// Tells the job, then finalises MPI. Collective, as MPI_Finalize is.
-fn told(_function: &'static Function, _arguments: &[Word]) -> Answer {
+/// Writes the line about the job, then calls MPI_Finalize. Collective, as MPI_Finalize is.
+fn told(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
     let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
     for complaint in complaints {
         if report::is_wanted() {

@@ -1,4 +1,5 @@
-//! MPI_File_get_info: MPI's hints, overridden by the engine's hints in force, and the program's hints that neither knows.
+//! MPI_File_get_info: returns MPI's hints, overridden by the engine's hints in force, and the program's hints that
+//! neither library knows.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -10,11 +11,11 @@ use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 
-/// Handles the call.
-pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_get_info. Local.
+pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS
@@ -27,7 +28,7 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
     })
 }
 
-/// Adds hints of the engine and of the program to those of MPI.
+/// Adds hints of the engine and of the program to the info `used` that MPI returned.
 fn complete(file: &mut OpenFile, used: MPI_Info) {
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.

@@ -1,8 +1,8 @@
-//! MPI_Request_get_status and its variants of MPI 4.1: they test requests without freeing them. Errors of calls in flight
-//! are left to the function that completes the request.
+//! Handles MPI_Request_get_status and its variants of MPI 4.1, which test requests without freeing them. They do not
+//! return errors of calls in flight: the function that completes the request does.
 //!
-//! MPI libraries before MPI 4.1 have only MPI_Request_get_status. Programs that look the variants up in the dynamic linker
-//! find ours, which are then implemented with it.
+//! MPI libraries before MPI 4.1 have only MPI_Request_get_status. A program that looks up a variant in the dynamic
+//! linker finds ours, which then calls MPI_Request_get_status.
 
 use std::ffi::c_int;
 
@@ -11,11 +11,15 @@ use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
 use crate::entry::{Answer, own};
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 
 /// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
-pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
+pub fn look(
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+    without: fn(&[Word]) -> Result<(), c_int>,
+) -> Answer {
     if let Err(code) = own(function, pending::progress) {
         return Answer::Return(code);
     }
@@ -27,21 +31,21 @@ pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]
     answer
 }
 
-/// One request.
+/// Runs MPI_Request_get_status on one request. An error is MPI's code.
 pub fn one(arguments: &[Word]) -> Result<(), c_int> {
-    static GET_STATUS: Function = Function::new("PMPI_Request_get_status\0");
+    static GET_STATUS: InterposedFunction = InterposedFunction::new("PMPI_Request_get_status\0");
     match GET_STATUS.call(arguments) as c_int {
         SUCCESS => Ok(()),
         code => Err(code),
     }
 }
 
-/// MPI_Request_get_status_any.
+/// Implements MPI_Request_get_status_any with [`one`]. An error is MPI's code.
 pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, index, flag, status] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: the program's arguments: as many requests as it says, and two ints.
     let (row, index, flag) =
-        unsafe { (RequestArray::of(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
+        unsafe { (RequestArray::from_raw(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
     for (at, request) in row.active() {
         if ended(request, status)? {
             (*index, *flag) = (at as c_int, 1);
@@ -57,11 +61,11 @@ pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// MPI_Request_get_status_all.
+/// Implements MPI_Request_get_status_all with [`one`]. An error is MPI's code.
 pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, flag, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
-    let (row, flag) = unsafe { (RequestArray::of(count, requests), &mut *(flag as *mut c_int)) };
+    let (row, flag) = unsafe { (RequestArray::from_raw(count, requests), &mut *(flag as *mut c_int)) };
     *flag = 0;
     for (_, request) in row.active() {
         if !ended(request, ignored())? {
@@ -75,11 +79,11 @@ pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// MPI_Request_get_status_some.
+/// Implements MPI_Request_get_status_some with [`one`]. An error is MPI's code.
 pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, found, indices, statuses] = *arguments else { return Err(constants().err_arg) };
     // SAFETY: likewise.
-    let (row, found) = unsafe { (RequestArray::of(count, requests), &mut *(found as *mut c_int)) };
+    let (row, found) = unsafe { (RequestArray::from_raw(count, requests), &mut *(found as *mut c_int)) };
     *found = if row.active().next().is_none() { constants().undefined } else { 0 };
     for (at, request) in row.active() {
         if ended(request, place(statuses, *found as usize))? {
@@ -91,7 +95,7 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Whether a request has ended; if so, its status is set.
+/// Returns true if a request has ended. Sets the status at address `status` in that case.
 fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
     let mut flag: c_int = 0;
     one(&[request.as_word(), (&raw mut flag) as Word, status]).map(|()| flag != 0)
@@ -101,7 +105,7 @@ fn ignored() -> Word {
     constants().status_ignore as usize
 }
 
-/// The address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
+/// Returns the address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
 fn place(statuses: Word, index: usize) -> Word {
     if statuses == ignored() || statuses == 0 {
         return ignored();
@@ -109,13 +113,13 @@ fn place(statuses: Word, index: usize) -> Word {
     MPI_Status::nth(statuses as *mut _, index) as Word
 }
 
-/// The array of requests of one call.
+/// The array of requests that the program passed to one call.
 pub struct RequestArray(pub Vec<MPI_Request>);
 
 impl RequestArray {
     /// # Safety
     /// `count` is an int, and `requests` the address of as many requests.
-    pub unsafe fn of(count: Word, requests: Word) -> Self {
+    pub unsafe fn from_raw(count: Word, requests: Word) -> Self {
         // SAFETY: the caller's promise.
         Self(unsafe {
             let count = usize::try_from(from_word::<c_int>(count)).unwrap_or_default();
@@ -123,7 +127,7 @@ impl RequestArray {
         })
     }
 
-    /// The requests that are not null, with their indices.
+    /// Returns the requests that are not null, with their indices.
     pub fn active(&self) -> impl Iterator<Item = (usize, MPI_Request)> {
         self.0.iter().copied().enumerate().filter(|(_, request)| *request != handles().request_null)
     }

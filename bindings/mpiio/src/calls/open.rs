@@ -1,4 +1,5 @@
-//! MPI_File_open: the MPI library opens the file, and the file gets an endpoint. The engine opens it in the first collective call.
+//! Handles MPI_File_open: the MPI library opens the file, and the file gets an endpoint for this library's messages.
+//! The engine opens the file later, in the first collective read or write.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -11,30 +12,30 @@ use tributary::engine::alone;
 use tributary::fabric::mpi::library;
 use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
-use tributary_bindings::prefix::{Prefixed, Storage, prefixed};
+use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
-use crate::channel::{self, Taken, Wants};
+use crate::channel::{self, TakenFile, Wants};
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::report;
 use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
 
-/// File systems for which ROMIO has a driver that matters: `f_type` of statfs, and the prefix.
+/// File systems for which ROMIO has a driver of its own: `f_type` of statfs, and the prefix that selects the driver.
 const ROMIO_DRIVERS: [(u32, &str); 4] =
     [(0x0BD0_0BD0, "lustre:"), (0x6969, "nfs:"), (0x4750_4653, "gpfs:"), (0xAAD7_AAEA, "panfs:")];
 
-/// Handles the call. Collective over the communicator.
-pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_open. Collective over the communicator.
+pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else { return Answer::Pass };
-    let comm = MPI_Comm::of(comm);
+    let comm = MPI_Comm::from_word(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
@@ -46,15 +47,14 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: an intracommunicator.
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     // SAFETY: an int; a valid info.
-    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::from_word(info)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
     let wants = Wants { shares, report: report::is_wanted() };
-    // Before the file is opened: a rank on which the open fails must take part. If only this rank cannot, the job ends, unless the
-    // environment says otherwise.
-    // SAFETY: an intracommunicator.
+    // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
+    // fails here, the job ends, unless the environment says otherwise.
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
@@ -64,7 +64,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let opened = name.to_owned();
     named(name, 1, function, arguments, move |code| {
         if code as c_int != SUCCESS {
-            if let Some(Ok(Ok(Taken { endpoint, seat, .. }))) = taken {
+            if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
             }
             return Answer::Return(code);
@@ -72,17 +72,17 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
         let is_reported = matches!(&taken, Some(Ok(Ok(taken))) if taken.is_reported);
         let (runner, seat) = match (taken, left_always.or(ambiguous)) {
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), None) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), None) => {
                 let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
                 (Runner::NotOpened(Box::new(UnopenedFile::new(endpoint, hints, left, &path))), Some(seat))
             }
-            (Some(Ok(Ok(Taken { endpoint, seat, .. }))), Some(why)) => {
+            (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), Some(why)) => {
                 seat.keep(endpoint);
                 (Runner::Mpi(why), None)
             }
             (_, Some(why)) => (Runner::Mpi(why), None),
             (Some(Ok(Err(why))), None) => {
-                // Not every rank of thousands that open files of their own.
+                // With files of one rank each, thousands of ranks would print this.
                 if is_first && (ranks > 1 || is_first_rank()) {
                     say_once(&path, &why);
                 }
@@ -103,7 +103,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     })
 }
 
-/// Prints once why MPI runs the calls of a file because a resource is used up.
+/// Prints, once in a process, that MPI runs the calls of a file because a resource is used up.
 fn say_once(path: &Path, why: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -111,14 +111,14 @@ fn say_once(path: &Path, why: &str) {
     });
 }
 
-/// Makes a new file with the hinted stripes, on the first rank, before MPI makes it without: MPI libraries that are built without a
-/// driver for Lustre do not give a file any, and those with one leave the stripes of a file that is there. No rank of MPI makes the
-/// file before this: MPI_File_open duplicates the communicator first, for which it waits for all ranks.
+/// Creates a new file with the hinted stripes, on the first rank, before MPI creates it. MPI libraries without a
+/// driver for Lustre do not set stripes, and MPI libraries with one keep the stripes of an existing file. No rank of
+/// MPI creates the file earlier: MPI_File_open first duplicates the communicator, which waits for all ranks.
 ///
-/// A file that must not be there (MPI_MODE_EXCL) is left to MPI, which would find ours; one that it does not make (a mode of access
-/// that is not allowed with MPI_MODE_CREATE), which leaves none; and one with hints of the layout that only MPI's driver for Lustre
-/// may understand. So is one whose stripes are refused, with a line that says so: a hint is no reason for MPI_File_open to fail. What
-/// else goes wrong is told by MPI, which does the same again.
+/// Does nothing in these cases: the file must not exist (MPI_MODE_EXCL), because MPI would then find ours; MPI will
+/// refuse the access mode with MPI_MODE_CREATE; or there are layout hints that only MPI's driver for Lustre may
+/// understand. If the file system refuses the stripes, a line says so and MPI creates the file: a hint is no reason
+/// for MPI_File_open to fail. MPI reports any other error when it opens the file.
 fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     let all = constants();
     let access = amode & (all.mode_rdonly | all.mode_wronly | all.mode_rdwr);
@@ -140,8 +140,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete, for names with colons. Local.
-pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon. Local.
+pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
         return Answer::Pass;
@@ -151,14 +151,14 @@ pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
     named(name, 0, function, arguments, Answer::Return)
 }
 
-/// Calls MPI with a file's name, which is argument number `at`, and then `then`. ROMIO takes what stands before a colon, as in
-/// `history_15:00.nc`, for a file system, and refuses such names; with a prefix it takes all that follows for the name. A name with a
-/// prefix that ROMIO knows is passed on unchanged: MPI takes it, or refuses it if the driver is not built in. (`ufs:` is always
-/// there.)
+/// Calls an MPI function whose argument number `at` is a file's name, and then `then`. ROMIO takes the text before a
+/// colon, as in `history_15:00.nc`, for a file system, and refuses such names. So the name gets the prefix `ufs:`,
+/// after which ROMIO takes the rest as the name. A name with a prefix that ROMIO knows is passed on unchanged: MPI
+/// accepts it, or refuses it if that driver is not built in.
 fn named(
     name: &CStr,
     at: usize,
-    function: &'static Function,
+    function: &'static InterposedFunction,
     arguments: &[Word],
     then: impl FnOnce(Word) -> Answer + 'static,
 ) -> Answer {
@@ -183,37 +183,39 @@ fn named(
     let found = SystemFiles.file_system(&path_of(name)).map_or(0, |found| found.magic);
     let Some((_, driver)) = ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found) else { return last(then) };
     let (kept, first) = with(driver);
-    // The error handler of files that are not open has no part in the first attempt.
+    // The error handler of files that are not open must not be called in the first attempt.
     Answer::quiet_call(handles().file_null.0, function, &first, move |code| {
         drop(kept);
         if code as c_int == SUCCESS { then(code) } else { last(then) }
     })
 }
 
-/// Whether a name is that of a log of Darshan, which it writes collectively when MPI is finalised, after this library's last call.
+/// Returns true if the file is a log of Darshan. Darshan writes its log collectively when MPI is finalised, after the
+/// last call of this library.
 fn is_log_of_darshan(name: &CStr) -> bool {
     Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
 }
 
-/// Why the engine never opens a file of this name, if it does not. The same on all ranks.
+/// Returns the reason why the engine never opens a file of this name; None if it may. All ranks get the same answer.
 fn left_by_name(name: &CStr) -> Option<String> {
     match prefixed(name.to_bytes()) {
         _ if is_log_of_darshan(name) => Some("it is a log of Darshan".to_string()),
-        Some(Prefixed { prefix, storage: Storage::Other, .. }) if !is_open_mpi() => {
+        Some(Prefixed { prefix, storage: PrefixKind::Other, .. }) if !is_open_mpi() => {
             Some(format!("the prefix {prefix}: does not name a file of the operating system"))
         }
         _ => None,
     }
 }
 
-/// Whether a known prefix may be a part of the name for this MPI library: Open MPI has ROMIO, which takes it for a file system, and
-/// OMPIO, which takes it for a part of the name.
+/// Returns true if a prefix of `name` may be a part of the file's name. Open MPI has two I/O libraries: ROMIO takes
+/// the prefix for a file system, OMPIO takes it for a part of the name.
 fn is_literal_maybe(name: &CStr) -> bool {
     is_open_mpi() && prefixed(name.to_bytes()).is_some()
 }
 
-/// The file that Open MPI has opened by a name with a prefix: the one of the whole name or of the name behind the prefix, `plain`,
-/// whichever is there; and why the engine leaves it to MPI, if it cannot know.
+/// Returns the path of the file that Open MPI has opened by a name with a prefix. That is either the whole name or
+/// `plain`, the name behind the prefix, whichever exists. If both or neither exist, also returns a reason for leaving
+/// the file to MPI.
 fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
     let literal = Path::new(OsStr::from_bytes(name.to_bytes()));
     let literal = std::path::absolute(literal).unwrap_or_else(|_| literal.to_path_buf());
@@ -229,13 +231,13 @@ fn is_open_mpi() -> bool {
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// A file name for MPI, without its file-system prefix.
+/// Returns a file name for MPI, without its file-system prefix.
 fn plain(name: &CStr) -> String {
     let name = name.to_bytes();
     String::from_utf8_lossy(prefixed(name).map_or(name, |all| all.rest)).into_owned()
 }
 
-/// The absolute path of a file name for MPI.
+/// Returns the absolute path of a file name for MPI.
 fn path_of(name: &CStr) -> PathBuf {
     let plain = plain(name);
     std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))

@@ -1,14 +1,14 @@
-//! Calls that the MPI library runs.
+//! Handles calls that the MPI library runs.
 
 use crate::abi::word::Word;
 use crate::backend;
 use crate::entry::Answer;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::report;
 
 /// Passes a call on the file `arguments[0]` to the MPI library, and counts it.
-pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answer {
+pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
         backend::note_started_write();
@@ -19,10 +19,10 @@ pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answe
     Answer::Pass
 }
 
-/// Passes a collective call to the MPI library, on a file whose opening was not interposed (by a plug-in, for example,
-/// that is bound to the MPI library directly). MPI cannot return a file's name, so the engine cannot open it. If reports
-/// are wanted, this is printed once.
-pub fn unseen(function: &'static Function) -> Answer {
+/// Passes a collective call to the MPI library, on a file whose MPI_File_open this library did not see (a plug-in
+/// that is bound to the MPI library directly may have opened it). The engine cannot open the file, because MPI has no
+/// function that returns a file's name. Prints this once if reports are wanted.
+pub fn unseen(function: &'static InterposedFunction) -> Answer {
     static TOLD: std::sync::Once = std::sync::Once::new();
     if report::is_wanted() {
         TOLD.call_once(|| {

@@ -1,6 +1,7 @@
-//! Calls at the individual file pointer that the MPI library runs, and those that move or return the pointer.
+//! Handles calls at the individual file pointer that the MPI library runs, and calls that move or return the pointer.
 //!
-//! Where the pointer is ours, MPI's function at an explicit offset moves the bytes, and the pointer moves on if it succeeds.
+//! If this library keeps the pointer, it calls MPI's function with an explicit offset, and advances the pointer if
+//! the call succeeds.
 
 use std::ffi::c_int;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,7 @@ use tributary::engine::Direction;
 use tributary::fabric::mpi::library;
 use tributary_abi::{constants, handles};
 
-use super::collective::{Call, Ending, Form};
+use super::collective::{CallArguments, Ending, Form};
 use super::passing::note;
 use super::step::Step;
 use crate::abi::status::bytes;
@@ -20,22 +21,30 @@ use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;
-use crate::files::{self, Shared};
-use crate::next::Function;
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
 
-/// Handles an independent read or write at the pointer. `at` is the function with an explicit offset.
-pub fn independent(form: Form, at: &'static Function, function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
+/// offset.
+pub fn independent(
+    form: Form,
+    at: &'static InterposedFunction,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
     let passed = note(function, arguments, ALONE);
-    let Some((call, shared)) = Call::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
+    let Some((call, shared)) =
+        CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
         return passed;
     };
     let asked = call.asked();
-    let Some(step) = Step::of(&shared, asked) else { return passed };
+    let Some(step) = Step::take(&shared, asked) else { return passed };
     if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
         return at_step(at, arguments, step);
     }
-    // ROMIO's pointer stops at the end of the file. That shows in the status, for which the program may have no place.
+    // ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
+    // statuses.
     let ignores = call.result == constants().status_ignore as Word || call.result == 0;
     let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
     let place = own.as_ref().map_or(call.result, |own| (&raw const **own) as Word);
@@ -54,8 +63,8 @@ pub fn independent(form: Form, at: &'static Function, function: &'static Functio
     })
 }
 
-/// Passes a call at the pointer to MPI as one of `at`, at the place of its step.
-pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer {
+/// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
+pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
     let given = with_offset(arguments, step.offset);
     Answer::call(at, &given, move |code| {
         if code as c_int == SUCCESS {
@@ -65,16 +74,22 @@ pub fn at_step(at: &'static Function, arguments: &[Word], step: Step) -> Answer 
     })
 }
 
-/// Passes a collective call at the pointer, which MPI runs, to the function with an explicit offset if the pointer is ours.
-pub fn collective(shared: &Arc<Shared>, call: &Call, at: Option<&'static Function>, arguments: &[Word]) -> Answer {
-    match at.zip(Step::of(shared, call.asked())) {
+/// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,
+/// MPI's function with an explicit offset.
+pub fn collective(
+    shared: &Arc<SharedFile>,
+    call: &CallArguments,
+    at: Option<&'static InterposedFunction>,
+    arguments: &[Word],
+) -> Answer {
+    match at.zip(Step::take(shared, call.asked())) {
         Some((at, step)) => at_step(at, arguments, step),
         None => Answer::Pass,
     }
 }
 
-/// Handles MPI_File_seek. MPI's pointer goes to the same place, and MPI checks the arguments.
-pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_seek. MPI checks the arguments, and moves its own pointer to the same position.
+pub fn seek_to(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, by, whence] = *arguments else { return Answer::Pass };
     let Some((shared, (position, view))) =
         files::find(handle).and_then(|shared| shared.pointer().own().map(|own| (shared.clone(), own)))
@@ -103,8 +118,8 @@ pub fn seek_to(function: &'static Function, arguments: &[Word]) -> Answer {
     })
 }
 
-/// Handles MPI_File_get_position.
-pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_get_position: returns the pointer that this library keeps, or else MPI's.
+pub fn get_position(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
     let own = files::find(handle).and_then(|shared| shared.pointer().own());
     match own {
@@ -117,44 +132,47 @@ pub fn get_position(_function: &'static Function, arguments: &[Word]) -> Answer 
     }
 }
 
-/// Sets MPI's pointer of a file to an offset that MPI allows.
+/// Sets MPI's own individual file pointer of a file. `position` is in etypes and must not be negative.
 pub fn seek(handle: Word, position: MPI_Offset) {
-    static SEEK: Function = Function::new("PMPI_File_seek\0");
+    static SEEK: InterposedFunction = InterposedFunction::new("PMPI_File_seek\0");
     returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
 }
 
-/// MPI's pointer of a file, in etypes.
+/// Returns MPI's own individual file pointer of a file, in etypes.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
-    static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
+    static GET_POSITION: InterposedFunction = InterposedFunction::new("PMPI_File_get_position\0");
     let mut position: MPI_Offset = 0;
     let code = returning(handle, || GET_POSITION.call(&[handle, (&raw mut position) as Word]));
     check("MPI_File_get_position", code as c_int).map(|()| position)
 }
 
 fn file_size(handle: Word) -> Option<u64> {
-    static GET_SIZE: Function = Function::new("PMPI_File_get_size\0");
+    static GET_SIZE: InterposedFunction = InterposedFunction::new("PMPI_File_get_size\0");
     let mut size: MPI_Offset = 0;
     let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;
     u64::try_from(size).ok().filter(|_| code == SUCCESS)
 }
 
-/// The arguments of a function at the pointer, for that with an explicit offset.
+/// Inserts `offset` behind the file handle, so that arguments of a function at the file pointer fit the function with
+/// an explicit offset.
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);
     [file, &[to_word(offset)], rest].concat()
 }
 
-/// Whether this MPI library moves the pointer by what a blocking read asked for, as the standard says, also at the end of the file.
-/// ROMIO moves it by what was read.
+/// Returns true if this MPI library advances the file pointer by the number of bytes that a blocking read asked for,
+/// also at the end of the file, as the standard says. ROMIO advances the pointer by the number of bytes that were
+/// read.
 fn is_moved_by_request() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// Bytes of data of `count` elements of a datatype; 0 if they are none, or not allowed.
+/// Returns the number of bytes of data in `count` elements of a datatype; 0 if the count or the datatype is not
+/// allowed.
 pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     if datatype == handles().datatype_null {
         return 0;

@@ -1,8 +1,8 @@
-//! MPI_Wait, MPI_Test and their variants: collective calls in flight advance inside them.
+//! Handles MPI_Wait, MPI_Test and their variants: collective calls in flight advance inside them.
 //!
-//! If nothing is in flight they cost one load and one branch. A function that waits becomes a loop over the one that tests,
-//! so that calls in flight and the program's own messages both advance: another rank may send its message only after its
-//! part of a call in flight has ended.
+//! If nothing is in flight, these functions cost one load and one branch more. A function that waits becomes a loop
+//! over the function that tests, so that calls in flight and the program's own messages both advance: another rank
+//! may send its message only after its part of a call in flight has ended.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::get_status::{self, RequestArray, look};
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
 use crate::entry::{Answer, Handler, enter_uncaught, own};
-use crate::next::Function;
-use crate::pending::{self, Rest, Ticket};
+use crate::next::InterposedFunction;
+use crate::pending::{self, CallTicket, PollPause};
 
 macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         const _: () = {
-            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
             type Next = extern "C-unwind" fn($($argument: Word),*) -> Word;
 
             #[unsafe(export_name = stringify!($name))]
@@ -41,7 +41,7 @@ macro_rules! exports {
                     return plain($($argument),*);
                 }
                 enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {
-                    // An exception may have left a call before it took these.
+                    // An exception may have left an earlier call before that call took its failed tickets.
                     pending::failed();
                     let handler: Handler = $handler;
                     handler(function, arguments)
@@ -71,19 +71,19 @@ exports! {
     MPI_Request_get_status_some(count requests found indices statuses) |f, a| look(f, a, get_status::some);
 }
 
-/// Advances calls in flight.
-fn progress(function: &Function) -> Result<(), Word> {
+/// Advances all calls in flight. An error is the return code for the program.
+fn progress(function: &InterposedFunction) -> Result<(), Word> {
     own(function, pending::progress)
 }
 
-/// MPI_Test or MPI_Testany.
-fn test(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_Test and MPI_Testany.
+fn test(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let code = progress(function).map(|()| function.call(arguments));
     one(code.unwrap_or_else(|code| code))
 }
 
-fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST: Function = Function::new("PMPI_Test\0");
+fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST: InterposedFunction = InterposedFunction::new("PMPI_Test\0");
     let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
     let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
@@ -96,26 +96,26 @@ fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
     one(until(function, |flag| TEST.call(&[request, flag, status])))
 }
 
-fn wait_any(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_ANY: Function = Function::new("PMPI_Testany\0");
+fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_ANY: InterposedFunction = InterposedFunction::new("PMPI_Testany\0");
     let [count, requests, index, status] = *arguments else { return Answer::Pass };
     one(until(function, |flag| TEST_ANY.call(&[count, requests, index, flag, status])))
 }
 
-/// MPI_Testall.
-fn test_all(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_Testall.
+fn test_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, _flag, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testall.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = progress(function).map(|()| function.call(arguments));
     row.all(code.unwrap_or_else(|code| code))
 }
 
-fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_ALL: Function = Function::new("PMPI_Testall\0");
+fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_ALL: InterposedFunction = InterposedFunction::new("PMPI_Testall\0");
     let [count, requests, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitall.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = match row.tickets() {
         Some(tickets) => match own(function, || tickets.iter().for_each(|ticket| pending::drive(ticket))) {
             Ok(()) => taken(function.call(arguments)),
@@ -126,11 +126,11 @@ fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
     row.all(code)
 }
 
-/// MPI_Testsome.
-fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_Testsome.
+fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Testsome.
-    let row = unsafe { Taken::of(count, requests, statuses) };
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     if let Err(code) = progress(function) {
         return Answer::Return(code);
     }
@@ -139,12 +139,12 @@ fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
     unsafe { row.some(code, ended, indices) }
 }
 
-fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
-    static TEST_SOME: Function = Function::new("PMPI_Testsome\0");
+fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    static TEST_SOME: InterposedFunction = InterposedFunction::new("PMPI_Testsome\0");
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
-    let row = unsafe { Taken::of(count, requests, statuses) };
-    let mut rest = Rest::default();
+    let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
+    let mut rest = PollPause::default();
     let code = loop {
         if let Err(code) = progress(function) {
             return Answer::Return(code);
@@ -160,8 +160,8 @@ fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
     unsafe { row.some(code, ended, indices) }
 }
 
-/// Checks MPI's result when it completes requests whose calls have all ended. An error there is on this rank only, while
-/// the others go on as after success.
+/// Checks the code that MPI returned for requests whose calls have all ended. An error is on this rank only; the
+/// other ranks go on as after success. Returns `code`.
 fn taken(code: Word) -> Word {
     let what = || format!("MPI cannot complete the request of a call that has ended: MPI error code {}", code as c_int);
     let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::Fabric(what())) };
@@ -170,9 +170,10 @@ fn taken(code: Word) -> Word {
     code
 }
 
-/// Advances calls in flight, for a call of `function`, until `test` sets its flag, whose address it is passed, or fails.
-fn until(function: &Function, test: impl Fn(Word) -> Word) -> Word {
-    let mut rest = Rest::default();
+/// Advances calls in flight, in a call of `function`, until `test` sets its flag or fails. `test` gets the address of
+/// the flag.
+fn until(function: &InterposedFunction, test: impl Fn(Word) -> Word) -> Word {
+    let mut rest = PollPause::default();
     loop {
         if let Err(code) = progress(function) {
             return code;
@@ -186,7 +187,7 @@ fn until(function: &Function, test: impl Fn(Word) -> Word) -> Word {
     }
 }
 
-/// The answer to the program for at most one request.
+/// Returns the answer to the program for a function that completes at most one request.
 fn one(code: Word) -> Answer {
     match pending::failed().into_iter().next() {
         Some(failed) => {
@@ -197,31 +198,32 @@ fn one(code: Word) -> Answer {
     }
 }
 
-/// The requests of one call as they were before it, and the program's statuses.
-struct Taken {
+/// The requests that the program passed to one call, as they were before the call, and the address of the program's
+/// statuses.
+struct TakenRequests {
     requests: RequestArray,
     statuses: Word,
 }
 
-impl Taken {
+impl TakenRequests {
     /// # Safety
     /// `count` is an int, and `requests` the address of as many requests.
-    unsafe fn of(count: Word, requests: Word, statuses: Word) -> Self {
+    unsafe fn from_raw(count: Word, requests: Word, statuses: Word) -> Self {
         // SAFETY: the caller's promise.
-        Self { requests: unsafe { RequestArray::of(count, requests) }, statuses }
+        Self { requests: unsafe { RequestArray::from_raw(count, requests) }, statuses }
     }
 
-    /// The calls in flight of these requests, if all of them belong to such calls.
-    fn tickets(&self) -> Option<Vec<Arc<Ticket>>> {
+    /// Returns the calls in flight that these requests stand for; None if any request is another one.
+    fn tickets(&self) -> Option<Vec<Arc<CallTicket>>> {
         self.requests.active().map(|(_, request)| pending::live(request)).collect()
     }
 
-    /// The answer to the program if all requests have ended, or none.
+    /// Returns the answer to the program, for a function that completes all requests or none.
     fn all(&self, code: Word) -> Answer {
         self.with_errors(code, || self.requests.active().collect())
     }
 
-    /// The answer to the program if some requests have ended.
+    /// Returns the answer to the program, for a function that completes some of the requests.
     ///
     /// # Safety
     /// `ended` and `indices` point to the number and the indices of ended requests that MPI has written.
@@ -235,8 +237,8 @@ impl Taken {
         })
     }
 
-    /// Raises the errors of calls in flight, if any of the requests failed. `ended` returns the requests that ended, each with
-    /// the index of its status.
+    /// Returns the answer to the program, which raises the errors of calls in flight if any of them failed. `ended`
+    /// returns the requests that ended, each with the index of its status.
     fn with_errors(&self, code: Word, ended: impl FnOnce() -> Vec<(usize, MPI_Request)>) -> Answer {
         let failed = pending::failed();
         if failed.is_empty() {

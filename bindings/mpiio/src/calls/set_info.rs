@@ -1,4 +1,4 @@
-//! MPI_File_set_info: new hints for an open file, in force from the next collective call on.
+//! Handles MPI_File_set_info: new hints for an open file, which take effect in the next collective call.
 
 use std::ffi::c_int;
 
@@ -9,12 +9,12 @@ use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 use crate::pending;
 
-/// Handles the call. Local.
-pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_set_info. Local.
+pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS
@@ -22,13 +22,14 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
         {
             pending::settle(&shared);
             // SAFETY: the program's info, in a call that takes one.
-            unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
+            unsafe { want(&mut shared.lock(), MPI_Info::from_word(info), "MPI_File_set_info") };
         }
         Answer::Return(code)
     })
 }
 
-/// Records the hints of an info that was passed to `call`. Those of the first rank will be applied.
+/// Records the hints of `info`, which the program passed to MPI function `call` on this rank. The next collective
+/// call applies the first rank's hints.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.

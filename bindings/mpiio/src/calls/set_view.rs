@@ -1,5 +1,5 @@
-//! MPI_File_set_view: MPI sets the view, and this rank records it. The next collective call agrees on whether the engine
-//! supports the views of all ranks.
+//! Handles MPI_File_set_view: MPI sets the view, and this rank records it. The ranks agree in the next collective
+//! call whether the engine supports the views of all ranks.
 
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
 
-/// Handles the call. Sends no message beyond MPI's own. If MPI fails, its view is not known, and so is its pointer: until the next
-/// view MPI runs the calls, from the pointer that the program knows.
-pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_set_view. Sends no message beyond MPI's own. If MPI fails, its view and its file pointer are not
+/// known: MPI runs all calls until the program sets another view, from the pointer that the program knows.
+pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, displacement, etype, filetype, representation, info] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);
@@ -34,8 +34,8 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
         }
         let mut file = shared.lock();
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };
-        let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
+        unsafe { want(&mut file, MPI_Info::from_word(info), "MPI_File_set_view") };
+        let (etype, filetype) = (MPI_Datatype::from_word(etype), MPI_Datatype::from_word(filetype));
         // SAFETY: MPI_File_set_view has accepted these arguments.
         let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
         // SAFETY: likewise.

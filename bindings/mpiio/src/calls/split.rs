@@ -1,51 +1,52 @@
-//! Split collectives: the begin call starts the operation, the end call waits for it.
+//! Handles split collectives: the begin call starts the operation, the end call waits for it.
 
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use tributary::engine::Direction;
 
-use super::collective::{Call, Form, Position};
+use super::collective::{CallArguments, Form, Position};
 use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
 use crate::entry::Answer;
-use crate::files::{self, Shared};
-use crate::next::Function;
-use crate::pending::{self, Ticket};
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
+use crate::pending::{self, CallTicket};
 
-/// A split collective that was begun.
+/// A split collective that the program has begun and not ended.
 pub struct Split {
     direction: Direction,
     place: Position,
     by: SplitBy,
 }
 
-/// What runs a split collective.
+/// The library that runs a split collective.
 pub enum SplitBy {
-    /// A call in flight.
-    Engine(Arc<Ticket>),
-    /// MPI, at the explicit offset at which the pointer was.
+    /// The engine runs the call; this ticket stands for the call in flight.
+    Engine(Arc<CallTicket>),
+    /// MPI runs the call with an explicit offset, the position of this library's file pointer at the begin.
     MpiAtOffset,
 }
 
 impl Split {
-    /// A call of this form.
+    /// Creates the record of a begun split collective of the form `form`.
     pub fn new(form: Form, by: SplitBy) -> Self {
         Self { direction: form.direction, place: form.place, by }
     }
 }
 
-/// Passes the begin of a split collective to MPI: at a pointer of ours with an explicit offset.
+/// Passes the begin of a split collective to MPI. If this library keeps the file pointer, calls `at`, MPI's function
+/// with an explicit offset.
 pub fn pass(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedFile>,
     form: Form,
-    call: &Call,
-    at: Option<&'static Function>,
+    call: &CallArguments,
+    at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    let Some((at, step)) = at.zip(Step::of(shared, call.asked())) else { return Answer::Pass };
+    let Some((at, step)) = at.zip(Step::take(shared, call.asked())) else { return Answer::Pass };
     let shared = shared.clone();
     Answer::call(at, &with_offset(arguments, step.offset), move |code| {
         if code as c_int == SUCCESS {
@@ -56,17 +57,18 @@ pub fn pass(
     })
 }
 
-/// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error. `at` is the function that ends one at
-/// an explicit offset.
+/// Ends a split collective. If the engine did not begin one, MPI ends its own or returns an error. `at` is MPI's end
+/// function of the form with an explicit offset.
 pub fn end(
     direction: Direction,
     place: Position,
-    at: Option<&'static Function>,
-    function: &'static Function,
+    at: Option<&'static InterposedFunction>,
+    function: &'static InterposedFunction,
     arguments: &[Word],
 ) -> Answer {
-    let begun =
-        |shared: Arc<Shared>| shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place));
+    let begun = |shared: Arc<SharedFile>| {
+        shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
+    };
     let [handle, _buffer, into] = *arguments else { return Answer::Pass };
     let ticket = match files::find(handle).and_then(begun).map(|split| split.by) {
         Some(SplitBy::Engine(ticket)) => ticket,

@@ -1,34 +1,35 @@
-//! The step of a call at the individual file pointer.
+//! Moves this library's individual file pointer for one call, and back again if the call fails.
 
 use std::sync::Arc;
 
 use crate::abi::MPI_Offset;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::pointer::Advance;
 
-/// A call at the pointer, which has moved on already: two threads that call at once get different bytes. Unless the call is
-/// [kept](Step::keep), also after an exception, the pointer moves back.
+/// The movement of the individual file pointer for one call. The pointer moves at once, so that two threads that call
+/// at the same time get different bytes. Unless the step is [kept](Step::keep), dropping it moves the pointer back,
+/// also after an exception.
 pub struct Step {
-    file: Arc<Shared>,
-    /// Where the call begins, in etypes.
+    file: Arc<SharedFile>,
+    /// Position of the file pointer at which the call begins, in etypes.
     pub offset: MPI_Offset,
     etypes: MPI_Offset,
     etype: u64,
 }
 
 impl Step {
-    /// Moves the pointer on by `bytes`. None if the pointer is MPI's.
-    pub fn of(file: &Arc<Shared>, bytes: u64) -> Option<Self> {
+    /// Advances the pointer of `file` by `bytes` bytes. Returns None if MPI keeps the pointer.
+    pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
         let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }
 
-    /// Leaves the pointer behind the call, which has moved its bytes or begun to.
+    /// Leaves the pointer behind the bytes of the call, after the call has moved them or has begun to.
     pub fn keep(mut self) {
         self.etypes = 0;
     }
 
-    /// Leaves the pointer behind the first `bytes` bytes of the call.
+    /// Leaves the pointer behind the first `bytes` bytes of the call, and moves it back over the rest.
     pub fn keep_part(mut self, bytes: u64) {
         let kept = bytes.checked_div(self.etype).and_then(|etypes| MPI_Offset::try_from(etypes).ok());
         self.etypes -= kept.unwrap_or_default().min(self.etypes);

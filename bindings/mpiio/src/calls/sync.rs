@@ -9,13 +9,14 @@ use crate::backend::Runner;
 use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 use crate::pending;
 use crate::unopened::CallOfUnopened;
 
-/// Handles the call. Collective over the file's ranks. All of them raise the error of one: MPI does not call this rank's error handler
-/// before, from which an exception may go past the agreement that the others wait for.
-pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
+/// Handles MPI_File_sync. Collective over the file's ranks. All ranks raise the error of one rank. MPI does not call
+/// this rank's error handler before the ranks have agreed: an exception from the handler would leave the other ranks
+/// waiting.
+pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);
@@ -28,8 +29,8 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
     engine.call_them(function.full_name());
-    // Only once all ranks are known to be here: in some MPI libraries ranks wait for each other. (A tool that is loaded behind this
-    // library may look at the call.)
+    // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
+    // other. (A tool that is loaded behind this library may look at the call.)
     let synced = engine.sync_with(|rank| {
         let code = returning(handle, || function.call(arguments));
         io_outcome("MPI_File_sync", code as c_int, rank, &path)

@@ -1,13 +1,15 @@
-//! Parts of arrays: subarrays (MPI 4.1, section 5.1.3) and distributed arrays (section 5.1.4).
+//! Computes the bytes of a part of an array: subarrays (MPI 4.1, section 5.1.3) and distributed arrays (section
+//! 5.1.4).
 
 use tributary::Error;
 use tributary_abi::constants;
 
 use super::build::{natural, times};
-use super::shape::{Block, Shape};
+use super::shape::{Shape, ShapeCopies};
 use crate::abi::types::Contents;
 
-/// A subarray, fastest dimension innermost. O(dimensions).
+/// Returns the shape of a subarray (MPI_Type_create_subarray), whose fastest dimension is innermost. `of` holds the
+/// constructor's arguments, `extent` is the bytes from element to element. O(dimensions).
 pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
     let dimensions = of.int()?;
     let sizes = of.list(dimensions, Contents::count)?;
@@ -23,7 +25,8 @@ pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape
     shape.shift(start)
 }
 
-/// One process's part of a distributed array. O(dimensions); twice the work if the last block is partial.
+/// Returns the shape of one process's part of a distributed array (MPI_Type_create_darray). O(dimensions); twice the
+/// work if the last block is partial.
 pub fn darray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
     let (_processes, rank, dimensions) = (of.int()?, of.int()?, of.int()?);
     let sizes = of.list(dimensions, Contents::count)?;
@@ -46,7 +49,7 @@ fn fastest_first(dimensions: usize, order: i64) -> Vec<usize> {
     if fortran { (0..dimensions).collect() } else { (0..dimensions).rev().collect() }
 }
 
-/// The coordinates of a process in the grid, which is row-major whatever the order of the array.
+/// Returns the coordinates of process `rank` in the process grid, which is row-major whatever the order of the array.
 fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
     let mut left = rank;
     let mut all = vec![0; grid.len()];
@@ -57,7 +60,7 @@ fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
     all
 }
 
-/// The distribution of one dimension: blocks of `block` elements, round-robin over `processes`.
+/// The distribution of one dimension of an array: blocks of `block` elements go to `processes` processes in turn.
 struct Distribution {
     block: i64,
     processes: i64,
@@ -77,7 +80,7 @@ impl Distribution {
         }
     }
 
-    /// The blocks of process `coordinate`: full ones, and at most one partial block at the end.
+    /// Returns the blocks of process `coordinate` as a shape: full blocks, and at most one partial block at the end.
     fn part(&self, shape: &Shape, pitch: i64, coordinate: i64, size: i64) -> Result<Shape, Error> {
         let coordinate = if self.processes == 1 { 0 } else { coordinate };
         let cycle = times(self.block, self.processes)?;
@@ -87,7 +90,7 @@ impl Distribution {
         let (whole, rest) = if rest == self.block { (whole + 1, 0) } else { (whole, rest) };
         let block = if whole > 0 { shape.repeat(pitch, natural(self.block)?)? } else { Shape::default() };
         let part = |shape, stride, count, at| {
-            Ok::<_, Error>(Block { shape, stride, count: natural(count)?, displacement: times(at, pitch)? })
+            Ok::<_, Error>(ShapeCopies { shape, stride, count: natural(count)?, displacement: times(at, pitch)? })
         };
         let blocks = part(&block, times(cycle, pitch)?, whole, first)?;
         let last = part(shape, pitch, rest, first.saturating_add(times(whole, cycle)?))?;

@@ -1,4 +1,5 @@
-//! Builds a datatype's shape from its constructor (MPI 4.1, section 5.1): one arm for each constructor.
+//! Computes a datatype's shape (its bytes in typemap order) from the datatype's constructor (MPI 4.1, section 5.1),
+//! with one `match` arm for each constructor.
 
 use std::collections::HashMap;
 
@@ -6,15 +7,15 @@ use tributary::Error;
 
 use super::array;
 use super::flat::FlatType;
-use super::shape::{Block, Shape};
+use super::shape::{Shape, ShapeCopies};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 
-/// The flat form of a datatype, and whether it is predefined.
+/// Returns the bytes of one element of a datatype in typemap order, and true if the datatype is predefined.
 pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     let all = measures(datatype)?;
     let Measures { size, extent, .. } = all;
-    let contents = Contents::of(datatype)?;
+    let contents = Contents::from_datatype(datatype)?;
     let is_predefined = contents.combiner.is_predefined();
     let shape = made(datatype, &all, contents)?;
     if shape.extents().bytes() != size {
@@ -24,7 +25,7 @@ pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     Ok((FlatType::new(shape, extent, size), is_predefined))
 }
 
-/// A datatype argument of a constructor: its bytes and its extent.
+/// A datatype that is an argument of a constructor: its bytes and its extent.
 struct TypeArgument {
     shape: Shape,
     extent: i64,
@@ -32,7 +33,7 @@ struct TypeArgument {
 
 fn part(datatype: MPI_Datatype) -> Result<TypeArgument, Error> {
     let all = measures(datatype)?;
-    Ok(TypeArgument { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
+    Ok(TypeArgument { shape: made(datatype, &all, Contents::from_datatype(datatype)?)?, extent: all.extent })
 }
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
@@ -70,11 +71,12 @@ fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Resul
     }
 }
 
-/// Predefined types are one run of bytes, except the one with a hole. Padding at the end is not data.
+/// Returns the shape of a predefined datatype: one run of bytes, except for MPI_SHORT_INT, which has a gap. Padding
+/// at the end is not data.
 fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
     if let Some([first, second]) = short_int(datatype) {
         let [value, index] = [Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?];
-        let one = |shape| Block { shape, stride: 0, count: 1, displacement: 0 };
+        let one = |shape| ShapeCopies { shape, stride: 0, count: 1, displacement: 0 };
         return Shape::concat([one(&value), one(&index)].into_iter());
     }
     if i64::try_from(of.size) != Ok(of.true_extent) {
@@ -107,7 +109,8 @@ fn blocks(of: &mut Contents) -> Result<Shape, Error> {
     shape.blocks(extent, displacements.iter().copied().zip(lengths.iter().copied()))
 }
 
-/// Runs of bytes at displacements. Libraries describe irregular data so, with millions of runs.
+/// Returns the shape of blocks of bytes at given displacements. Libraries describe irregular data in this way, with
+/// millions of blocks.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast)] // the types of MPI libraries differ
 fn list_of_runs(unit: i64, list: BlockList<'_>) -> Result<Shape, Error> {
     match list {
@@ -120,7 +123,8 @@ fn list_of_runs(unit: i64, list: BlockList<'_>) -> Result<Shape, Error> {
     }
 }
 
-/// Each datatype is flattened once, however often it is a member.
+/// Returns the shape of MPI_Type_create_struct. Each datatype is flattened once, even if it is a member more than
+/// once.
 fn structure(of: &mut Contents) -> Result<Shape, Error> {
     let count = of.count()?;
     let lengths = naturals(of.list(count, Contents::count)?)?;
@@ -136,7 +140,7 @@ fn structure(of: &mut Contents) -> Result<Shape, Error> {
     }
     let blocks = members.iter().zip(lengths).zip(displacements).map(|((&member, count), displacement)| {
         let TypeArgument { shape, extent } = &parts[member];
-        Block { shape, stride: *extent, count, displacement }
+        ShapeCopies { shape, stride: *extent, count, displacement }
     });
     Shape::concat(blocks)
 }
@@ -145,12 +149,12 @@ fn naturals(counts: Vec<i64>) -> Result<Vec<u64>, Error> {
     counts.into_iter().map(natural).collect()
 }
 
-/// A count that MPI has accepted.
+/// Converts a count in a datatype; the error says that it is negative.
 pub fn natural(count: i64) -> Result<u64, Error> {
     u64::try_from(count).map_err(|_| Error::argument("count in a datatype", count, "0 or more"))
 }
 
-/// A product of bytes.
+/// Returns `count` times `bytes`; the error says that the product is 2^63 or more.
 pub fn times(count: i64, bytes: i64) -> Result<i64, Error> {
     let too_far = || Error::argument("datatype", format!("{count} times {bytes} bytes"), "less than 2^63");
     count.checked_mul(bytes).ok_or_else(too_far)

@@ -1,4 +1,4 @@
-//! The flat form of a datatype, as the engine uses it.
+//! The flat form of a datatype: a list of extents that the engine can use as a memory layout or a file view.
 
 use tributary::{BufferLayout, Error, FileView};
 
@@ -12,14 +12,14 @@ pub struct FlatType {
     size: u64,
 }
 
-/// Elements in memory.
+/// Elements of a datatype in the program's memory.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct FlatMemory {
     /// Displacement of the lowest byte, in bytes from the buffer's address.
     pub displacement: i64,
-    /// Bytes from the lowest byte to the end of the highest.
+    /// Number of bytes from the lowest byte to the end of the highest byte.
     pub span: u64,
-    /// The data's extents in that span.
+    /// Extents of the data, relative to the lowest byte.
     pub layout: BufferLayout,
 }
 
@@ -28,29 +28,29 @@ impl FlatType {
         Self { shape, extent, size }
     }
 
-    /// Bytes of data of an element.
+    /// Returns the number of bytes of data in one element.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes from one element to the next; may be negative.
+    /// Returns the number of bytes from the start of one element to the start of the next; may be negative.
     pub fn extent(&self) -> i64 {
         self.extent
     }
 
-    /// The bytes of an element.
+    /// Returns the shape of one element: its bytes in typemap order.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// `count` elements in memory.
+    /// Returns the memory that `count` consecutive elements occupy.
     ///
     /// # Errors
-    /// Bytes more than 2^63 - 1 apart.
-    pub fn memory(&self, count: u64) -> Result<Memory, Error> {
+    /// The bytes lie more than 2^63 - 1 apart.
+    pub fn memory(&self, count: u64) -> Result<FlatMemory, Error> {
         if let Some(tile) = self.shape.tile(self.extent) {
             let span = i64::try_from(count).ok().and_then(|count| count.checked_mul(tile)).ok_or_else(too_far)?;
-            return Ok(Memory { displacement: 0, span: span as u64, layout: BufferLayout::Contiguous });
+            return Ok(FlatMemory { displacement: 0, span: span as u64, layout: BufferLayout::Contiguous });
         }
         let shape = self.shape.repeat(self.extent, count)?;
         let (displacement, extents) = (shape.low(), shape.extents());
@@ -59,10 +59,11 @@ impl FlatType {
             0 | 1 => BufferLayout::Contiguous,
             _ => BufferLayout::Extents(extents.clone()),
         };
-        Ok(Memory { displacement, span, layout })
+        Ok(FlatMemory { displacement, span, layout })
     }
 
-    /// The file view of consecutive elements from byte `displacement` on; none for a datatype without data.
+    /// Returns the file view of consecutive elements, the first at byte `displacement` of the file; None for a
+    /// datatype without data.
     ///
     /// # Errors
     /// An element has bytes before the start of the file, or the extent is not positive.

@@ -1,4 +1,4 @@
-//! MPI datatypes as extents.
+//! Converts MPI datatypes to lists of extents (offset, length).
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,7 +14,7 @@ use tributary::error::About;
 use tributary_abi::handles;
 
 use crate::abi::MPI_Datatype;
-use crate::abi::types::{Attribute, is_committed};
+use crate::abi::types::{DatatypeAttribute, is_committed};
 
 mod array;
 mod build;
@@ -24,18 +24,20 @@ pub mod shape;
 pub use flat::FlatType;
 
 thread_local! {
-    /// The predefined datatype that this thread used last. Such a handle is never reused for another type.
+    /// Predefined datatype that this thread used last, with its flat form. MPI never reuses the handle of a
+    /// predefined datatype for another type.
     static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<FlatType>)>> = const { RefCell::new(None) };
 }
 
-/// The flat form of a datatype. Computed once, in O(arguments of its constructors), and attached to the datatype until it
-/// is freed; a later duplicate shares it. Local; several threads may call it.
+/// Returns the flat form of a datatype: the bytes of an element in typemap order. The first call computes the form in
+/// O(arguments of the constructors) and attaches it to the datatype until the datatype is freed; later duplicates
+/// share it. Local; several threads may call this at once.
 ///
 /// # Errors
-/// About [`About::Datatype`]: MPI_DATATYPE_NULL, or a datatype that is not committed. Others: the constructor is not known, or
-/// the bytes reach beyond 2^63 - 1.
+/// An error about [`About::Datatype`] for MPI_DATATYPE_NULL and for a datatype that is not committed; another error
+/// if the constructor is not known, or if the bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
-    static KEPT: Attribute<FlatType> = Attribute::new();
+    static KEPT: DatatypeAttribute<FlatType> = DatatypeAttribute::new();
     if datatype == handles().datatype_null {
         return Err(no_data("MPI_DATATYPE_NULL"));
     }
@@ -53,14 +55,14 @@ pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
         PREDEFINED.set(Some((datatype, flat.clone())));
         return Ok(flat);
     }
-    // Asked once: a datatype stays committed, and so are its duplicates, which share the form.
+    // MPI is asked once: a datatype stays committed, and so do its duplicates, which share the flat form.
     if !is_committed(datatype)? {
         return Err(no_data("one that is not committed"));
     }
     KEPT.keep(datatype, flat)
 }
 
-/// The error of a datatype that no call may have.
+/// Returns the error for a datatype that no call may use. `given` describes the datatype.
 fn no_data(given: &str) -> Error {
     Error::argument("datatype", given, "a committed datatype").about(About::Datatype)
 }

@@ -1,18 +1,18 @@
-//! Ordered bytes relative to an address, which may lie anywhere among them.
+//! The bytes of a datatype in order, relative to an address that may lie anywhere among them.
 
 use tributary::{Error, Extent, Extents};
 
 /// The shape of a datatype: extents in typemap order, and the displacement of the lowest byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// Displacement of the lowest byte, in bytes from the address; 0 without bytes.
+    /// Displacement of the lowest byte, in bytes from the address; 0 if there are no bytes.
     low: i64,
-    /// The bytes, the lowest at offset 0.
+    /// Extents of the bytes in typemap order; the lowest byte has offset 0.
     extents: Extents,
 }
 
 impl Shape {
-    /// One run of bytes.
+    /// Returns a shape of one contiguous run: `len` bytes from displacement `low`.
     ///
     /// # Errors
     /// The run ends beyond 2^63 - 1.
@@ -20,10 +20,11 @@ impl Shape {
         Ok(if len == 0 { Self::default() } else { Self { low, extents: Extents::contiguous(0, len)? } })
     }
 
-    /// Runs of `length` units of `unit` bytes, at each (displacement in bytes, length). A few nanoseconds each.
+    /// Returns a shape of several runs. Each item of `runs` is a displacement in bytes and a length in units of
+    /// `unit` bytes. Costs a few nanoseconds for each run.
     ///
     /// # Errors
-    /// Bytes more than 2^63 - 1 apart.
+    /// The bytes lie more than 2^63 - 1 apart.
     pub fn runs(unit: i64, runs: impl Iterator<Item = (i64, i64)> + Clone) -> Result<Self, Error> {
         let (mut low, mut high, mut longest) = (i64::MAX, i64::MIN, 0);
         for (at, length) in runs.clone() {
@@ -47,26 +48,27 @@ impl Shape {
         Ok(Self { low, extents: Extents::from_extents(runs.map(extent))? })
     }
 
-    /// The number of bytes of this shape, if copies of it `extent` bytes apart form one run from the first's address on.
+    /// Returns the number of bytes of this shape, if copies of the shape `extent` bytes apart form one contiguous run
+    /// from the address of the first copy on; None otherwise.
     pub fn tile(&self, extent: i64) -> Option<i64> {
         let is_one = self.low == 0 && self.extents.count() == 1;
         (is_one && extent > 0 && self.extents.bytes() == extent as u64).then_some(extent)
     }
 
-    /// Displacement of the lowest byte.
+    /// Returns the displacement of the lowest byte, in bytes from the address.
     pub fn low(&self) -> i64 {
         self.low
     }
 
-    /// The bytes, the lowest at offset 0.
+    /// Returns the extents of the bytes in typemap order; the lowest byte has offset 0.
     pub fn extents(&self) -> &Extents {
         &self.extents
     }
 
-    /// The same, `by` bytes further on.
+    /// Returns this shape moved by `by` bytes.
     ///
     /// # Errors
-    /// A displacement beyond 64 bits.
+    /// A displacement does not fit 64 bits.
     pub fn shift(mut self, by: i64) -> Result<Self, Error> {
         if self.extents.count() > 0 {
             self.low = self.low.checked_add(by).ok_or_else(too_far)?;
@@ -74,10 +76,11 @@ impl Shape {
         Ok(self)
     }
 
-    /// `count` copies, each `stride` bytes after the one before; `stride` may be negative. O(1).
+    /// Returns `count` copies of this shape, each `stride` bytes after the copy before; `stride` may be negative.
+    /// O(1).
     ///
     /// # Errors
-    /// Bytes beyond 2^63 - 1.
+    /// The bytes reach beyond 2^63 - 1.
     pub fn repeat(&self, stride: i64, count: u64) -> Result<Self, Error> {
         if count == 0 || self.extents.count() == 0 {
             return Ok(Self::default());
@@ -87,8 +90,8 @@ impl Shape {
         Ok(Self { low: self.low.checked_add(back).ok_or_else(too_far)?, extents })
     }
 
-    /// Blocks of this shape: `count` copies, `stride` bytes apart, at each (displacement, count). O(blocks), whatever the
-    /// number of extents.
+    /// Returns blocks of copies of this shape. Each item of `blocks` is a displacement and a number of copies, which
+    /// lie `stride` bytes apart. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
@@ -111,11 +114,11 @@ impl Shape {
         Ok(Self { low, extents: self.extents.scatter(stride, places)? })
     }
 
-    /// Blocks of any shapes, one after the other. O(blocks), whatever the number of extents.
+    /// Joins blocks of different shapes, one after the other. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
-    pub fn concat<'a>(blocks: impl Iterator<Item = Block<'a>> + Clone) -> Result<Self, Error> {
+    pub fn concat<'a>(blocks: impl Iterator<Item = ShapeCopies<'a>> + Clone) -> Result<Self, Error> {
         let filled = blocks.filter(|block| block.count > 0 && block.shape.extents.count() > 0);
         let mut low: Option<i64> = None;
         for block in filled.clone() {
@@ -133,12 +136,12 @@ impl Shape {
     }
 }
 
-/// Copies of a shape.
+/// A block of several copies of a shape, at equal distances.
 #[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
+pub struct ShapeCopies<'a> {
     /// The shape that is copied.
     pub shape: &'a Shape,
-    /// Bytes from copy to copy.
+    /// Number of bytes from the start of a copy to the start of the next.
     pub stride: i64,
     /// Number of copies.
     pub count: u64,
@@ -146,8 +149,8 @@ pub struct Block<'a> {
     pub displacement: i64,
 }
 
-impl Block<'_> {
-    /// Displacement of the lowest byte. The shape must have bytes.
+impl ShapeCopies<'_> {
+    /// Returns the displacement of the lowest byte. The shape must have bytes.
     fn low(&self) -> Result<i64, Error> {
         let first = self.shape.low.checked_add(self.displacement);
         let back = back(self.stride, self.count)?;
@@ -155,18 +158,18 @@ impl Block<'_> {
     }
 }
 
-/// Displacement of the lowest of `count` copies (1 or more) from the first; 0 or negative.
+/// Returns the displacement of the lowest of `count` copies (1 or more) from the first; 0 or negative.
 fn back(stride: i64, count: u64) -> Result<i64, Error> {
     let steps = i64::try_from(count - 1).map_err(|_| too_far())?;
     Ok(stride.checked_mul(steps).ok_or_else(too_far)?.min(0))
 }
 
-/// The distance from `low` to `high`.
+/// Returns the number of bytes from `low` to `high`; an error if 63 bits cannot hold it.
 fn apart(low: i64, high: i64) -> Result<u64, Error> {
     high.checked_sub(low).and_then(|apart| u64::try_from(apart).ok()).ok_or_else(too_far)
 }
 
-/// The error of bytes that lie too far apart.
+/// Returns the error of bytes that lie too far apart.
 pub(super) fn too_far() -> Error {
     Error::argument("datatype", "bytes more than 2^63 - 1 apart", "less than 2^63")
 }
@@ -210,7 +213,7 @@ mod tests {
     fn blocks_of_several_shapes_follow_one_another() {
         let (two, three) = (Shape::contiguous(1, 2).unwrap(), Shape::contiguous(-3, 3).unwrap());
         let none = Shape::default();
-        let block = |shape, stride, count, displacement| Block { shape, stride, count, displacement };
+        let block = |shape, stride, count, displacement| ShapeCopies { shape, stride, count, displacement };
         let all = [block(&two, -4, 2, 8), block(&none, 1, 5, -90), block(&three, 3, 2, 4), block(&two, 0, 0, -50)];
         let all = Shape::concat(all.into_iter()).unwrap();
         assert_eq!(bytes(&all), [9, 10, 5, 6, 1, 2, 3, 4, 5, 6]);

@@ -1,4 +1,5 @@
-//! The line in the site's logs. It is written once, without waiting for anyone who reads it, and never fails the job.
+//! Writes the line about a job to the site's logs. The line is written once, without waiting for a reader, and an
+//! error never fails the job.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,15 +10,15 @@ use std::time::SystemTime;
 
 use tributary::hints::Log;
 
-/// The socket of the system's log.
+/// Path of the socket of the system's log.
 const SYSTEM: &str = "/dev/log";
-/// Facility user, severity informational.
+/// Priority of the line in the system's log: facility user, severity informational.
 const PRIORITY: u32 = (1 << 3) | 6;
 
-/// Writes a line. Local.
+/// Writes `line` to `log`. Local.
 ///
 /// # Errors
-/// The reason in one line, with the place.
+/// One line with the reason and the log's path.
 pub fn write(log: &Log, line: &str) -> Result<(), String> {
     match log {
         Log::Syslog => to_system(line).map_err(|cause| format!("site's log {SYSTEM}: send: {cause}")),
@@ -28,7 +29,7 @@ pub fn write(log: &Log, line: &str) -> Result<(), String> {
     }
 }
 
-/// The end of a file, which must be there, or a new file in a folder.
+/// Opens a log for appending: an existing file, or a new file if `path` is a folder.
 fn open(path: &Path) -> io::Result<File> {
     if !path.is_dir() {
         return OpenOptions::new().append(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -69,7 +70,7 @@ mod tests {
         assert!(made.iter().all(|path| path.extension().is_some_and(|is| is == "json")), "{made:?}");
     }
 
-    /// Nobody reads it, and nobody waits.
+    /// A pipe that nobody reads is an error at once: the library does not wait for a reader.
     #[test]
     fn a_pipe_without_a_reader_is_no_log() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,10 @@
-//! What was accelerated of a job, over all of its files, and the line about it for the site.
+//! Counts how much of a job was accelerated, over all files of the job, and writes one line about it for the site.
 //!
-//! A rank adds up the files that it closes. What the engine ran, and collective calls that MPI ran, are counted by a file's first
-//! rank, independent calls by each rank. At MPI_Finalize the sums of all ranks make one line, if all ranks are known to take part:
-//! after a collective read or write of a file that has all of them, whose first agreement says whether the site wants a line.
-//! Otherwise each rank that was the first of a file writes a line of its own: a rank without this library would be waited for.
+//! Each rank adds up the files that it closes. The first rank of a file counts calls that the engine ran and
+//! collective calls that MPI ran; every rank counts its independent calls. At MPI_Finalize the sums of all ranks make
+//! one line, if all ranks are known to take part: that is so after a collective read or write of a file of all ranks,
+//! whose first agreement says whether the site wants a line. Otherwise each rank that was the first rank of a file
+//! writes a line of its own, because a rank without this library would be waited for.
 //!
 //! | module | holds |
 //! |---|---|
@@ -24,71 +25,73 @@ use tributary_abi::{self as ffi, SUCCESS, handles};
 use crate::abi::{is_world_there, rank, ranks, world};
 use crate::counts::CallCounts;
 
-/// The numbers that ranks add up.
+/// Number of sums that ranks add up.
 const SUMS: usize = 8;
 
-/// Of this rank.
-static OWN: Mutex<Sums> = Mutex::new(Sums([0; SUMS]));
-/// Whether all ranks of the program know that they tell the job together.
+/// Sums of this rank, over the files that it has closed.
+static OWN: Mutex<JobSums> = Mutex::new(JobSums([0; SUMS]));
+/// True if all ranks of the program have agreed to write one line together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
-/// Variables with the number of a job, by scheduler.
+/// Environment variables that hold the number of the job, for each scheduler.
 const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
 
-/// In the order of [`JobLine::of`].
+/// Sums about files and calls, in the order in which [`JobLine::of`] takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sums([u64; SUMS]);
+struct JobSums([u64; SUMS]);
 
-/// The line.
+/// The line about a job, which is written as JSON.
 #[derive(Debug, Serialize)]
 struct JobLine {
     /// The version of this library.
     tributary: &'static str,
-    /// Seconds since 1970, UTC.
+    /// Time of the line, in seconds since 1970, UTC.
     time: u64,
-    /// What the scheduler calls the job.
+    /// Number of the job from the scheduler's environment variable.
     job: Option<String>,
     uid: u32,
-    /// What `USER` says, which its user can change.
+    /// Value of the variable `USER`, which the user can change.
     user: Option<String>,
     program: String,
-    /// Of MPI_COMM_WORLD.
+    /// Number of ranks of MPI_COMM_WORLD.
     ranks: usize,
-    /// Whether the numbers are of all ranks; otherwise of the files whose first rank this rank was.
+    /// True if the numbers are sums over all ranks. Otherwise they are about the files whose first rank this rank
+    /// was.
     whole: bool,
-    /// Different names of hosts of all ranks.
+    /// Number of different hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<usize>,
-    files: Split,
-    calls: Calls,
-    /// Of accelerated calls, over all ranks.
-    bytes: Bytes,
-    /// In accelerated calls, of the slowest rank in each.
+    files: JobFiles,
+    calls: JobCalls,
+    /// Bytes of accelerated calls, over all ranks.
+    bytes: JobBytes,
+    /// Seconds in accelerated calls: of the slowest rank in each call, added up.
     seconds: f64,
 }
 
-/// Files with an accelerated call, and those without one.
+/// Number of files with at least one accelerated call, and number of files without one.
 #[derive(Debug, Serialize)]
-struct Split {
+struct JobFiles {
     accelerated: u64,
     left_to_mpi: u64,
 }
 
-/// Collective calls of files, and independent calls of ranks, which are MPI's.
+/// Numbers of calls: collective calls that the engine ran and that MPI ran, each counted once, and independent calls,
+/// which MPI ran.
 #[derive(Debug, Serialize)]
-struct Calls {
+struct JobCalls {
     accelerated: u64,
     left_to_mpi: u64,
     independent: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Bytes {
+struct JobBytes {
     written: u64,
     read: u64,
 }
 
-impl Sums {
-    fn of(is_first: bool, counts: &CallCounts) -> Self {
+impl JobSums {
+    fn from_counts(is_first: bool, counts: &CallCounts) -> Self {
         let left = counts.all_left_to_mpi();
         let left = |is_collective: bool| -> u64 {
             let of = left
@@ -116,8 +119,8 @@ impl Sums {
 }
 
 impl JobLine {
-    fn of(sums: Sums, ranks: usize, hosts: Option<usize>) -> Self {
-        let Sums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
+    fn from_sums(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
+        let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
@@ -131,47 +134,49 @@ impl JobLine {
             ranks,
             whole: hosts.is_some(),
             hosts,
-            files: Split { accelerated: ours, left_to_mpi: others },
-            calls: Calls { accelerated, left_to_mpi, independent },
-            bytes: Bytes { written, read },
+            files: JobFiles { accelerated: ours, left_to_mpi: others },
+            calls: JobCalls { accelerated, left_to_mpi, independent },
+            bytes: JobBytes { written, read },
             seconds: microseconds as f64 / 1e6,
         }
     }
 }
 
-/// Where the site wants the line, by this rank's reading.
+/// Returns the logs to which the site wants the line written, by the settings that this rank reads.
 fn wanted() -> &'static [Log] {
     Environment::of_process().map_or(&[], |environment| environment.site().log())
 }
 
-/// Whether the site wants a line, by this rank's reading. Local.
+/// Returns true if the site wants a line, by the settings that this rank reads. Local.
 pub fn is_wanted() -> bool {
     !wanted().is_empty()
 }
 
-/// Takes down that all ranks have agreed to tell the job together. Each of them calls this before MPI_Finalize, or none. Local.
+/// Records that all ranks have agreed to write one line together. Either every rank calls this before MPI_Finalize,
+/// or none does. Local.
 pub fn is_told_by_all() {
     TOGETHER.store(true, Ordering::Relaxed);
 }
 
-/// Adds a file that is being closed. Local.
+/// Adds the counts of a file that is being closed to this rank's sums. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
-    let file = Sums::of(is_first, counts);
+    let file = JobSums::from_counts(is_first, counts);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
 
-fn own() -> Sums {
+fn own() -> JobSums {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether [`tell`] has anything to do on this rank. Local.
+/// Returns true if this rank must call [`tell`] at MPI_Finalize. Local.
 pub fn is_to_be_told() -> bool {
     TOGETHER.load(Ordering::Relaxed) || (own().has_files() && is_wanted())
 }
 
-/// Writes the line to where the site wants it: rank 0 for all, or a rank for itself. Collective over MPI_COMM_WORLD if all ranks have
-/// agreed: a reduction, and 8 bytes of each rank to rank 0. Returns what could not be written.
+/// Writes the line to the site's logs: rank 0 for all ranks, or each rank for itself. Collective over MPI_COMM_WORLD
+/// if all ranks have agreed to write one line: costs a reduction, and a message of 8 bytes from each rank to rank 0.
+/// Returns a message for each log that could not be written.
 pub fn tell() -> Vec<String> {
     let is_together = TOGETHER.swap(false, Ordering::Relaxed);
     if !is_world_there().unwrap_or(false) {
@@ -180,18 +185,19 @@ pub fn tell() -> Vec<String> {
     // SAFETY: MPI is initialised and not finalised.
     let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
     let line = match is_together {
-        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::of(sums, ranks, Some(hosts))),
-        false => Some(JobLine::of(own(), ranks, None)),
+        true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
+        false => Some(JobLine::from_sums(own(), ranks, None)),
     };
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Sums([0; SUMS]);
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }
 
-/// On rank 0, the sums of all ranks and the number of hosts. Collective over MPI_COMM_WORLD.
-fn sum(rank: usize, ranks: usize) -> Option<(Sums, usize)> {
+/// Returns, on rank 0, the sums of all ranks and the number of hosts; None on other ranks. Collective over
+/// MPI_COMM_WORLD.
+fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
-    let (own, mut sums) = (own(), Sums([0; SUMS]));
+    let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, world());
     // SAFETY: two arrays of so many numbers; MPI is initialised.

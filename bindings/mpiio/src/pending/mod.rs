@@ -1,9 +1,9 @@
-//! Collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
+//! Advances collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
 //!
-//! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test or one of
-//! their variants (`calls/requests`), or another collective call; and in a helper thread (`thread`), without MPI_THREAD_MULTIPLE
-//! only if its ranks share memory. Calls of one file run in the order in which they were started; calls of different files
-//! run concurrently.
+//! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test, one
+//! of their variants (`calls/requests`) or another collective call. A helper thread (`thread`) advances the call too;
+//! without MPI_THREAD_MULTIPLE it does so only if the file's ranks share memory. Calls of one file run in the order
+//! in which they were started; calls of different files run concurrently.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tributary::fabric::{Quiet, Waiting};
 
-use crate::files::Shared;
+use crate::files::SharedFile;
 
 mod mpi_arguments;
 mod queue;
@@ -28,28 +28,29 @@ mod thread;
 mod ticket;
 
 pub use mpi_arguments::MpiArguments;
-pub use queue::{Job, Queue, advance};
-pub use ticket::{Ticket, failed, live};
+pub use queue::{CallQueue, QueuedCall, advance};
+pub use ticket::{CallTicket, failed, live};
 
-/// Number of calls in flight and of requests that the program has not completed yet.
+/// Number of calls in flight, plus number of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// How often a thread that may call MPI has advanced the calls in flight.
+/// Number of times that a thread which may call MPI has advanced the calls in flight.
 static VISITS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the program's thread sleeps until the running call can go on: no other thread polls the call then.
+/// True while the program's thread sleeps until the running call can go on. No other thread polls the call during
+/// that time.
 static IDLING: AtomicBool = AtomicBool::new(false);
 
-/// Files with calls in flight.
-static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+/// All files that have calls in flight.
+static ACTIVE: Mutex<Vec<Arc<SharedFile>>> = Mutex::new(Vec::new());
 
-/// Whether any call is in flight.
+/// Returns true if any call is in flight.
 #[inline]
 pub fn is_any() -> bool {
     PENDING.load(Ordering::Relaxed) != 0
 }
 
-fn active() -> std::sync::MutexGuard<'static, Vec<Arc<Shared>>> {
+fn active() -> std::sync::MutexGuard<'static, Vec<Arc<SharedFile>>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -65,7 +66,7 @@ pub fn progress() {
     }
 }
 
-/// As [`progress`], in a thread that may not call MPI. Local.
+/// Advances calls in flight, in a thread that may not call MPI. Skips calls that need messages. Local.
 fn progress_without_messages() {
     let files = active().clone();
     for shared in files {
@@ -77,9 +78,9 @@ fn progress_without_messages() {
     }
 }
 
-/// Advances all calls until this one has ended.
-pub fn drive(ticket: &Ticket) {
-    let mut rest = Rest::default();
+/// Advances all calls in flight until the call of `ticket` has ended.
+pub fn drive(ticket: &CallTicket) {
+    let mut rest = PollPause::default();
     loop {
         progress();
         if ticket.outcome().is_some() {
@@ -89,17 +90,17 @@ pub fn drive(ticket: &Ticket) {
     }
 }
 
-/// Advances all calls until those of this file have ended.
-pub fn settle(shared: &Shared) {
-    let mut rest = Rest::default();
+/// Advances all calls in flight until the calls on this file have ended.
+pub fn settle(shared: &SharedFile) {
+    let mut rest = PollPause::default();
     while is_any() && !shared.lock().queue.is_empty() {
         progress();
         rest.long();
     }
 }
 
-/// Waits for a future of the engine on a file that has no calls in flight, and advances those of other files meanwhile. Without
-/// `waiting` the future waits for nothing.
+/// Waits for a future of the engine on a file that has no calls in flight, and advances calls of other files
+/// meanwhile. If `waiting` is None, the future never has to wait.
 pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     if let Some(waiting) = waiting
@@ -107,7 +108,7 @@ pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -
     {
         return waiting.wait(future);
     }
-    let mut rest = Rest::default();
+    let mut rest = PollPause::default();
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return value;
@@ -117,22 +118,23 @@ pub fn complete<T>(waiting: Option<&Waiting>, future: impl Future<Output = T>) -
     }
 }
 
-/// How a rank waits between two polls of the calls in flight.
+/// A rank's pause between two polls of the calls in flight.
 #[derive(Default)]
-pub struct Rest {
+pub struct PollPause {
     quiet: Option<Quiet>,
     rounds: u32,
 }
 
-impl Rest {
-    /// Number of polls after which the rank only yields its core.
+impl PollPause {
+    /// Number of polls that are followed only by yielding the core.
     const YIELDS: u32 = 50;
-    /// How long a rank sleeps between later polls.
+    /// Duration of a rank's sleep after each later poll.
     const SLEEP: Duration = Duration::from_micros(50);
 
-    /// Waits for calls of the engine: as the engine does, if there is only one file and one thread.
+    /// Pauses while only calls of the engine are waited for. Waits as the engine does if there is only one file and
+    /// one thread.
     fn long(&mut self) {
-        // Before it looks at the call, which another thread may be polling.
+        // The flag is set before this thread looks at the call, which another thread may be polling.
         IDLING.store(true, Ordering::SeqCst);
         let only = match active().as_slice() {
             [only] if !thread::is_running() => only.try_lock_file().and_then(|file| file.queue.waiting()),
@@ -145,7 +147,7 @@ impl Rest {
         IDLING.store(false, Ordering::SeqCst);
     }
 
-    /// Waits for messages of the program too.
+    /// Pauses while messages of the program are waited for too.
     pub fn brief(&mut self) {
         self.rounds += 1;
         if self.rounds < Self::YIELDS { std::thread::yield_now() } else { std::thread::sleep(Self::SLEEP) }

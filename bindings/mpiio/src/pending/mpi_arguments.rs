@@ -1,8 +1,8 @@
-//! Runs a call in flight with the MPI library after all. It uses an explicit offset, because the start of the call has
-//! already advanced this rank's file pointer.
+//! Runs a call in flight with the MPI library, if the engine cannot run it. MPI gets an explicit offset, because the
+//! start of the call has already advanced this rank's file pointer.
 //!
-//! A non-blocking call becomes MPI's non-blocking call. A split collective becomes MPI's blocking call, as in ROMIO, whose
-//! non-blocking calls do not convert data representations. All ranks come here from the same call of the engine.
+//! A non-blocking call becomes MPI's non-blocking call. A split collective becomes MPI's blocking call, as in ROMIO,
+//! whose non-blocking calls do not convert data representations. All ranks do this for the same call.
 
 use std::ffi::c_int;
 use std::future::poll_fn;
@@ -16,49 +16,60 @@ use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
 use crate::calls::attempt::Ended;
-use crate::calls::collective::Counts;
+use crate::calls::collective::CountType;
 use crate::error_handler::returning;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
 /// The arguments of this rank's call, for MPI.
 pub struct MpiArguments {
     /// The file handle.
     pub file: Word,
-    /// The offset in etypes.
+    /// Explicit offset, in etypes.
     pub offset: MPI_Offset,
-    /// The buffer.
+    /// Address of the program's buffer.
     pub buffer: *mut u8,
     /// Number of elements.
     pub count: i64,
-    /// The type of counts of the program's function.
-    pub counts: Counts,
-    /// The datatype of the elements.
+    /// C type of the counts of the program's function.
+    pub counts: CountType,
+    /// Datatype of the elements, which outlives the program's handle.
     pub datatype: Kept,
-    /// Whether the program's call is a split collective.
+    /// True if the program's call is a split collective.
     pub is_split: bool,
 }
 
-/// A function of MPI: with `int` counts, and with large counts.
-type Pair = [Function; 2];
+/// The two variants of one MPI function: with `int` counts, and with large counts.
+type FunctionPair = [InterposedFunction; 2];
 
 impl MpiArguments {
-    /// Runs the call. Collective. MPI does not call the file's error handler: the function that ends the call does.
+    /// Runs the call with MPI. Collective. MPI does not call the file's error handler, because the function that ends
+    /// the call does.
     pub async fn run(self, direction: Direction) -> Ended {
         let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
         Ended::ByMpi { bytes, code }
     }
 
     fn wait(&self, direction: Direction) -> (c_int, u64) {
-        static WRITE: Pair = [Function::new("PMPI_File_write_at_all\0"), Function::new("PMPI_File_write_at_all_c\0")];
-        static READ: Pair = [Function::new("PMPI_File_read_at_all\0"), Function::new("PMPI_File_read_at_all_c\0")];
+        static WRITE: FunctionPair = [
+            InterposedFunction::new("PMPI_File_write_at_all\0"),
+            InterposedFunction::new("PMPI_File_write_at_all_c\0"),
+        ];
+        static READ: FunctionPair =
+            [InterposedFunction::new("PMPI_File_read_at_all\0"), InterposedFunction::new("PMPI_File_read_at_all_c\0")];
         let mut status = MPI_Status::zeroed();
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut status) as Word);
         (code, if code == SUCCESS { bytes(&status) } else { 0 })
     }
 
     async fn start(&self, direction: Direction) -> (c_int, u64) {
-        static WRITE: Pair = [Function::new("PMPI_File_iwrite_at_all\0"), Function::new("PMPI_File_iwrite_at_all_c\0")];
-        static READ: Pair = [Function::new("PMPI_File_iread_at_all\0"), Function::new("PMPI_File_iread_at_all_c\0")];
+        static WRITE: FunctionPair = [
+            InterposedFunction::new("PMPI_File_iwrite_at_all\0"),
+            InterposedFunction::new("PMPI_File_iwrite_at_all_c\0"),
+        ];
+        static READ: FunctionPair = [
+            InterposedFunction::new("PMPI_File_iread_at_all\0"),
+            InterposedFunction::new("PMPI_File_iread_at_all_c\0"),
+        ];
         let mut request = handles().request_null;
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut request) as Word);
         if code != SUCCESS {
@@ -77,9 +88,10 @@ impl MpiArguments {
         .await
     }
 
-    /// Calls the variant with the program's type of counts, with this rank's arguments and `last`.
-    fn call(&self, [small, large]: &'static Pair, last: Word) -> c_int {
-        let function = if self.counts == Counts::Int { small } else { large };
+    /// Calls the variant with the program's type of counts. Passes this rank's arguments, and `last` as the last
+    /// argument.
+    fn call(&self, [small, large]: &'static FunctionPair, last: Word) -> c_int {
+        let function = if self.counts == CountType::Int { small } else { large };
         let (offset, count) = (to_word(self.offset), to_word(self.count));
         let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
         returning(self.file, || function.call(&[self.file, offset, buffer, count, datatype, last])) as c_int

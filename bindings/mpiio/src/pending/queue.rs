@@ -12,45 +12,45 @@ use tributary::fabric::{Waiting, on_a_sending_thread};
 use tributary_bindings::access::Access;
 
 use super::mpi_arguments::MpiArguments;
-use super::ticket::Ticket;
+use super::ticket::CallTicket;
 use super::{active, thread};
 use crate::backend::{Backend, Runner};
 use crate::calls::attempt::Ended;
-use crate::files::Shared;
+use crate::files::SharedFile;
 use crate::open_file::OpenFile;
 use tributary::engine::{Direction, may_have_device_memory};
 
-/// A queued call.
-pub struct Job {
-    /// Write or read.
+/// A call that was started and waits for its turn.
+pub struct QueuedCall {
+    /// Direction of the transfer: write or read.
     pub direction: Direction,
-    /// This rank's access; or an error, which becomes the result on all ranks.
+    /// This rank's access; or an error of its arguments, which all ranks get as the result.
     pub access: Result<Access, Error>,
-    /// The arguments for MPI, if the engine does not run the call; none if the waiting caller passes the call to MPI.
+    /// Arguments with which MPI can run the call. None if the caller waits and passes the call to MPI itself.
     pub for_mpi: Option<MpiArguments>,
-    /// The ticket that receives the result.
-    pub ticket: Arc<Ticket>,
+    /// Ticket that receives the result.
+    pub ticket: Arc<CallTicket>,
 }
 
-/// What a running call returns: the file's backend, and the result.
+/// Result of a running call: the file's backend, and the result for the program.
 type CallResult = (Backend, Result<Ended, Error>);
-/// A running call. It owns the file's backend.
+/// A running call, which owns the file's backend.
 type Running = Pin<Box<dyn Future<Output = CallResult>>>;
 
-/// The calls in flight on a file.
+/// The collective calls in flight on one file.
 #[derive(Default)]
-pub struct Queue {
-    jobs: VecDeque<Job>,
-    running: Option<(Running, Arc<Ticket>)>,
-    /// What the running call has returned in the helper thread.
+pub struct CallQueue {
+    jobs: VecDeque<QueuedCall>,
+    running: Option<(Running, Arc<CallTicket>)>,
+    /// Result that the running call has returned in the helper thread.
     returned: Option<CallResult>,
     waiting: Option<Waiting>,
     needs_no_messages: bool,
 }
 
-impl Queue {
-    /// Appends a call. Its memory must stay valid and untouched until its ticket has a result.
-    pub fn push(&mut self, shared: &Arc<Shared>, job: Job) {
+impl CallQueue {
+    /// Appends a call. The call's memory must stay valid and untouched until the call's ticket has a result.
+    pub fn push(&mut self, shared: &Arc<SharedFile>, job: QueuedCall) {
         job.ticket.begins();
         self.jobs.push_back(job);
         let mut active = active();
@@ -61,19 +61,19 @@ impl Queue {
         thread::wake();
     }
 
-    /// Whether no call is left.
+    /// Returns true if no call is running or waiting.
     pub fn is_empty(&self) -> bool {
         self.running.is_none() && self.jobs.is_empty()
     }
 
-    /// How the running call waits, if the engine runs it.
+    /// Returns how the running call waits for other ranks, if the engine runs the call.
     pub fn waiting(&self) -> Option<Waiting> {
         self.waiting.clone()
     }
 }
 
 /// Advances the file's calls as far as possible without waiting. Local.
-pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
+pub fn advance(shared: &Arc<SharedFile>, file: &mut OpenFile) {
     loop {
         if file.queue.running.is_none() {
             let Some(job) = file.queue.jobs.pop_front() else { break };
@@ -89,15 +89,15 @@ pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
     active().retain(|other| !Arc::ptr_eq(other, shared));
 }
 
-/// Advances the running call in a thread that may not call MPI, if the call needs no messages. What it returns is kept for the next
-/// [`advance`]. Local.
+/// Advances the running call in a thread that may not call MPI, if the call needs no messages. Keeps a result for the
+/// next [`advance`]. Local.
 pub fn advance_without_messages(file: &mut OpenFile) {
     if file.queue.needs_no_messages && file.queue.returned.is_none() {
         file.queue.returned = poll(file);
     }
 }
 
-/// Polls the running call; what it returns.
+/// Polls the running call once. Returns the result if the call has ended.
 fn poll(file: &mut OpenFile) -> Option<CallResult> {
     let (running, ticket) = file.queue.running.as_mut()?;
     let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
@@ -107,22 +107,22 @@ fn poll(file: &mut OpenFile) -> Option<CallResult> {
         Err(_) => {
             // The engine has ended the job already, unless the environment says otherwise.
             let what = format!("{} panicked; please report it", ticket.function.full_name());
-            let mut backend = file.backend.message_in_place();
+            let mut backend = file.backend.take_for_call();
             backend.runner = Runner::Mpi(what.clone());
             Some((backend, Err(Error::Internal { rank: 0, what })))
         }
     }
 }
 
-/// Starts a call, which takes the file's backend.
-fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
+/// Starts a call. The call owns the file's backend until it ends.
+fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
     file.queue.waiting = file.backend.waiting();
     // A thread may have no access to a device that another one uses.
     file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
-    let mut backend = file.backend.message_in_place();
+    let mut backend = file.backend.take_for_call();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let Job { direction, access, for_mpi, ticket } = job;
+        let QueuedCall { direction, access, for_mpi, ticket } = job;
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {

@@ -1,7 +1,8 @@
-//! The helper thread, which advances calls in flight while the program computes, or waits elsewhere.
+//! The helper thread, which advances calls in flight while the program computes or waits for something else.
 //!
-//! With MPI_THREAD_MULTIPLE it calls MPI at the same time as the program's threads. Otherwise it calls no function of MPI, and advances
-//! only calls whose ranks share memory, once the program has not come back to them for a while.
+//! With MPI_THREAD_MULTIPLE the thread calls MPI at the same time as the program's threads. Otherwise the thread
+//! calls no function of MPI, and advances only calls whose ranks share memory, after the program has not advanced
+//! them for a while.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -10,24 +11,24 @@ use std::time::Duration;
 
 use tributary::fabric::send_nothing_here;
 
-use super::{Rest, VISITS, is_any, progress, progress_without_messages};
+use super::{PollPause, VISITS, is_any, progress, progress_without_messages};
 use crate::abi::has_one_thread_at_a_time;
 use crate::entry::claim_thread;
 
-/// The thread, and whether it may call MPI; none if the operating system cannot start one.
+/// The helper thread, and true if it may call MPI. None if the operating system cannot start a thread.
 static HELPER: OnceLock<Option<(Thread, bool)>> = OnceLock::new();
-/// How long a program is away before the thread that may not call MPI takes over. Shorter, and it would compete with ranks that
-/// test often.
+/// Time without an MPI call of the program after which the helper thread that may not call MPI takes over. With a
+/// shorter time, the thread would compete with ranks that test often.
 const AWAY: Duration = Duration::from_millis(10);
-/// How long this thread then sleeps between polls.
+/// Duration of this thread's sleep between two polls.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Whether a helper thread runs that advances all calls.
+/// Returns true if a helper thread runs that may call MPI, and so advances all calls.
 pub fn is_running() -> bool {
     matches!(HELPER.get(), Some(Some((_, true))))
 }
 
-/// Starts or wakes the thread, because a call is in flight.
+/// Starts or wakes the helper thread, because a call is in flight.
 pub fn wake() {
     let helper = HELPER.get_or_init(|| {
         let may_call_mpi = !has_one_thread_at_a_time().unwrap_or(true);
@@ -44,7 +45,7 @@ fn run() {
     tributary::engine::leave_to_program();
     claim_thread();
     loop {
-        let mut rest = Rest::default();
+        let mut rest = PollPause::default();
         while is_any() {
             progress();
             rest.brief();

@@ -1,9 +1,10 @@
-//! The ticket of a call in flight: its starter waits for it, or has an MPI request that stands for it.
+//! The ticket of a call in flight. The caller that started the call waits for the ticket, or gives the program an MPI
+//! request that stands for it.
 //!
-//! The request is a generalised one (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their variants take like any
-//! other. It does not carry errors: MPI libraries treat an error of its callback differently, and by default it ends the
-//! program, whereas errors of files are returned. So the callback reports success, and the function that completes the
-//! request returns the error (`calls/requests`).
+//! The request is a generalised request (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their variants take
+//! like any other. The request does not carry errors: MPI libraries treat an error of its callback differently, and
+//! by default such an error ends the program, whereas errors of files are returned. So the callback reports success,
+//! and the function that completes the request returns the error (`calls/requests`).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,61 +22,61 @@ use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
 use crate::error_handler::raise;
-use crate::next::Function;
+use crate::next::InterposedFunction;
 
-/// A call in flight.
-pub struct Ticket {
+/// A collective call in flight: its file, its function, its request and its result.
+pub struct CallTicket {
     /// The file handle.
     pub file: Word,
-    /// The function that started it.
-    pub function: &'static Function,
-    /// Whether this rank prints errors.
+    /// Function that started the call.
+    pub function: &'static InterposedFunction,
+    /// True if this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
 }
 
-/// Calls whose requests the program has not completed.
-fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<Ticket>>> {
-    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<Ticket>>>> = OnceLock::new();
+/// Returns the table of calls whose requests the program has not completed.
+fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<CallTicket>>> {
+    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<CallTicket>>>> = OnceLock::new();
     LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// Failed calls whose requests MPI has queried in this thread.
-    static FAILED: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) };
+    /// Failed calls whose requests MPI has queried in this thread, and which [`failed`] has not returned yet.
+    static FAILED: RefCell<Vec<Arc<CallTicket>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Failed calls whose requests MPI has queried in this thread since the last call of this function.
-pub fn failed() -> Vec<Arc<Ticket>> {
+/// Returns the failed calls whose requests MPI has queried in this thread since the last call of this function.
+pub fn failed() -> Vec<Arc<CallTicket>> {
     FAILED.take()
 }
 
-/// The call of a request, if it is one of ours.
-pub fn live(request: MPI_Request) -> Option<Arc<Ticket>> {
+/// Returns the call that a request stands for; None if the request is not one of this library.
+pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
     requests().get(&request).cloned()
 }
 
-impl Ticket {
-    /// For a call of `function` on a file.
-    pub fn new(file: Word, function: &'static Function, speaks: bool) -> Arc<Self> {
+impl CallTicket {
+    /// Creates a ticket for a call of `function` on a file. `speaks` is true if this rank prints errors.
+    pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
         Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
-    /// The result of the call, once it has ended.
+    /// Returns the result of the call; None while the call is in flight.
     pub fn outcome(&self) -> Option<&Result<Ended, Error>> {
         self.outcome.get()
     }
 
-    /// The request, if it has one.
+    /// Returns the MPI request that stands for the call, if there is one.
     pub fn request(&self) -> Option<MPI_Request> {
         self.request.get().copied()
     }
 
-    /// Makes a generalised request for the program.
+    /// Creates a generalised request that stands for the call, and stores it at `place`.
     ///
     /// # Errors
-    /// MPI's.
+    /// Any error of the MPI library.
     ///
     /// # Safety
     /// `place` points to the program's request, and MPI is initialised.
@@ -97,7 +98,8 @@ impl Ticket {
         Ok(())
     }
 
-    /// The return code for the program: success, also while the call is in flight, or an error class.
+    /// Returns the return code for the program: an error class if the call failed, otherwise success, also while the
+    /// call is in flight.
     pub fn code(&self) -> c_int {
         match self.outcome() {
             Some(Err(error)) => class(error),
@@ -106,8 +108,8 @@ impl Ticket {
         }
     }
 
-    /// If the call failed, prints an error of the engine, calls the file's error handler, which may not return, and returns the
-    /// code.
+    /// Does this if the call failed: prints the error if the engine reported it, calls the file's error handler,
+    /// which may not return. Returns the return code.
     pub fn raise(&self) -> Word {
         let code = self.code();
         if code == SUCCESS {
@@ -119,7 +121,7 @@ impl Ticket {
         raise(self.file, code)
     }
 
-    /// [`Ticket::raise`], for later.
+    /// Returns a closure that calls [`Ticket::raise`].
     pub fn raiser(self: Arc<Self>) -> Box<dyn FnOnce()> {
         Box::new(move || {
             self.raise();
@@ -139,7 +141,7 @@ impl Ticket {
             // SAFETY: our own request. MPI keeps it until it is complete, even if the program has freed it. MPI may call `free`
             // from here.
             let code = unsafe { ffi::MPI_Grequest_complete(request) };
-            // The program would wait for this request for ever. If the environment says so, it does.
+            // The program would wait for this request for ever, which it does if the environment says so.
             let _ = alone(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);
@@ -149,8 +151,8 @@ impl Ticket {
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI passes the state that it was given, which `free` has not freed yet.
     let ticket = unsafe {
-        Arc::increment_strong_count(state.cast_const().cast::<Ticket>());
-        Arc::from_raw(state.cast_const().cast::<Ticket>())
+        Arc::increment_strong_count(state.cast_const().cast::<CallTicket>());
+        Arc::from_raw(state.cast_const().cast::<CallTicket>())
     };
     let bytes = match ticket.outcome() {
         Some(Ok(ended)) => ended.bytes(),
@@ -166,7 +168,7 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int
 
 unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     // SAFETY: MPI calls this once for each request.
-    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<Ticket>()) };
+    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<CallTicket>()) };
     if let Some(request) = ticket.request() {
         requests().remove(&request);
     }

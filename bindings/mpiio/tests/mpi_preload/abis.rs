@@ -1,4 +1,4 @@
-//! One library under every MPI: the same file, preloaded under programs of each binary interface.
+//! Tests one library under every MPI: the same file is preloaded under programs of each binary interface.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,18 +7,18 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
-use tributary_abi::{Abi, Constants, Handles};
+use tributary_abi::{Abi, Constants, PredefinedHandles};
 use tributary_testing::fault_sweep;
 use tributary_testing::wheels::Wheel;
 
 const RANKS: usize = 2;
 
-/// The family of a library, as far as launchers go.
+/// Returns the family of an MPI library, which decides about launchers.
 fn family(wheel: &Wheel) -> Family {
     if wheel.is_open_mpi { Family::OpenMpi } else { Family::Mpich }
 }
 
-/// A program, compiled by a wrapper of the library under a name of its own.
+/// Compiles a program by a wrapper of the MPI library, under a name of its own; returns the program's path.
 pub fn compiled(wheel: &Wheel, mpicc: &str, source: &str, name: &str) -> PathBuf {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let include = format!("-I{}", fault_sweep::sources().display());
@@ -26,14 +26,14 @@ pub fn compiled(wheel: &Wheel, mpicc: &str, source: &str, name: &str) -> PathBuf
     made
 }
 
-/// Runs under this library, whichever it was compiled with.
+/// Returns a run under this MPI library, whichever library the program was compiled with.
 pub fn under(wheel: &Wheel, program: &Path, ranks: usize) -> Launch {
     let launch = Launch::new(ranks, program).family(family(wheel)).launcher(&wheel.program("mpiexec"));
     wheel.environment().into_iter().fold(launch, |launch, (name, value)| launch.env(name, value))
 }
 
-/// The program writes and reads with the engine, by shared memory and by messages; its files are those of a run without. Where the
-/// site wants it, all ranks tell the job in one line.
+/// Checks that the program writes and reads with the engine, through shared memory and by messages, and that its
+/// files equal those of a run without the library. If the site wants it, all ranks write one line about the job.
 fn check(launch: &Launch, what: &str) {
     let plain = launch.clone().arg("data").run();
     let site = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ fn check(launch: &Launch, what: &str) {
     }
 }
 
-/// Launchers mix the lines of ranks.
+/// Sorts the lines of the output, because launchers mix the lines of ranks.
 fn sorted(printed: &str) -> Vec<&str> {
     let mut lines: Vec<_> = printed.lines().collect();
     lines.sort_unstable();
@@ -67,7 +67,7 @@ fn the_distributions_mpi() {
     check(&Launch::new(RANKS, &compile("abi.c")), ours().name());
 }
 
-/// The name does not matter: Cray's library is MPICH to a program.
+/// The name of the MPI library does not matter: Cray's library is MPICH to a program.
 #[test]
 fn an_mpi_of_another_name() {
     let options = ["-shared", "-fPIC"].map(String::from).to_vec();
@@ -103,7 +103,7 @@ fn open_mpi_5() {
     check(&under(&open_mpi, &program, RANKS), "Open MPI 5");
 }
 
-/// Python loads MPI for mpi4py alone: it is not among the libraries that the program's own calls reach.
+/// Python loads MPI for mpi4py only: MPI is not among the libraries that the program's own calls reach.
 #[test]
 fn mpi4py_on_each() {
     let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi4py");
@@ -117,7 +117,7 @@ fn mpi4py_on_each() {
     }
 }
 
-/// The tables of `tributary_abi` are what the headers say.
+/// The tables of `tributary_abi` match the headers of the MPI libraries.
 #[test]
 fn constants_are_those_of_the_headers() {
     let mut headers = vec![(Abi::Mpich, Family::Mpich.mpicc()), (Abi::OpenMpi, Family::OpenMpi.mpicc())];
@@ -131,25 +131,25 @@ fn constants_are_those_of_the_headers() {
     }
     for (abi, mpicc) in headers {
         let told = told_by(&mpicc, abi);
-        let numbers = Constants::of(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
-        let handles = Handles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
+        let numbers = Constants::for_abi(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
+        let handles = PredefinedHandles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
         for (name, number) in numbers.chain(handles) {
             assert_eq!(told[name], number, "{name} in {mpicc}'s header, and in the table of {}", abi.name());
         }
         let status = ["size", "MPI_SOURCE", "MPI_TAG", "MPI_ERROR"].map(|field| told[field]);
-        let ours = Constants::of(abi).status_layout().map(|bytes| bytes as i64);
+        let ours = Constants::for_abi(abi).status_layout().map(|bytes| bytes as i64);
         assert_eq!(status, ours, "the status of {mpicc}");
     }
 }
 
-/// What the header that a wrapper finds says of each name of the tables.
+/// Returns the value of each name of the tables in the header that a wrapper finds.
 fn told_by(mpicc: &str, abi: Abi) -> BTreeMap<String, i64> {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n".to_string();
-    for (name, _) in Constants::of(abi).by_name() {
+    for (name, _) in Constants::for_abi(abi).by_name() {
         text += &format!("printf(\"{name} %lld\\n\", (long long){name});\n");
     }
-    for (name, _) in Handles::by_name(abi) {
+    for (name, _) in PredefinedHandles::by_name(abi) {
         let value = format!("sizeof({name}) == 4 ? (unsigned)(size_t){name} : (size_t){name}");
         text += &format!("printf(\"{name} %lld\\n\", (long long)({value}));\n");
     }

@@ -1,4 +1,4 @@
-//! Captures of programs under the library.
+//! Tests captures of programs under the library.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn a_program_is_captured() {
     }
 }
 
-/// One rank has no capture in mind: there is none, the program is as it was, and one line says why.
+/// If one rank does not ask for a capture, there is none, the program works as before, and one line says why.
 #[test]
 fn ranks_that_differ_have_no_capture() {
     let directory = tempfile::tempdir().unwrap();

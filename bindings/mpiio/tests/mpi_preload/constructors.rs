@@ -1,4 +1,4 @@
-//! MPI's constructors of datatypes, in both forms.
+//! Calls MPI's constructors of datatypes, in both forms: with `int` counts and with large counts.
 
 use std::ffi::c_int;
 
@@ -78,7 +78,7 @@ mpi_functions! {
     fn MPI_Type_create_resized_c(of: MPI_Datatype, lower: MPI_Count, extent: MPI_Count, new: *mut MPI_Datatype);
 }
 
-/// With counts that are `int`.
+/// Makes a datatype by the constructor with `int` counts.
 pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c_int {
     let of = old.first().copied();
     let length = |list: usize| list as c_int;
@@ -141,12 +141,13 @@ pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     }
 }
 
-/// Whether this MPI has large counts.
+/// Returns true if this MPI library has functions with large counts.
 pub fn has_large_counts() -> bool {
     tributary_abi::function(c"PMPI_Type_contiguous_c").is_some()
 }
 
-/// With counts that are `MPI_Count`; those that have no such form as they are, and all where MPI has no large counts.
+/// Makes a datatype by the constructor with counts of type `MPI_Count`. Uses the other form if the constructor has no
+/// such form, or if MPI has no large counts.
 pub fn large(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c_int {
     let of = old.first().copied();
     let length = |list: usize| list as MPI_Count;
@@ -223,7 +224,7 @@ fn order(fortran: bool) -> c_int {
     if fortran { constants().order_fortran } else { constants().order_c }
 }
 
-/// The lists that describe a distribution.
+/// The lists that describe the distribution of an array.
 struct Lists {
     processes: c_int,
     ways: Vec<c_int>,

@@ -1,4 +1,4 @@
-//! Datatypes as extents, held against MPI_Pack: whatever MPI's constructors make.
+//! Compares datatypes as extents with MPI_Pack, for everything that MPI's constructors make.
 
 use crate::examples;
 use crate::random_recipe;
@@ -11,20 +11,20 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::BufferLayout;
 use tributary_abi::handles;
-use tributary_mpiio::datatype::flat::Memory;
+use tributary_mpiio::datatype::flat::FlatMemory;
 use tributary_mpiio::datatype::flattened;
 use tributary_testing::mpiexec;
 
 use crate::pack_trial::{Outcome, Probe};
 use crate::recipe::{Dealt, MARKERS, NAMED, Recipe, Way, predefined};
 
-/// How many random datatypes must agree.
+/// Number of random datatypes that must agree.
 const TYPES: usize = 20_000;
 
-/// How many that do not agree are shown.
+/// Maximum number of datatypes that do not agree and are shown.
 const SHOWN: usize = 8;
 
-/// The constructors that must be among them.
+/// Names of constructors that must occur among the random datatypes.
 const CONSTRUCTORS: [&str; 15] = [
     "dup",
     "contiguous",
@@ -55,7 +55,8 @@ fn every_constructor_makes_the_bytes_of_its_definition() {
     });
 }
 
-/// Memory that was allocated in several parts, some below the buffer's address. (MPICH 4.0 does not pack at MPI_BOTTOM.)
+/// The memory was allocated in several parts, some below the buffer's address. (MPICH 4.0 does not pack at
+/// MPI_BOTTOM.)
 #[test]
 fn several_arrays_agree_with_pack() {
     mpiexec::under_mpiexec("datatypes::several_arrays_agree_with_pack", &[1], || {
@@ -75,7 +76,7 @@ fn several_arrays_agree_with_pack() {
         for recipe in [Recipe::Hindexed(blocks, named("MPI_BYTE")), Recipe::Struct(members)] {
             let made = recipe.make(0).unwrap();
             let flat = flattened(made.handle).unwrap();
-            let Memory { displacement, layout, .. } = flat.memory(1).unwrap();
+            let FlatMemory { displacement, layout, .. } = flat.memory(1).unwrap();
             let BufferLayout::Extents(extents) = layout else { panic!("{recipe:?} in one piece") };
             let byte = |at: u64| {
                 let place = std::ptr::with_exposed_provenance::<u8>((base + displacement) as usize + at as usize);
@@ -128,7 +129,7 @@ fn parts_of_large_arrays_take_constant_memory() {
     });
 }
 
-/// Many elements of 8 bytes each, in many runs.
+/// Returns datatypes of many elements of 8 bytes each, in many runs.
 fn large_arrays() -> Vec<(&'static str, Recipe, u64)> {
     let double = || Box::new(predefined("MPI_DOUBLE"));
     let cube = || Recipe::Subarray(vec![[100, 50, 10]; 4], false, double());
@@ -177,7 +178,8 @@ fn a_datatype_is_flattened_once_and_forgotten_with_it() {
     });
 }
 
-/// A part lives as long as a reference to it: one that flattening did not give back would keep its value alive.
+/// A part of a datatype lives as long as a reference to it: if flattening did not give back a reference, the part
+/// would keep its value alive.
 #[test]
 fn references_to_parts_are_given_back() {
     mpiexec::under_mpiexec("datatypes::references_to_parts_are_given_back", &[1], || {
@@ -216,7 +218,7 @@ fn threads_share_what_is_kept() {
     });
 }
 
-/// Counts that no `int` holds.
+/// Counts may be larger than any `int`.
 #[test]
 fn counts_may_be_large() {
     mpiexec::under_mpiexec("datatypes::counts_may_be_large", &[1], || {
@@ -237,7 +239,8 @@ fn random_nests_agree_with_pack() {
     mpiexec::under_mpiexec("datatypes::random_nests_agree_with_pack", &[1], || random_nests(false));
 }
 
-/// The constructors of MPI-4, alone and mixed with the others; where MPI has none of them, those without large counts again.
+/// Tests the constructors of MPI-4, alone and mixed with the others; if MPI has none of them, the constructors with
+/// `int` counts again.
 #[test]
 fn random_nests_with_large_counts_agree_with_pack() {
     mpiexec::under_mpiexec("datatypes::random_nests_with_large_counts_agree_with_pack", &[1], || random_nests(true));
@@ -282,8 +285,9 @@ fn random_nests(large: bool) {
     assert!(differing.len() * 200 < TYPES, "{} packed otherwise than defined", differing.len());
 }
 
-/// Open MPI 4.1 packs a vector whose blocks adjoin backwards as if they adjoined forwards. MPICH 4.0 steps over elements
-/// made of some with a negative extent by another extent than it tells.
+/// Returns true if MPI is known to pack a datatype wrongly. Open MPI 4.1 packs a vector whose blocks adjoin backwards
+/// as if they adjoined forwards. MPICH 4.0 steps over elements that have a part with a negative extent by another
+/// extent than it reports.
 fn is_packed_badly(recipe: &Recipe) -> bool {
     if mpiexec::is_mpich() {
         return matches!(recipe, Recipe::Resized(_, ..0, _)) || recipe.parts().into_iter().any(is_packed_badly);
@@ -296,7 +300,8 @@ fn count(recipe: &Recipe, all: &mut BTreeMap<&'static str, usize>) {
     recipe.parts().into_iter().for_each(|part| count(part, all));
 }
 
-/// The simplest datatype that can be found on the way down from `recipe` and that ends as badly, and how.
+/// Returns the simplest datatype that can be found from `recipe` by simplifying and that fails in the same way, and
+/// its result.
 fn smallest(mut recipe: Recipe, outcome: impl Fn(&Recipe) -> Outcome) -> (Recipe, Outcome) {
     let mut bad = outcome(&recipe);
     let kind = std::mem::discriminant(&bad);

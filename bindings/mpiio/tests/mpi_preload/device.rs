@@ -1,5 +1,5 @@
-//! Buffers in device memory, with a library that stands in for a GPU's runtime: what a program prints and writes is what it
-//! does with memory of the host.
+//! Tests buffers in device memory, with a library that stands in for a GPU's runtime: a program prints and writes the
+//! same as with memory of the host.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::common::programs::{Build, compile};
 const RANKS: usize = 3;
 const CALLS: [&str; 6] = ["write_all", "write_at_all", "iwrite_at_all", "read_at_all", "read_all", "read_at_all_begin"];
 
-/// The stand-in for a runtime, under the name that the runtime's library has.
+/// Compiles the stand-in for a runtime, under the name of the runtime's library.
 fn runtime(macro_name: &str, name: &'static str) -> PathBuf {
     let options = ["-shared", "-fPIC", macro_name].map(String::from).to_vec();
     Build { name: Some(name), options, ..Build::default() }.compile("gpu.c")
@@ -28,7 +28,7 @@ fn program(library: &std::path::Path, what: &str) -> Launch {
     device(&library.display().to_string(), what)
 }
 
-/// On all ranks, and on one of them.
+/// Checks a program with device memory on all ranks, and on one of them.
 fn as_on_the_host(library: &std::path::Path, version: &str, settings: &[Setting]) {
     let plain = program(library, "host").run();
     for what in ["all", "one"] {
@@ -46,7 +46,7 @@ fn memory_of_cuda() {
     as_on_the_host(&cuda(), "", &Setting::few());
 }
 
-/// Kinds of memory have other numbers since HIP 6.
+/// HIP's kinds of memory have other numbers since HIP 6.
 #[test]
 fn memory_of_hip() {
     let hip = runtime("-DRUNTIME_HIP", "libamdhip64.so.6");
@@ -54,7 +54,7 @@ fn memory_of_hip() {
     as_on_the_host(&hip, "60032830", &[]);
 }
 
-/// Linked with the program, as it were: its functions are there for everybody.
+/// The runtime is loaded from the start, as if the program were linked with it: its functions are global.
 #[test]
 fn a_runtime_that_was_there_from_the_start() {
     let cuda = cuda();
@@ -68,7 +68,7 @@ fn said_by_all(outcome: &Outcome, said: &str) {
     assert_eq!(outcome.stdout, all, "{}", outcome.stderr);
 }
 
-/// By messages and in shared memory: the ways have ends of their own.
+/// Hints for calls by messages and through shared memory: each path has its own code at the end.
 const WAYS: [&str; 3] = [
     "trib_shared_memory=disable; cb_nodes=2; cb_buffer_size=4096; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable",
     "romio_cb_write=enable; romio_cb_read=enable",

@@ -1,4 +1,5 @@
-//! An aggregator that cannot write: every rank gets the same error class, no rank hangs, and the file can be closed.
+//! Tests an aggregator that cannot write: every rank gets the same error class, no rank hangs, and the file can be
+//! closed.
 
 use tributary_testing::mounted::Mounted;
 
@@ -7,17 +8,17 @@ use crate::common::matrix::Setting;
 use crate::common::programs::compile;
 
 const RANKS: usize = 4;
-/// The library's aggregators; others write nothing.
+/// Hint that chooses the library's aggregators; other ranks write nothing.
 const AGGREGATORS: &str = "trib_placement=list:1,3";
 
-/// A run of `limit.c` with the library, which must be done in time.
+/// Runs `limit.c` with the library; the run must end in time.
 fn limited(setting: &Setting, rank: i32, path: &str) -> Outcome {
     let hints = format!("{}; {AGGREGATORS}", setting.hints());
     let program = Launch::new(RANKS, &compile("limit.c")).arg(rank.to_string()).arg("200000").arg(path);
     program.with_library().hints(&hints).seconds(30).run()
 }
 
-/// Every rank was told of `class` by all calls but the last, which needs no space.
+/// Checks that every rank got `class` from all calls but the last, which needs no space.
 fn check(outcome: &Outcome, class: &str, setting: &Setting) {
     let due = format!(
         "write_all: {class}, fewer bytes than asked for: 1\n\
@@ -48,7 +49,8 @@ fn a_limit_on_the_size_of_files_of_one_aggregator() {
     }
 }
 
-/// Mounting is for root; elsewhere this says so. The limit of the other test is everywhere.
+/// Only root can mount a file system; for others this prints that it is skipped. (The other test's limit works for
+/// all users.)
 #[test]
 fn a_file_system_that_is_full() {
     for setting in Setting::few() {

@@ -1,4 +1,4 @@
-//! An example of each constructor, with the extents that its definition gives, worked out by hand.
+//! Examples of each constructor, with the extents that its definition gives, computed by hand.
 
 use tributary_mpiio::datatype::flattened;
 
@@ -8,7 +8,7 @@ use super::recipe::{Dealt, F90, Recipe, Way, predefined};
 pub struct Example(Recipe, &'static [(i64, u64)], i64);
 
 impl Example {
-    /// Flattens it, made with the constructor for large counts if `forms` is 1.
+    /// Flattens the datatype and compares; `forms` is 1 for the constructor with large counts.
     pub fn check(&self, forms: u32) {
         let Self(recipe, expected, extent) = self;
         let made = recipe.make(forms).unwrap();
@@ -22,7 +22,7 @@ impl Example {
     }
 }
 
-/// One or more for each constructor.
+/// Returns one or more examples for each constructor.
 pub fn examples() -> Vec<Example> {
     let mut all = leaves();
     all.extend(vectors());

@@ -1,5 +1,5 @@
-//! A program in Fortran, by all three ways to MPI: the wrappers of an MPI library call the one or the other name of a
-//! function, and sometimes neither by way of C.
+//! Tests a program in Fortran with all three interfaces to MPI: the wrappers of an MPI library call either name of a
+//! function, and sometimes not through C.
 
 use crate::common::launch::Launch;
 use crate::common::matrix::{Setting, same_as_without};

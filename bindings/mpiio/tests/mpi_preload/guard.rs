@@ -1,4 +1,5 @@
-//! Cases in which the library must do nothing: an unknown MPI library, no MPI at all, no file, and TRIB_DISABLE.
+//! Tests cases in which the library must do nothing: an unknown MPI library, no MPI at all, no file, and
+//! TRIB_DISABLE.
 
 use std::process::Command;
 
@@ -6,7 +7,8 @@ use crate::common::launch::{Launch, library};
 use crate::common::matrix::same;
 use crate::common::programs::{Build, compile};
 
-/// A library with MPI's functions, and no interface that is known: the program runs on it as without us, and is told why.
+/// A library has MPI's functions but an unknown binary interface: the program runs on it as without us, and a line
+/// says why.
 #[test]
 fn an_mpi_of_an_unknown_interface_is_left_alone() {
     let options = ["-shared", "-fPIC", "-Wl,--as-needed", "-Wno-attribute-alias"].map(String::from).to_vec();
@@ -52,7 +54,7 @@ fn a_program_without_mpi_sees_nothing() {
     assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"no MPI\n"[..], &b""[..]), "{output:?}");
 }
 
-/// It is linked with no MPI library, or it would bring a second one into programs of another.
+/// The library is linked with no MPI library: otherwise it would bring a second one into programs of another.
 #[test]
 fn it_needs_no_mpi_library() {
     let output = Command::new("readelf").arg("-d").arg(library()).output();
@@ -62,7 +64,7 @@ fn it_needs_no_mpi_library() {
     assert!(!needed.is_empty() && needed.iter().all(|line| !line.contains("mpi")), "{needed:?}");
 }
 
-/// Anything else could come between a program and one of its own libraries.
+/// The library exports nothing else: that could come between a program and its own libraries.
 #[test]
 fn nothing_but_files_waiting_and_the_end_is_exported() {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output();

@@ -1,4 +1,4 @@
-//! Parallel HDF5 of the distribution: the same file, byte for byte, and readable by serial HDF5.
+//! Tests the parallel HDF5 of the distribution: the file is the same, byte for byte, and serial HDF5 can read it.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, same, with_library};
 use crate::common::programs::Build;
 
-/// What serial HDF5 reads.
+/// Returns the text of the file as serial HDF5 reads it.
 fn dump(outcome: &Outcome) -> String {
     let path = outcome.folder.path().join("data.h5");
     let output = Command::new("h5dump").arg(&path).output();

@@ -1,4 +1,5 @@
-//! Hints that users have already: from infos, files and variables of other MPI libraries; what is not used, and damage.
+//! Tests hints that users have already: from infos, files and variables of other MPI libraries; hints that are not
+//! used, and damaged ones.
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
@@ -15,20 +16,20 @@ fn only_report(outcome: &Outcome) -> &Report {
     report
 }
 
-/// The lines of one stage, of all ranks.
+/// Returns the lines that all ranks printed in one stage.
 fn stage<'a>(outcome: &'a Outcome, name: &str) -> Vec<&'a str> {
     let lines: Vec<_> = outcome.stdout.lines().filter_map(|line| line.strip_prefix(&format!("{name}: "))).collect();
     assert!(!lines.is_empty() && lines.len() % RANKS == 0, "{name}: {}", outcome.stdout);
     lines
 }
 
-/// What was not used, with its source and the reason.
+/// Returns the values of a hint that were not used, with source and reason.
 fn not_used<'a>(report: &'a Report, key: &str) -> Vec<(&'a str, &'a str, &'a str)> {
     let all = report.hints_not_used.iter().filter(|all| all.key == key);
     all.map(|NotUsed { value, source, why, .. }| (value.as_str(), source.as_str(), why.as_str())).collect()
 }
 
-/// Files are written by collective calls that exchange, as between several hosts.
+/// Hints that make collective calls exchange data by messages, as between several hosts.
 const EXCHANGE: &str = "trib_shared_memory=disable; trib_tiny_call=0";
 
 #[test]
@@ -89,7 +90,8 @@ fn variables_and_files_of_other_libraries() {
     assert!(written.iter().all(|line| line.contains("cb_nodes=2 cb_buffer_size=2097152")), "{}", outcome.stdout);
 }
 
-/// The ranks of this host share memory: nothing is exchanged, and hints of the exchange do nothing.
+/// The ranks of this host share memory: nothing is exchanged, and the report says that hints of the exchange have no
+/// effect.
 #[test]
 fn hints_without_effect_are_told() {
     let outcome = launch().hints("cb_nodes=2; trib_kernel_data=pairwise; trib_direct_min=1").run();

@@ -1,5 +1,6 @@
-//! Ranks on several hosts: host names that differ, each of two ranks, in namespaces of their own. Where the system does not
-//! grant these (only root may make them), the ranks of one host pretend nodes by hint, which takes the same way.
+//! Tests ranks on several hosts: host names that differ, each for two ranks, in namespaces of their own. If the
+//! system does not permit these (only root may create them), a hint makes the ranks of one host pretend to be on
+//! several, which uses the same code.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +16,7 @@ fn may_name_hosts() -> bool {
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// `program` on hosts of two ranks.
+/// Returns a run of `program` on hosts of two ranks.
 fn on_hosts(program: &Path) -> Launch {
     if !may_name_hosts() {
         return Launch::new(4, program).env("TRIB_HINTS", "trib_shared_memory=enable; trib_ranks_per_node=2");
@@ -32,7 +33,7 @@ fn on_hosts(program: &Path) -> Launch {
     launch.arg(program.to_string_lossy())
 }
 
-/// As without the library, on one host.
+/// Checks that the result is the same as without the library on one host.
 fn check(source: &str, arguments: &[&str], calls: &[&str]) {
     let program = compile(source);
     let with = |launch: Launch| arguments.iter().copied().fold(launch, Launch::arg);

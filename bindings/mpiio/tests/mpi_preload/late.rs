@@ -1,11 +1,11 @@
-//! Ranks that wait long for others to come to a call say so, once, and go on.
+//! Tests that ranks which wait long for others in a call print a line, once, and go on.
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
 const RANKS: usize = 3;
 
-/// The lines of an outcome that say that a rank waits, without what is the same in all.
+/// Returns the lines which say that a rank waits, without the text that is the same in all.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let all = outcome.stderr.lines().filter_map(|line| line.split_once("has waited for 1 s in "));
     let end =
@@ -15,7 +15,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     told.map(|told| told.replace(&path, "")).collect()
 }
 
-/// Rank `who` comes late to each of three calls in turn.
+/// Runs a program in which one rank comes late to each of three calls.
 fn late(hints: &str) -> Outcome {
     Launch::new(RANKS, &compile("late.c")).arg("3").with_library().hints(hints).run()
 }
@@ -40,7 +40,7 @@ fn the_line_names_the_call_and_the_ranks() {
     expect(&outcome, expected);
 }
 
-/// Ranks of a host that send messages know whose message they wait for; those of two hosts also see their own host.
+/// Ranks that exchange messages know for whose message they wait; ranks of two hosts also see their own host.
 #[test]
 fn what_other_hosts_do_is_known_by_their_messages() {
     let outcome = late("trib_stall_timeout=1; trib_shared_memory=disable");

@@ -1,8 +1,8 @@
-//! A real file system whose hosts cache by themselves, while other hosts write into holes, while files come and go, and while it fails
-//! on a host.
+//! Tests on a real file system whose hosts cache by themselves: other hosts write into holes, files are created and
+//! removed, and the file system fails on a host.
 //!
-//! `.ci/mounts` makes hosts, mounts it on each, and says by variables how its parts stop and start. Elsewhere these tests are ignored,
-//! and fail if they are asked for.
+//! `.ci/mounts` makes hosts, mounts the file system on each, and sets variables with the commands that stop and start
+//! its parts. Elsewhere these tests are ignored, and fail if somebody asks for them.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 use crate::outages::{HOST, RANKS, during, on};
 
-/// Emulated hosts share a machine, and would have fewer.
+/// Hint for one aggregator a host. (Emulated hosts share a machine, and would have fewer.)
 const AN_AGGREGATOR_A_HOST: &str = "cb_nodes=4";
 
-/// What the file system's script says.
+/// Returns a variable that the file system's script sets.
 fn told(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: .ci/mounts does"))
 }
@@ -30,7 +30,7 @@ fn rounds(program: &str, rounds: &str, hints: &str) -> Outcome {
     Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).run()
 }
 
-/// By the first aggregator, and by all.
+/// Tests writes by the first aggregator only, and by all.
 #[test]
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn what_others_write_into_holes_stays() {
@@ -44,7 +44,7 @@ fn files_that_come_and_go_are_seen() {
     none_wrong(&rounds("visible.c", "16", ""));
 }
 
-/// Runs `event` while ranks write and read: in time, with the last round well.
+/// Runs `event` while ranks write and read. Expects that they end in time, and that the last round succeeds.
 fn withstands(hints: &str, event: impl FnOnce() + Send) -> Outcome {
     let outcome = during(hints, |_| event());
     assert!(outcome.status.success(), "{}\n{}", outcome.stdout, outcome.stderr);
@@ -53,7 +53,8 @@ fn withstands(hints: &str, event: impl FnOnce() + Send) -> Outcome {
     outcome
 }
 
-/// A host's mount goes and comes back: meanwhile calls fail, on all ranks alike, and then go well.
+/// The mount of a host disappears and comes back: meanwhile calls fail on all ranks alike, and afterwards they
+/// succeed.
 fn loses_the_mount(how: &str) {
     let (place, again) = (std::env::temp_dir(), told("TRIB_TEST_MOUNT"));
     let place = place.display();
@@ -72,7 +73,8 @@ fn a_host_unmounts() {
     loses_the_mount("umount -l PLACE");
 }
 
-/// "Transport endpoint is not connected", as if its process had been killed.
+/// The file system's client on a host ends with "Transport endpoint is not connected", as if its process had been
+/// killed.
 #[test]
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn the_client_of_a_host_ends() {
@@ -82,7 +84,7 @@ fn the_client_of_a_host_ends() {
     );
 }
 
-/// A server stops without a word, and starts again: calls wait for it, and go well or fail alike.
+/// A server stops suddenly, and starts again: calls wait for it, and succeed or fail alike on all ranks.
 #[test]
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn a_server_is_killed_and_comes_back() {

@@ -1,6 +1,7 @@
-//! mpi4py from the Python package index, and its own tests of files.
+//! Tests mpi4py from the Python package index, with its own tests of files.
 //!
-//! `.ci/mpi4py` in the repository sets up what is needed, in `target/mpi4py`; TRIB_MPI4PY names another folder.
+//! `.ci/mpi4py` in the repository sets up an interpreter and the tests in `target/mpi4py`; TRIB_MPI4PY names another
+//! folder.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,10 @@ use crate::common::launch::Launch;
 use crate::common::matrix::{Setting, same_as_without};
 use crate::common::programs::folder;
 
-/// The modules of mpi4py's tests that open files.
+/// Modules of mpi4py's tests that open files.
 const MODULES: [&str; 3] = ["test_io", "test_file", "test_subclass"];
 
-/// Where `.ci/mpi4py` put an interpreter and the tests.
+/// Returns the folder in which `.ci/mpi4py` put an interpreter and the tests.
 fn installed() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi4py");
     let path = std::env::var_os("TRIB_MPI4PY").map_or(root, PathBuf::from);
@@ -21,7 +22,7 @@ fn installed() -> PathBuf {
     path.canonicalize().expect("a folder that is there")
 }
 
-/// A Python program on the MPI that the tests run on.
+/// Returns a run of a Python program on the MPI library that the tests run on.
 fn python(ranks: usize, program: &Path) -> Launch {
     let installed = installed();
     let launch = Launch::new(ranks, &installed.join("python/bin/python")).arg(program.display().to_string());
@@ -33,7 +34,8 @@ fn python(ranks: usize, program: &Path) -> Launch {
     }
 }
 
-/// mpi4py calls the functions of large counts where there are any: this library has them, whatever the MPI below it has.
+/// Returns names of functions with large counts. mpi4py calls these if they exist: this library has them, whatever
+/// the MPI library below it has.
 fn calls<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.iter().map(|name| format!("{name}_c")).collect()
 }
@@ -44,7 +46,7 @@ fn arrays_of_a_user() {
     same_as_without(&launch, &Setting::few(), &calls(["write_all", "iwrite_all", "write_at_all_begin", "read_all"]));
 }
 
-/// mpi4py's tests on so many ranks.
+/// Returns a run of mpi4py's tests on `ranks` ranks.
 fn own_tests(ranks: usize) -> Launch {
     let tests = installed().join("tests").display().to_string();
     let launch = python(ranks, &folder().join("own_tests.py")).arg(tests);

@@ -1,4 +1,5 @@
-//! Names of files that need care, tools that are preloaded too, and launchers that do not belong to the program's MPI.
+//! Tests names of files that need care, tools that are preloaded too, and launchers that do not belong to the
+//! program's MPI.
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
@@ -8,7 +9,7 @@ use crate::common::report::{accelerated, passed_through};
 const RANKS: usize = 2;
 const COLONS: &str = "history.2023-03-10_15:00:00.nc";
 
-/// ROMIO takes what stands before a colon for a file system: without the library this fails on MPICH.
+/// ROMIO takes the text before a colon for a file system: without the library this fails on MPICH.
 #[test]
 fn names_may_have_colons() {
     let program = Launch::new(RANKS, &compile("names.c")).arg(COLONS).arg("a:b");
@@ -27,7 +28,8 @@ fn logs_of_darshan_are_left_to_mpi() {
     assert_eq!(calls.map(|call| passed_through(&with.reports, call)), [1, 1], "{}", with.stderr);
 }
 
-/// Darshan counts what the program calls if it is in front of this library, and what this library passes on if it is behind.
+/// Darshan in front of this library counts the program's calls; behind this library it counts the calls that are
+/// passed on.
 #[test]
 fn darshan_counts_in_front() {
     let options = ["-shared", "-fPIC"].map(String::from).to_vec();
@@ -42,7 +44,8 @@ fn darshan_counts_in_front() {
     assert_eq!(counted(program.with_library().also_preload(&counting)), [0, RANKS]);
 }
 
-/// Every rank is then alone in its world, and writes the whole file.
+/// With a launcher of another MPI, every rank is alone in its world and writes the whole file: a line names the
+/// launcher.
 #[test]
 fn a_launcher_of_another_mpi_is_named() {
     let (size, rank) = match ours() {

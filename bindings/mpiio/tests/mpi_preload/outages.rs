@@ -1,7 +1,7 @@
-//! Hosts that stop, and links that are cut, while ranks write and read collectively.
+//! Tests hosts that stop, and links that are cut, while ranks write and read collectively.
 //!
-//! The hosts are emulated: `.ci/hosts` makes them with `trib-lab hosts`, and runs these tests there. Elsewhere they are ignored, and fail
-//! if they are asked for.
+//! The hosts are emulated: `.ci/hosts` makes them with `trib-lab hosts`, and runs these tests there. Elsewhere the
+//! tests are ignored, and fail if somebody asks for them.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
-/// Two of each host.
+/// Number of ranks: two on each host.
 pub const RANKS: usize = 8;
-/// The host to which something happens; the launcher is on the first.
+/// Name of the host that is disturbed; the launcher is on the first host.
 pub const HOST: &str = "trib-host1";
-/// Seconds that ranks have to begin.
+/// Time in which ranks must begin.
 const BEGIN: Duration = Duration::from_secs(60);
 
-/// Runs a line on a host.
+/// Runs a command line on a host.
 ///
 /// # Panics
-/// When it fails.
+/// Panics if the command fails.
 pub fn on(host: &str, line: &str) {
     let agent = std::env::var_os("TRIB_HOSTS_AGENT").expect("emulated hosts: .ci/hosts makes them");
     let output = Command::new(agent).args([host, line]).output().unwrap();
@@ -31,7 +31,7 @@ fn on_host(line: &str) {
     on(HOST, line);
 }
 
-/// The processes of the host's ranks, which have written once.
+/// Returns the process numbers of the host's ranks, after they have written once.
 fn ranks_there(directory: &Path) -> Vec<String> {
     let start = Instant::now();
     loop {
@@ -49,7 +49,7 @@ fn ranks_there(directory: &Path) -> Vec<String> {
 /// Runs `event` while ranks write with these hints, and then asks them to end.
 ///
 /// # Panics
-/// When they do not begin or end in time.
+/// Panics if the ranks do not begin or end in time.
 pub fn during(hints: &str, event: impl FnOnce(&[String]) + Send) -> Outcome {
     // Where the hosts see each other whatever happens to the file system under test.
     let shared = std::env::var_os("TRIB_HOSTS_DIRECTORY").expect("emulated hosts: .ci/hosts makes them");
@@ -82,7 +82,8 @@ fn all_ranks_of_a_host_are_stopped_for_20_seconds() {
         }
     });
     goes_on(&outcome);
-    // Wherever in a call the host is stopped: another one says in which, and where the ranks of the host that it waits for are known.
+    // The host may stop anywhere in a call: another host names the call, and the ranks that it waits for if they are
+    // known.
     let told: Vec<&str> =
         outcome.stderr.lines().filter(|line| line.contains("has waited for 5 s in MPI_File_")).collect();
     assert!(!told.is_empty(), "nobody said what ranks wait for\n{}", outcome.stderr);
@@ -101,8 +102,8 @@ fn a_link_is_cut_for_5_seconds() {
     goes_on(&outcome);
 }
 
-/// When the system gives the connections up, MPI fails, and the launcher ends the job: nobody gets to its end. How long that takes is
-/// the system's matter: by default a quarter of an hour, here some seconds.
+/// When the system gives up the connections, MPI fails, and the launcher ends the job: no rank reaches its end. The
+/// system decides how long that takes: a quarter of an hour by default, some seconds here.
 #[test]
 #[ignore = "needs emulated hosts: .ci/hosts"]
 fn a_link_is_cut_for_good() {

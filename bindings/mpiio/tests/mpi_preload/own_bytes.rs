@@ -1,5 +1,5 @@
-//! A rank's own bytes, read back or written again right after a collective write: right with the library on every MPI. Without it
-//! OMPIO loses them (`docs/ompio.md`).
+//! Tests that a rank's own bytes are right when they are read back or written again just after a collective write,
+//! with the library on every MPI. Without the library OMPIO loses them (`docs/ompio.md`).
 
 use tributary_testing::wheels::Wheel;
 
@@ -10,12 +10,12 @@ use crate::common::matrix::Setting;
 use crate::common::programs::compile;
 
 const RANKS: usize = 4;
-/// Rounds of a run: without the library a fifth of them or more went wrong in each run that was tried.
+/// Number of rounds of a run: without the library a fifth of them or more went wrong in each run that was tried.
 const ROUNDS: &str = "200";
-/// What follows the collective write.
+/// Operations that follow the collective write.
 const CASES: [&str; 2] = ["read", "write"];
 
-/// In how many rounds each rank's bytes were wrong.
+/// Returns, for each rank, the number of rounds in which its bytes were wrong.
 fn wrong(outcome: &Outcome) -> Vec<usize> {
     let lines = outcome.stdout.lines().filter_map(|line| line.strip_suffix(" wrong"));
     let wrong: Vec<usize> = lines.map(|number| number.parse().unwrap()).collect();
@@ -27,7 +27,7 @@ fn launch(case: &str) -> Launch {
     Launch::new(RANKS, &compile("own_bytes.c")).arg(case).arg(ROUNDS)
 }
 
-/// With the library no byte is wrong, with any setting.
+/// Checks that no byte is wrong with the library, with any setting.
 fn right_with(launch: &Launch, what: &str) {
     assert_eq!(wrong(&launch.clone().with_library().run()), [0; RANKS], "{what}");
 }
@@ -43,12 +43,12 @@ fn are_right_with_the_library() {
     }
 }
 
-/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time.)
+/// Returns true if any rank's bytes are wrong in one of some runs. (Timing decides which rounds go wrong.)
 fn goes_wrong(launch: &Launch) -> bool {
     (0..5).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
 }
 
-/// Without the library this fails on Open MPI 4.1 and 5.0, and on no MPICH.
+/// Without the library bytes are lost on Open MPI 4.1 and 5.0, and on no MPICH.
 #[test]
 fn are_lost_by_ompio_alone() {
     for case in CASES {

@@ -1,37 +1,38 @@
-//! One datatype, flattened, packed by MPI, and by MPI's definitions: the same bytes in the same order?
+//! Compares three forms of one datatype: flattened, packed by MPI, and by MPI's definitions. All must have the same
+//! bytes in the same order.
 
 use tributary::{BufferLayout, Extent, Extents};
 use tributary_mpiio::abi::types::{Measures, measures};
-use tributary_mpiio::datatype::flat::Memory;
+use tributary_mpiio::datatype::flat::FlatMemory;
 use tributary_mpiio::datatype::{FlatType, flattened};
 use tributary_testing::mpiexec::is_mpich;
 
 use super::recipe::{Made, Recipe, packed};
 use super::typemap::typemap;
 
-/// How far from the buffer's address bytes may lie, so that two bytes tell where one is.
+/// Maximum distance of bytes from the buffer's address, such that two bytes can encode a position.
 const REACH: i64 = 1 << 15;
-/// The position that two bytes tell which MPI_Pack left as they were: no byte lies there.
+/// Position that is encoded in two bytes which MPI_Pack left unchanged: no byte lies there.
 const UNTOUCHED: i64 = -REACH;
-/// An element of more bytes of data would only take time.
+/// Maximum number of bytes of data in an element: more would only take time.
 const LARGE: u64 = 6000;
 
 /// The result for one datatype.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     Agrees,
-    /// By its definition, but MPI packs other bytes.
+    /// The flattened datatype matches its definition, but MPI packs other bytes.
     PackDiffers(String),
-    /// By its definition; MPI_Pack was not asked, because this MPI dies of it.
+    /// The flattened datatype matches its definition; MPI_Pack was not called, because this MPI crashes.
     NotPacked,
-    /// MPI refuses to make it.
+    /// MPI refuses to make the datatype.
     Refused,
-    /// It reaches too far.
+    /// The datatype reaches too far, or has too many bytes.
     Large,
     Wrong(String),
 }
 
-/// Memory whose bytes say where they are: the lower half of each position, and the upper.
+/// Memory whose bytes encode their position: one copy has the lower half of each position, one the upper.
 pub struct Probe([Vec<u8>; 2]);
 
 impl Probe {
@@ -40,14 +41,15 @@ impl Probe {
         Self([positions().map(|at| at as u8).collect(), positions().map(|at| (at >> 8) as u8).collect()])
     }
 
-    /// Where the bytes of an element are, from the buffer's address, in the order in which MPI packs them.
+    /// Returns the positions of an element's bytes, relative to the buffer's address, in the order in which MPI packs
+    /// them.
     pub fn positions(&self, made: &Made) -> Result<Vec<i64>, i32> {
         let plane = |plane: &Vec<u8>| packed(plane[REACH as usize..].as_ptr(), 1, made.handle);
         let (low, high) = (plane(&self.0[0])?, plane(&self.0[1])?);
         Ok(low.iter().zip(&high).map(|(&low, &high)| i64::from(low) + 256 * i64::from(high) - REACH).collect())
     }
 
-    /// Flattens the datatype and holds it against MPI_Pack: in memory, and as a file view from `displacement` on.
+    /// Flattens the datatype and compares it with MPI_Pack: in memory, and as a file view from `displacement` on.
     pub fn try_one(&self, recipe: &Recipe, large: u32, displacement: i64) -> Outcome {
         let Ok(made) = recipe.make(large) else {
             return Outcome::Refused;
@@ -73,13 +75,14 @@ impl Probe {
     }
 }
 
-/// MPICH packs 10 of the 16 bytes of a `long double`, those that have a meaning.
+/// Returns true if MPI does not pack all bytes: MPICH packs only the 10 bytes of a `long double` that have a meaning,
+/// of 16.
 fn has_padding(recipe: &Recipe) -> bool {
     is_mpich() && (recipe.constructor().starts_with("MPI_LONG_DOUBLE") || recipe.parts().into_iter().any(has_padding))
 }
 
-/// MPICH 4.0 divides by zero when it packs some structs with a part that has no data, as in a struct of MPI_INT and of
-/// MPI_Type_vector(1, 0, 1) over a datatype that begins at byte 75.
+/// Returns true if MPI may crash: MPICH 4.0 divides by zero when it packs some structs with a part that has no data,
+/// for example a struct of MPI_INT and of MPI_Type_vector(1, 0, 1) over a datatype that begins at byte 75.
 fn kills_pack(recipe: &Recipe) -> bool {
     fn is_hollow(part: &Recipe) -> bool {
         let is_named = matches!(part, Recipe::Named(_));
@@ -92,7 +95,7 @@ fn kills_pack(recipe: &Recipe) -> bool {
             || parts.into_iter().any(kills_pack))
 }
 
-/// Holds a flattened datatype against the bytes of one element: in memory, and as a file view from `displacement` on.
+/// Compares a flattened datatype with the bytes of one element: in memory, and as a file view from `displacement` on.
 fn compare(made: &Made, one: &[i64], displacement: i64) -> Result<(), String> {
     let flat = flattened(made.handle).map_err(|error| error.to_string())?;
     let extent = measures(made.handle).map_err(|error| error.to_string())?.extent;
@@ -105,7 +108,8 @@ fn compare(made: &Made, one: &[i64], displacement: i64) -> Result<(), String> {
     in_a_file(&flat, displacement, &expected)
 }
 
-/// Whether three elements lie in the probe. (What MPI says of an element without data is any number.)
+/// Returns true if three elements lie in the memory of the probe. (MPI may report any extent for an element without
+/// data.)
 fn within_reach(all: &Measures) -> bool {
     let last = |at: i64| all.extent.checked_mul(2).and_then(|far| at.checked_add(far));
     let ends = [Some(all.true_lower_bound), all.true_lower_bound.checked_add(all.true_extent)];
@@ -121,7 +125,7 @@ fn bytes(extents: &Extents) -> Vec<i64> {
 }
 
 fn in_memory(flat: &FlatType, count: u64) -> Result<Vec<i64>, String> {
-    let Memory { displacement, span, layout } = flat.memory(count).map_err(|error| error.to_string())?;
+    let FlatMemory { displacement, span, layout } = flat.memory(count).map_err(|error| error.to_string())?;
     let data = flat.size() * count;
     layout.check(data, span as usize).map_err(|error| error.to_string())?;
     let at = match layout {
@@ -132,7 +136,7 @@ fn in_memory(flat: &FlatType, count: u64) -> Result<Vec<i64>, String> {
     Ok(at.into_iter().map(|at| at + displacement).collect())
 }
 
-/// A view of three tiles from `displacement` on, whole and in parts.
+/// Compares a file view of three elements from `displacement` on with the expected bytes, whole and in parts.
 fn in_a_file(flat: &FlatType, displacement: i64, expected: &[i64]) -> Result<(), String> {
     let view = flat.view(displacement);
     let first = &expected[..expected.len() / 3];

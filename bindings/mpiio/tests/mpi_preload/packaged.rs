@@ -1,9 +1,10 @@
-//! Programs that Debian has, as it has them, with input of ours in `tests/programs`: under every setting they write and print what they
-//! do without the library.
+//! Tests Debian's packaged programs without changes, with input of ours in `tests/programs`: with every setting they
+//! write and print the same as without the library.
 //!
-//! They are linked with Open MPI, and run on it whatever MPI the other tests run on. Their packages take 1.2 GB, so the tests are
-//! ignored unless they are asked for: `.ci/programs` installs the packages and runs them. With `--nocapture` each prints what was
-//! accelerated, what was left to MPI, and the time in it. `docs/programs.md` is about the same programs.
+//! The programs are linked with Open MPI, and run on it whatever MPI the other tests run on. Their packages take 1.2
+//! GB, so the tests are ignored unless somebody asks for them: `.ci/programs` installs the packages and runs them.
+//! With `--nocapture` each prints what was accelerated, what was left to MPI, and how long that took.
+//! `docs/programs.md` describes the same programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,32 +13,32 @@ use crate::common::family::Family;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, compare_files, with_library};
 
-/// A file of `tests/programs`.
+/// Returns the path of a file of `tests/programs`.
 fn input(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(name);
     path.canonicalize().unwrap_or_else(|cause| panic!("{name}: {cause}")).display().to_string()
 }
 
-/// A program of a package.
+/// Returns a run of a program from a package.
 fn packaged(ranks: usize, program: &str) -> Launch {
     let path = PathBuf::from("/usr/bin").join(program);
     assert!(path.exists(), "{} is not there; .ci/programs installs it", path.display());
     Launch::new(ranks, &path).family(Family::OpenMpi).env("OMP_NUM_THREADS", "1")
 }
 
-/// A program in Python, with Debian's interpreter, for which its packages are.
+/// Returns a run of a Python program, with Debian's interpreter, because its packages are for that.
 fn python(ranks: usize, program: &str) -> Launch {
     packaged(ranks, "python3").arg(input(program))
 }
 
-/// The files with one of these endings.
+/// Returns the files of a run whose names have one of these endings.
 fn named(outcome: &Outcome, endings: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let of_them = outcome.files.iter().filter(|(name, _)| endings.iter().any(|ending| name.ends_with(ending)));
     of_them.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
 }
 
-/// Runs it without the library and with it, under every setting: the files with these endings are equal, the engine runs the
-/// functions `calls`. Returns the run without.
+/// Runs a program without the library and with it, under every setting: the files with these endings must be equal,
+/// and the engine must run the functions `calls`. Returns the run without the library.
 fn same_files(launch: &Launch, endings: &[&str], calls: &[&str]) -> Outcome {
     let plain = launch.run();
     let files = named(&plain, endings);
@@ -51,7 +52,7 @@ fn same_files(launch: &Launch, endings: &[&str], calls: &[&str]) -> Outcome {
     plain
 }
 
-/// Prints what the library says of each file.
+/// Prints the library's report on each file.
 fn tell(outcome: &Outcome) {
     for report in &outcome.reports {
         let name = Path::new(&report.file).file_name().unwrap_or_default().to_string_lossy();
@@ -95,7 +96,8 @@ fn cp2k_writes_cubes() {
     same_files(&launch, &[".cube"], &["write_all"]);
 }
 
-/// The order of points in its file differs from run to run: it prints a digest of what does not.
+/// The order of points in the program's file differs from run to run, so the program prints a digest that does not
+/// depend on the order.
 #[test]
 #[ignore = "needs packages of .ci/programs"]
 fn dolfinx_writes_a_mesh_and_a_function() {

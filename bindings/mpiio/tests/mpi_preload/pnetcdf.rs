@@ -1,4 +1,5 @@
-//! PnetCDF of the distribution, which Debian links with Open MPI only: its file is valid, and the same byte for byte.
+//! Tests the PnetCDF of the distribution, which Debian links with Open MPI only: the file is valid, and the same byte
+//! for byte.
 
 use std::process::Command;
 
@@ -7,7 +8,7 @@ use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, same, with_library};
 use crate::common::programs::Build;
 
-/// The file's layout is PnetCDF's to choose, by the `striping_unit` that it asks the file for. These keep it the same.
+/// Hints that keep the file's layout the same: otherwise PnetCDF chooses it by the hint `striping_unit` of the file.
 const LAYOUT: &str = "nc_header_align_size=4;nc_var_align_size=4";
 
 fn validate(outcome: &Outcome) {

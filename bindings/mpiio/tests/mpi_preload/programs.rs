@@ -1,4 +1,5 @@
-//! Programs in C, as users write them: with the library under them they print the same, and write the same bytes.
+//! Tests programs in C, as users write them: with the library preloaded they print the same, and write the same
+//! bytes.
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
@@ -12,7 +13,7 @@ fn launch(source: &str) -> Launch {
     Launch::new(RANKS, &compile(source))
 }
 
-/// Its page is docs/tutorial/drop-in.md.
+/// Tests the program of the tutorial docs/tutorial/drop-in.md.
 #[test]
 fn the_program_of_the_tutorial() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/mpi-io/columns.c");
@@ -66,7 +67,8 @@ fn calls_in_two_halves() {
     same_as_without(&launch("split.c"), &Setting::few(), &calls);
 }
 
-/// Calls that are started wait for nobody. No comparison: ROMIO's and OMPIO's own wait for ever here, or mix up two at once.
+/// Calls that are started do not wait for other ranks. There is no comparison with MPI alone: ROMIO and OMPIO wait
+/// for ever here, or mix up two calls at once.
 #[test]
 fn calls_in_flight_wait_for_nobody() {
     let calls = ["iwrite_at_all", "write_all_begin", "write_at_all"];
@@ -77,7 +79,7 @@ fn calls_in_flight_wait_for_nobody() {
     });
 }
 
-/// Under MPI_THREAD_MULTIPLE a call goes on while its rank computes.
+/// With MPI_THREAD_MULTIPLE a call in flight goes on while its rank computes.
 #[test]
 fn calls_in_flight_go_on_while_a_rank_computes() {
     let launch = launch("nonblocking.c").arg("threads");
@@ -111,7 +113,7 @@ fn misuse_is_told_as_by_mpi() {
     same_as_without(&launch("misuse.c"), &Setting::few(), &["write_at_all", "read_at_all"]);
 }
 
-/// No comparison: without the library the other ranks wait for ever.
+/// There is no comparison with MPI alone: without the library the other ranks wait for ever.
 #[test]
 fn a_datatype_that_one_rank_has_not_committed_fails_on_all() {
     let calls = ["write_at_all", "read_at_all"];
@@ -124,8 +126,8 @@ fn a_datatype_that_one_rank_has_not_committed_fails_on_all() {
     });
 }
 
-/// MPICH's own files hang here: a thread waits inside of one for the lock that the other holds. So without the library the
-/// threads run one after the other.
+/// MPICH alone hangs here: a thread waits inside one file for the lock that the other thread holds. So without the
+/// library the threads run one after the other.
 #[test]
 fn two_threads_with_a_file_each() {
     let plain = launch("threads.c").arg("in turn").run();
@@ -139,7 +141,7 @@ fn two_threads_with_a_file_each() {
     );
 }
 
-/// A file may be used and closed by other threads than the one that opened it, and other threads may compute beside it.
+/// Other threads than the one that opened a file may use and close it, and other threads may compute beside it.
 #[test]
 fn levels_of_threads_below_multiple() {
     for level in ["serialized", "funneled"] {
@@ -147,7 +149,7 @@ fn levels_of_threads_below_multiple() {
     }
 }
 
-/// MPI libraries tell different things here; this one tells what was read.
+/// A status has the number of bytes that were read. (MPI libraries differ here.)
 #[test]
 fn a_status_tells_what_was_read() {
     with_library(&launch("eof.c"), &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {

@@ -1,10 +1,10 @@
-//! Random datatypes, and smaller ones of the same kind.
+//! Makes random datatypes, and simpler ones of the same kind.
 
 use rand::{RngExt, rngs::SmallRng};
 
 use super::recipe::{Dealt, F90, MARKERS, NAMED, Recipe, Way};
 
-/// A datatype of at most `depth` constructors on top of one another.
+/// Returns a random datatype of at most `depth` nested constructors.
 pub fn recipe(random: &mut SmallRng, depth: u32) -> Recipe {
     if depth == 0 || random.random_bool(0.05) {
         return leaf(random);
@@ -102,7 +102,7 @@ fn dealt(random: &mut SmallRng) -> Dealt {
     }
 }
 
-/// Datatypes that are a little simpler.
+/// Returns datatypes that are a little simpler than `recipe`.
 pub fn simpler(recipe: &Recipe) -> Vec<Recipe> {
     let mut all: Vec<Recipe> = recipe.parts().into_iter().cloned().collect();
     all.extend(with_simpler_parts(recipe));

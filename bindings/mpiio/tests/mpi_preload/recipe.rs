@@ -1,4 +1,4 @@
-//! Datatypes as values: how each is made, told to MPI constructor by constructor.
+//! Describes datatypes as values, and makes them with MPI constructor by constructor.
 
 use std::ffi::{CString, c_int, c_void};
 
@@ -19,36 +19,36 @@ mpi_functions! {
     fn MPI_Type_commit(datatype: *mut MPI_Datatype);
 }
 
-/// How a datatype is made.
+/// The description of a datatype: its constructor and the arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recipe {
     /// A predefined type.
     Named(&'static Named),
-    /// MPI_Type_create_f90_real, _complex and _integer with decent numbers of digits.
+    /// MPI_Type_create_f90_real, _complex or _integer, with usual numbers of digits.
     F90(F90),
     Dup(Box<Recipe>),
     Contiguous(c_int, Box<Recipe>),
-    /// Count, block, stride in elements.
+    /// MPI_Type_vector: count, block length, stride in elements.
     Vector(c_int, c_int, c_int, Box<Recipe>),
-    /// Count, block, stride in bytes.
+    /// MPI_Type_create_hvector: count, block length, stride in bytes.
     Hvector(c_int, c_int, i64, Box<Recipe>),
-    /// Length and place of each block, in elements.
+    /// MPI_Type_indexed: length and displacement of each block, in elements.
     Indexed(Vec<(c_int, c_int)>, Box<Recipe>),
-    /// Length in elements, place in bytes.
+    /// MPI_Type_create_hindexed: length in elements and displacement in bytes of each block.
     Hindexed(Vec<(c_int, i64)>, Box<Recipe>),
     IndexedBlock(c_int, Vec<c_int>, Box<Recipe>),
     HindexedBlock(c_int, Vec<i64>, Box<Recipe>),
-    /// Length, place in bytes, and type of each member.
+    /// MPI_Type_create_struct: length, displacement in bytes, and type of each member.
     Struct(Vec<(c_int, i64, Recipe)>),
-    /// Size, subsize and start of each dimension; whether in Fortran's order.
+    /// MPI_Type_create_subarray: size, subsize and start of each dimension; true for Fortran's order.
     Subarray(Vec<[c_int; 3]>, bool, Box<Recipe>),
-    /// Rank, dimensions, whether in Fortran's order.
+    /// MPI_Type_create_darray: rank, dimensions; true for Fortran's order.
     Darray(c_int, Vec<Dealt>, bool, Box<Recipe>),
-    /// Lower bound and extent.
+    /// MPI_Type_create_resized: lower bound and extent.
     Resized(i64, i64, Box<Recipe>),
 }
 
-/// The kinds of MPI_Type_create_f90.
+/// The kinds of MPI_Type_create_f90_*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum F90 {
     Real,
@@ -61,12 +61,12 @@ pub enum F90 {
 pub struct Dealt {
     pub size: c_int,
     pub way: Way,
-    /// MPI_DISTRIBUTE_DFLT_DARG without.
+    /// Distribution argument; None stands for MPI_DISTRIBUTE_DFLT_DARG.
     pub argument: Option<c_int>,
     pub processes: c_int,
 }
 
-/// How a dimension is dealt.
+/// The way in which a dimension is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Block,
@@ -74,7 +74,8 @@ pub enum Way {
     None,
 }
 
-/// A predefined type. rsmpi knows few of them: in Open MPI they are variables, in MPICH's binary interface numbers.
+/// A predefined datatype. (rsmpi knows few of them: in Open MPI they are variables, in MPICH's binary interface
+/// numbers.)
 #[derive(PartialEq, Eq)]
 pub struct Named {
     pub name: &'static str,
@@ -92,7 +93,7 @@ impl std::fmt::Debug for Named {
     }
 }
 
-/// The predefined types of the tests: of each kind some, and all pairs.
+/// Predefined datatypes for the tests: some of each kind, and all pairs.
 pub static NAMED: [Named; 17] = [
     named("MPI_BYTE", "ompi_mpi_byte", 0x4c00_010d),
     named("MPI_CHAR", "ompi_mpi_char", 0x4c00_0101),
@@ -113,7 +114,8 @@ pub static NAMED: [Named; 17] = [
     named("MPI_LONG_DOUBLE_INT", "ompi_mpi_longdbl_int", 0x8c00_0004),
 ];
 
-/// The markers of MPI-1, removed in MPI-3.0; both libraries still take them as members of a struct.
+/// The markers of MPI-1 (MPI_LB, MPI_UB), which MPI-3.0 removed; both libraries still accept them as members of a
+/// struct.
 pub static MARKERS: [Named; 2] =
     [named("MPI_LB", "ompi_mpi_lb", 0x4c00_0010), named("MPI_UB", "ompi_mpi_ub", 0x4c00_0011)];
 
@@ -123,17 +125,17 @@ impl Named {
         // SAFETY: a look-up by name; the address of a datatype of Open MPI is its handle.
         unsafe {
             let address = libc::dlsym(libc::RTLD_DEFAULT, variable.as_ptr());
-            MPI_Datatype::of(if address.is_null() { self.number as usize } else { address as usize })
+            MPI_Datatype::from_word(if address.is_null() { self.number as usize } else { address as usize })
         }
     }
 }
 
-/// The predefined type of that name.
+/// Returns the description of the predefined type with this name.
 pub fn predefined(name: &str) -> Recipe {
     Recipe::Named(NAMED.iter().chain(&MARKERS).find(|named| named.name == name).unwrap())
 }
 
-/// A committed datatype of the test's own.
+/// A committed datatype that a test has made.
 pub struct Made {
     pub handle: MPI_Datatype,
     is_derived: bool,
@@ -149,7 +151,7 @@ impl Drop for Made {
 }
 
 impl Made {
-    /// What MPI_Type_dup makes of it.
+    /// Duplicates the datatype with MPI_Type_dup.
     pub fn duplicate(&self) -> Self {
         let mut new = handles().datatype_null;
         // SAFETY: a datatype of the test's own.
@@ -158,7 +160,7 @@ impl Made {
     }
 }
 
-/// MPI_Type_create_hindexed over a datatype that is there already.
+/// Calls MPI_Type_create_hindexed on an existing datatype.
 pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
     let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().map(|&(length, at)| (length, at)).unzip();
     let mut new = handles().datatype_null;
@@ -169,14 +171,15 @@ pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
     committed(new).unwrap()
 }
 
-/// A derived datatype that was made just now.
+/// Commits a derived datatype that was just made.
 fn committed(mut handle: MPI_Datatype) -> Result<Made, c_int> {
     // SAFETY: a datatype of ours.
     code(unsafe { MPI_Type_commit(&mut handle) })?;
     Ok(Made { handle, is_derived: true })
 }
 
-/// So many MPI_INT in one run, and each alone with a gap of its size behind it; None where MPI has no large counts.
+/// Returns two datatypes: `count` MPI_INT in one run, and `count` MPI_INT with a gap of its size behind each. None if
+/// MPI has no large counts.
 pub fn large_pair(count: i64) -> Option<(Made, Made)> {
     if !has_large_counts() {
         return None;
@@ -191,7 +194,7 @@ pub fn large_pair(count: i64) -> Option<(Made, Made)> {
     Some((committed(contiguous).unwrap(), committed(vector).unwrap()))
 }
 
-/// MPI for calls by several threads at once, until it is dropped.
+/// Initialises MPI for calls by several threads at once; dropping the result finalises MPI.
 pub fn with_threads() -> impl Drop {
     struct Mpi;
     impl Drop for Mpi {
@@ -213,11 +216,11 @@ pub fn with_threads() -> impl Drop {
 }
 
 impl Recipe {
-    /// Makes and commits it. The lowest bit of `large` says whether the outermost constructor is the one with large
-    /// counts, the next bit the one inside, and so on.
+    /// Makes and commits the datatype. The lowest bit of `large` selects the form with large counts for the outermost
+    /// constructor, the next bit for the constructor inside, and so on.
     ///
     /// # Errors
-    /// MPI's code, where it refuses.
+    /// MPI's code if MPI refuses.
     pub fn make(&self, large: u32) -> Result<Made, c_int> {
         let mut made = self.constructed(large)?;
         if made.is_derived {
@@ -243,7 +246,7 @@ impl Recipe {
         Ok(Made { handle: new, is_derived })
     }
 
-    /// The datatypes it is made from.
+    /// Returns the datatypes from which this one is made.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Named(_) | Self::F90(_) => vec![],
@@ -262,7 +265,7 @@ impl Recipe {
         }
     }
 
-    /// The name of its constructor.
+    /// Returns the name of the constructor.
     pub fn constructor(&self) -> &'static str {
         match self {
             Self::Named(named) => named.name,
@@ -285,12 +288,12 @@ impl Recipe {
     }
 }
 
-/// A code of MPI as a result.
+/// Turns a return code of MPI into a result.
 pub fn code(code: c_int) -> Result<(), c_int> {
     if code == SUCCESS { Ok(()) } else { Err(code) }
 }
 
-/// The data of `count` elements of a datatype at `address`, in MPI's order, by MPI_Pack.
+/// Returns the data of `count` elements of a datatype at `address`, packed by MPI_Pack.
 pub fn packed(address: *const u8, count: c_int, datatype: MPI_Datatype) -> Result<Vec<u8>, c_int> {
     let mut size = 0;
     let mut position = 0;

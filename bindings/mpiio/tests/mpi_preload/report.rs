@@ -1,11 +1,12 @@
-//! `TRIB_REPORT`: a value that the library took once.
+//! Tests values of `TRIB_REPORT`, one of which was removed.
 
 use crate::common::launch::Launch;
 use crate::common::programs::compile;
 
 const RANKS: usize = 3;
 
-/// A page is what `trib explain` makes: one line says so, nothing is stored or printed, and the program is as it was.
+/// `trib explain` makes pages now: one line says so, the library stores and prints nothing, and the program runs as
+/// before.
 #[test]
 fn a_page_is_asked_of_trib() {
     for value in ["html", "html:page.html"] {
@@ -19,7 +20,8 @@ fn a_page_is_asked_of_trib() {
     }
 }
 
-/// Rank 0 prints the report and writes nothing; ranks 1 and 2 write once and twice. One of them alone may want the report.
+/// Rank 0 prints the report and writes nothing; ranks 1 and 2 write once and twice. Only one of them may want the
+/// report.
 #[test]
 fn calls_of_single_ranks_are_counted_over_all_ranks() {
     let outcome = Launch::new(RANKS, &compile("alone.c")).arg("alone").with_library().run();

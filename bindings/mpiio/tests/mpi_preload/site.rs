@@ -1,5 +1,5 @@
-//! The site's file: hints, files and programs that are left to MPI, the line about a job; and programs with more rights than their
-//! user.
+//! Tests the site's file: hints, files and programs that are left to MPI, the line about a job; and programs with
+//! more rights than their user.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Installed {
         Launch::new(RANKS, &compile(program)).env("TRIB_REPORT", "json").also_preload(&self.library())
     }
 
-    /// Adds a log, which is empty.
+    /// Adds an empty log to the site's file.
     fn log(&self, name: &str) -> PathBuf {
         let log = self.path(name);
         let before = std::fs::read_to_string(self.conf()).unwrap();
@@ -55,13 +55,13 @@ impl Installed {
     }
 }
 
-/// The lines of a log.
+/// Returns the lines of a log as JSON values.
 fn lines(log: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(log).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|cause| panic!("{line}: {cause}"))).collect()
 }
 
-/// Why MPI ran the collective calls of the only file; none if the engine did.
+/// Returns the reason why MPI ran the collective calls of the only file; None if the engine ran them.
 fn left(outcome: &Outcome) -> Option<&str> {
     let [report] = &outcome.reports[..] else { panic!("not one report: {}", outcome.stderr) };
     assert_eq!(outcome.stdout.matches("write: SUCCESS").count(), 2 * RANKS, "{}", outcome.stdout);
@@ -176,7 +176,7 @@ fn a_job_is_one_line_of_the_sites_log() {
     );
 }
 
-/// Nothing says that all ranks have the library: each first rank of a file has a line, and nobody waits.
+/// If ranks cannot know that all ranks have the library, each first rank of a file writes a line, and nobody waits.
 #[test]
 fn files_of_some_ranks_are_told_by_their_first() {
     let installed = Installed::with("");
@@ -208,7 +208,7 @@ fn a_log_that_cannot_be_written_is_told_in_a_report_and_fails_nothing() {
     assert!(!silent.stderr.contains("tributary"), "{}", silent.stderr);
 }
 
-/// Only root can give a program to another user: without, nothing is tried.
+/// Only root can give a program to another user: other users skip this test.
 #[test]
 fn a_setuid_program_reads_no_variable_of_its_user() {
     let installed = Installed::with("hints *:cb_nodes=1\n");

@@ -1,4 +1,5 @@
-//! Hints of stripes on Lustre, under an MPI library that has no driver for it: what passes for Lustre is `testing/c/lustre.c`.
+//! Tests hints of stripes on Lustre, under an MPI library that has no driver for it; `testing/c/lustre.c` stands in
+//! for Lustre.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use crate::common::report::Report;
 
 const RANKS: usize = 3;
 
-/// What is not used of the hint `key` on the file, if the report says so.
+/// Returns the values of the hint `key` that the report on the file lists as not used.
 fn not_used(reports: &[Report], file: &str, key: &str) -> Vec<String> {
     let of_file = reports.iter().filter(|report| Path::new(&report.file).ends_with(file));
     let all = of_file.flat_map(|report| &report.hints_not_used).filter(|all| all.key == key);
@@ -51,7 +52,7 @@ refused: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
     }
 }
 
-/// Aggregators are as many as there are stripes: those of the file, and not the hinted ones.
+/// There are as many aggregators as the file has stripes, not as many as the hint says.
 #[test]
 fn the_domains_are_those_of_the_file() {
     let hints = "trib_shared_memory=disable; trib_tiny_call=0";
@@ -61,8 +62,8 @@ fn the_domains_are_those_of_the_file() {
     assert_eq!(aggregators, [3, 3, 3, 1, 3, 1, 1]);
 }
 
-/// The calls of the system that Lustre and GPFS know, at every write that is exchanged; only the aggregator of the first stripe or
-/// block has bytes.
+/// Every write that is exchanged makes the system calls of Lustre and GPFS; only the aggregator of the first stripe
+/// or block has bytes.
 #[test]
 fn file_systems_are_told_of_writes() {
     let told = |hints: &str| {

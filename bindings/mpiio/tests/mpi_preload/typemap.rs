@@ -1,10 +1,10 @@
-//! The bytes of a datatype by the definitions of MPI 4.1, section 5.1, one at a time.
+//! Computes the bytes of a datatype by the definitions of MPI 4.1, section 5.1, one at a time.
 
 use tributary_mpiio::abi::types::measures;
 
 use super::recipe::{Dealt, Recipe, Way, predefined};
 
-/// The displacement of every byte in typemap order. Extents are what MPI says they are.
+/// Returns the displacement of every byte in typemap order. Extents are those that MPI reports.
 pub fn typemap(recipe: &Recipe) -> Result<Vec<i64>, i32> {
     let Some(&of) = recipe.parts().first() else {
         return leaf(recipe);
@@ -73,8 +73,8 @@ fn structure(members: &[(i32, i64, Recipe)]) -> Result<Vec<i64>, i32> {
     Ok(all)
 }
 
-/// The numbers of an array's elements whose index in each dimension is among the chosen ones; of each dimension its size
-/// and these.
+/// Returns the numbers of an array's elements whose index in each dimension is among the chosen ones. `dimensions`
+/// has the size and the chosen indices of each.
 fn elements(mut dimensions: Vec<(i32, Vec<i32>)>, fortran: bool) -> Vec<i64> {
     if fortran {
         dimensions.reverse();
@@ -85,7 +85,7 @@ fn elements(mut dimensions: Vec<(i32, Vec<i32>)>, fortran: bool) -> Vec<i64> {
     dimensions.into_iter().fold(vec![0], add)
 }
 
-/// The indices of a process in each dimension.
+/// Returns the size of each dimension and the indices that a process owns there.
 fn dealt(rank: i32, dimensions: &[Dealt]) -> Vec<(i32, Vec<i32>)> {
     let mut left = rank;
     let mut all: Vec<_> = dimensions

@@ -1,9 +1,9 @@
 //! Bruck allgather: in each step every rank sends one message to a lower rank, and doubles the blocks that it has.
 //!
-//! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), Algorithm 1, after Bruck et al. (1997).
-//! In step i rank r sends the first min(2^i, p - 2^i) blocks it has to rank r - 2^i, and appends what it gets from
-//! r + 2^i; a rotation at the end brings blocks into rank order. ceil(log2 p) messages a rank, p - 1 blocks of m bytes, two
-//! copies: ceil(log2 p) t_s + (p - 1) m t_w (equation 1; equation 3 where every message leaves its region).
+//! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), Algorithm 1, after Bruck et al.
+//! (1997). In step i rank r sends the first min(2^i, p - 2^i) blocks it has to rank r - 2^i, and appends what it gets
+//! from r + 2^i; a rotation at the end brings blocks into rank order. ceil(log2 p) messages a rank, p - 1 blocks of m
+//! bytes, two copies: ceil(log2 p) t_s + (p - 1) m t_w (equation 1; equation 3 where every message leaves its region).
 //! O(p) memory for the sizes.
 
 use super::locality_bruck;
@@ -12,7 +12,7 @@ use crate::collectives::algorithm::{Algorithm, Operation};
 use tributary::schedule::Span;
 use tributary::topology::Rank;
 
-/// See the module.
+/// Bruck allgather (see the module).
 pub static BRUCK: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "bruck",
@@ -23,8 +23,9 @@ pub static BRUCK: Algorithm = Algorithm {
     schedule: |problem| locality_bruck::of_levels(problem.rank, problem.sizes, &[]),
 };
 
-/// Gathers the contributions of `circle` among `ranks`; this rank is `ranks[me]` and contributes `own`. Empty contributions
-/// are not sent. If only one is not empty, this is a broadcast in ceil(log2) steps in which each rank receives once.
+/// Gathers the contributions of `circle` among `ranks`; this rank is `ranks[me]` and contributes `own`. Empty
+/// contributions are not sent. If only one contribution is not empty, the gather is a broadcast in ceil(log2) steps in
+/// which each rank receives once.
 pub fn among(staged: &mut Staged, ranks: &[Rank], circle: &Circle, me: usize, own: Span) -> Gathered {
     let count = ranks.len();
     if count == 1 {

@@ -1,17 +1,17 @@
 //! Dissemination allgather: Bruck's distances, towards higher ranks; every block is received at its final place.
 //!
-//! After Benson, Chu, Huang, Caglar, A comparison of MPICH allgather algorithms on switched networks (2003), named by Bienz
-//! et al. 2022, section 2. In step i rank r sends the last min(2^i, p - 2^i) blocks it has to r + 2^i. Blocks that wrap around
-//! the end of the rank order are two spans and so two messages. Only the own block is copied; there is no staging buffer.
-//! ceil(log2 p) steps, at most twice as many messages a rank: at most 2 ceil(log2 p) t_s + (p - 1) m t_w. O(p) memory for
-//! the sizes.
+//! After Benson, Chu, Huang, Caglar, A comparison of MPICH allgather algorithms on switched networks (2003), named by
+//! Bienz et al. 2022, section 2. In step i rank r sends the last min(2^i, p - 2^i) blocks it has to r + 2^i. Blocks
+//! that wrap around the end of the rank order are two spans and so two messages. Only the own block is copied; there is
+//! no staging buffer. ceil(log2 p) steps, at most twice as many messages a rank: at most 2 ceil(log2 p) t_s + (p - 1) m
+//! t_w. O(p) memory for the sizes.
 
 use super::Circle;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
-/// See the module.
+/// Dissemination allgather (see the module).
 pub static DISSEMINATION: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "dissemination",
@@ -34,9 +34,10 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-/// Gathers the contributions of the members of `group`, which lie one after the other from byte `at` of the receive buffer
-/// on. Nothing starts before `before` is finished. A step's receives start after those of the step before, so a member that
-/// is ahead does not occupy a port that others wait for. Returns the operations after which all contributions are there.
+/// Gathers the contributions of the members of `group`, which lie one after the other from byte `at` of the receive
+/// buffer on. Nothing starts before `before` is finished. A step's receives start after those of the step before, so a
+/// member that is ahead does not occupy a port that others wait for. Returns the operations after which all
+/// contributions are there.
 pub fn among(group: &Group, circle: &Circle, at: u64, builder: &mut Builder, before: Vec<OpId>) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut here = before;
@@ -56,7 +57,8 @@ pub fn among(group: &Group, circle: &Circle, at: u64, builder: &mut Builder, bef
     here
 }
 
-/// The blocks of `count` members from `first` on in the receive buffer: two spans if they wrap around.
+/// Returns the ranges of the receive buffer with the blocks of `count` members from `first` on: two if they wrap
+/// around.
 fn pieces(circle: &Circle, at: u64, first: usize, count: usize) -> impl Iterator<Item = Span> {
     let straight = count.min(circle.count() - first);
     let pieces = [(first, straight), (0, count - straight)];

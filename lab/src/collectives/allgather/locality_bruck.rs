@@ -1,19 +1,19 @@
 //! Locality-aware Bruck allgather: every rank of a region fetches from another region, then the region gathers.
 //!
-//! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), section 3, Algorithm 2, equation 4.
-//! First each region gathers its own blocks (Algorithm 1). Then come message rounds. Before a round, region R has the blocks
-//! of the d regions from R on. In the round, its rank l (l = 1, 2, ..., not 0) receives the blocks of the d regions from
-//! R + l d on, from rank l there; then the region gathers the blocks that its ranks received. d grows by the factor q, the
-//! number of ranks in a region. With r = q^k regions, a rank sends k messages with q + q^2 + ... + q^k blocks to other
-//! regions, and at most ceil(log2 q) (k + 1) messages inside its own: k t_s + (q + ... + q^k) m t_w outside. Equation 4 has
-//! the last term of that sum, p / q blocks.
+//! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), section 3, Algorithm 2, equation
+//! 4. First each region gathers its own blocks (Algorithm 1). Then come message rounds. Before a round, region R has
+//! the blocks of the d regions from R on. In the round, its rank l (l = 1, 2, ..., not 0) receives the blocks of the d
+//! regions from R + l d on, from rank l there; then the region gathers the blocks that its ranks received. d grows by
+//! the factor q, the number of ranks in a region. With r = q^k regions, a rank sends k messages with q + q^2 + ... +
+//! q^k blocks to other regions, and at most ceil(log2 q) (k + 1) messages inside its own: k t_s + (q + ... + q^k) m t_w
+//! outside. Equation 4 has the last term of that sum, p / q blocks.
 //!
 //! **Any shape.** If r is no power of q, the last round fetches only the missing regions, and ranks without a fetch
-//! contribute nothing. If regions differ in size, a region with fewer ranks than fetches distributes them evenly over its
-//! ranks. The factor is then the largest with which a rank of the smallest region has the fewest messages (2, if that region
-//! has one rank). **More levels**: a region gathers by the same algorithm over the regions inside it ([`of_levels`]); the
-//! innermost level is Algorithm 1. O(p) memory a rank; O(p) time a level where regions hold consecutive ranks, O(p log p)
-//! elsewhere.
+//! contribute nothing. If regions differ in size, a region with fewer ranks than fetches distributes them evenly over
+//! its ranks. The factor is then the largest with which a rank of the smallest region has the fewest messages (2, if
+//! that region has one rank). **More levels**: a region gathers by the same algorithm over the regions inside it
+//! ([`of_levels`]); the innermost level is Algorithm 1. O(p) memory a rank; O(p) time a level where regions hold
+//! consecutive ranks, O(p log p) elsewhere.
 
 use super::bruck;
 use super::staged::{Circle, Gathered, Staged, part};
@@ -22,7 +22,7 @@ use tributary::error::{Error, Result};
 use tributary::schedule::{Buffer, Schedule, Span};
 use tributary::topology::{Rank, Topology};
 
-/// See the module.
+/// Locality-aware Bruck allgather (see the module).
 pub static LOCALITY_BRUCK: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "locality_bruck",
@@ -33,7 +33,8 @@ pub static LOCALITY_BRUCK: Algorithm = Algorithm {
     schedule: |problem| of_levels(problem.rank, problem.sizes, &[problem.topology]),
 };
 
-/// The schedule of one rank over several levels of locality (`of_levels`).
+/// Returns the schedule of one rank of a locality-aware Bruck allgather over several levels of regions, the coarsest
+/// first.
 ///
 /// # Errors
 /// A level that does not have as many ranks as the problem.
@@ -47,9 +48,9 @@ pub fn locality_bruck(problem: &Problem<'_>, levels: &[&Topology]) -> Result<Sch
     Ok(of_levels(problem.rank, problem.sizes, levels))
 }
 
-/// The schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...). Rank r has a block of
-/// `sizes[r]` bytes. Each level is a topology of the same ranks; its nodes are the regions. A region that spans several regions
-/// of the level above counts as several. Without levels, the schedule is Algorithm 1.
+/// Returns the schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...). Rank r
+/// has a block of `sizes[r]` bytes. Each level is a topology of the same ranks; its nodes are the regions. A region
+/// that spans several regions of the level above counts as several. Without levels, the schedule is Algorithm 1.
 pub(super) fn of_levels(rank: Rank, sizes: &[u64], levels: &[&Topology]) -> Schedule {
     let mut order: Vec<Rank> = (0..sizes.len()).collect();
     let regions = |rank: Rank| levels.iter().map(move |level| level.node_of(rank));
@@ -97,12 +98,12 @@ fn among(staged: &mut Staged, levels: &[&Topology], ranks: &[Rank], circle: &Cir
     Gathered { span: all, first }
 }
 
-/// A list of ranks divided into regions of neighbours.
+/// List of ranks divided into regions of neighbours.
 struct Regions<'a> {
     all: &'a [Rank],
-    /// The index of the first rank of every region, and the end.
+    /// Index in the list of the first rank of every region, then the length of the list.
     starts: Vec<usize>,
-    /// The bytes of each region.
+    /// Number of bytes of each region's blocks.
     circle: Circle,
 }
 
@@ -123,8 +124,8 @@ impl<'a> Regions<'a> {
         &self.all[self.starts[region]..self.starts[region + 1]]
     }
 
-    /// The factor by which the number of fetched regions grows in a round: the largest with the fewest messages for a rank of
-    /// the smallest region. It is the number of ranks of a region if all regions are equal.
+    /// Returns the factor by which the number of fetched regions grows in a round: the largest with the fewest messages
+    /// for a rank of the smallest region. It is the number of ranks of a region if all regions are equal.
     fn factor(&self) -> usize {
         let sizes = || self.starts.windows(2).map(|ends| ends[1] - ends[0]);
         let (smallest, largest) = (sizes().min().unwrap_or(1), sizes().max().unwrap_or(1));
@@ -144,39 +145,39 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// One message round between regions.
+/// One round of messages between regions.
 struct Round<'a> {
     regions: &'a Regions<'a>,
-    /// Number of regions whose blocks every region has, from itself on.
+    /// Number of regions whose blocks every region has before the round, counted from the region itself on.
     held: usize,
-    /// Number of fetches for each region, counted from 1.
+    /// Number of fetches for each region. A fetch is one message from another region; fetches are counted from 1.
     fetches: usize,
 }
 
 impl Round<'_> {
-    /// The distance to the first region of `fetch`.
+    /// Returns the distance, in regions, to the first region whose blocks `fetch` brings.
     fn regions_from(&self, fetch: usize) -> usize {
         fetch * self.held
     }
 
-    /// The number of regions in `fetch`.
+    /// Returns the number of regions whose blocks `fetch` brings.
     fn regions_of(&self, fetch: usize) -> usize {
         self.held.min(self.regions.count() - self.regions_from(fetch))
     }
 
-    /// The bytes of `fetch` for region `to`.
+    /// Returns the number of bytes that `fetch` brings to region `to`.
     fn bytes(&self, to: usize, fetch: usize) -> u64 {
         let from = (to + self.regions_from(fetch)) % self.regions.count();
         self.regions.circle.bytes(from, self.regions_of(fetch))
     }
 
-    /// The bytes that rank `index` of region `to` receives.
+    /// Returns the number of bytes that rank `index` of region `to` receives in this round.
     fn fetched_bytes(&self, to: usize, index: usize) -> u64 {
         served(self.regions.ranks(to).len(), self.fetches, index).map(|fetch| self.bytes(to, fetch)).sum()
     }
 
-    /// Adds the sends and receives of rank `index` of region `here`, which has the blocks so far at the start of `all`.
-    /// Returns the space of the received blocks.
+    /// Adds the sends and receives of rank `index` of region `here`, which has the blocks of earlier rounds at the
+    /// start of `all`. Returns the space of the received blocks.
     fn fetch(&self, staged: &mut Staged, here: usize, index: usize, all: Span) -> Span {
         let count = self.regions.count();
         let mine = || served(self.regions.ranks(here).len(), self.fetches, index);
@@ -200,13 +201,13 @@ impl Round<'_> {
     }
 }
 
-/// The rank of a region, among `ranks`, that sends and receives `fetch`: the one with that number if there are enough ranks,
-/// otherwise fetches are distributed evenly.
+/// Returns the index in a region of `ranks` ranks of the rank that sends and receives `fetch`: `fetch` itself if the
+/// region has enough ranks; otherwise the region's fetches are distributed evenly.
 fn server(ranks: usize, fetches: usize, fetch: usize) -> usize {
     if fetches < ranks { fetch } else { (fetch - 1) * ranks / fetches }
 }
 
-/// The fetches that rank `index` serves.
+/// Returns the numbers of the fetches that rank `index` of a region sends and receives.
 fn served(ranks: usize, fetches: usize, index: usize) -> std::ops::Range<usize> {
     if fetches >= ranks {
         return (index * fetches).div_ceil(ranks) + 1..((index + 1) * fetches).div_ceil(ranks) + 1;

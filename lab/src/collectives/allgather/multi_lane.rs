@@ -1,9 +1,10 @@
-//! Multi-lane allgather: every node is cut into lanes, each lane gathers over all nodes, then each node gathers its lanes.
+//! Multi-lane allgather: every node is cut into lanes, each lane gathers over all nodes, then each node gathers its
+//! lanes.
 //!
 //! Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane Communication (2020), as Bienz et al. 2022
-//! compare with it (sections 2.2 and 5). There are as many lanes as the smallest node has ranks. On larger nodes, a lane has
-//! several neighbouring ranks, which gather to the first of them (binomial). With q ranks on each of N nodes: ceil(log2 N) messages
-//! and (N - 1) m bytes a rank leave the node, ceil(log2 q) messages and (q - 1) N m bytes stay:
+//! compare with it (sections 2.2 and 5). There are as many lanes as the smallest node has ranks. On larger nodes, a
+//! lane has several neighbouring ranks, which gather to the first of them (binomial). With q ranks on each of N nodes:
+//! ceil(log2 N) messages and (N - 1) m bytes a rank leave the node, ceil(log2 q) messages and (q - 1) N m bytes stay:
 //! (ceil(log2 N) + ceil(log2 q)) t_s + (p - 1) m t_w. Blocks lie by lane, so up to p copies; O(p) memory.
 
 use super::bruck;
@@ -13,7 +14,7 @@ use std::ops::Range;
 use tributary::schedule::{Buffer, Schedule, Span};
 use tributary::topology::{Node, Rank, Topology};
 
-/// See the module.
+/// Multi-lane allgather (see the module).
 pub static MULTI_LANE: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "multi_lane",
@@ -32,26 +33,26 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
 
 /// The ranks of every node, divided into the same number of lanes.
 pub struct Lanes<'a> {
-    /// The nodes.
+    /// Topology: the ranks of every node.
     pub topology: &'a Topology,
     /// Number of lanes: 1 to the number of ranks of the smallest node.
     pub lanes: usize,
 }
 
 impl Lanes<'_> {
-    /// The indices on `node` that belong to `lane`; the first is the lane's leader.
+    /// Returns the indices of the ranks of `node` that belong to `lane`; the first is the lane's leader.
     fn part(&self, node: Node, lane: usize) -> Range<usize> {
         let ranks = self.topology.ranks_on(node);
         lane * ranks / self.lanes..(lane + 1) * ranks / self.lanes
     }
 
-    /// The ranks of `lane` on `node`.
+    /// Returns the ranks of `lane` on `node`.
     fn ranks(&self, node: Node, lane: usize) -> impl Iterator<Item = Rank> {
         self.part(node, lane).map(move |index| self.topology.rank_at(node, index))
     }
 }
 
-/// The allgather through `lanes`.
+/// Returns one rank's schedule of the allgather through `lanes`.
 pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
     let topology = lanes.topology;
     let (node, nodes) = (topology.node_of(problem.rank), topology.nodes());
@@ -70,7 +71,7 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
         contribution = bruck::among(&mut staged, &leaders, &circles[lane], node, contribution).span;
     }
 
-    // Ranks that lead no lane contribute nothing.
+    // Ranks that are not the leader of a lane contribute nothing.
     let mut lane_of = vec![None; members.len()];
     (0..lanes.lanes).for_each(|lane| lane_of[lanes.part(node, lane).start] = Some(lane));
     let inside = Circle::new(lane_of.iter().map(|lane| lane.map_or(0, |lane| circles[lane].total())));
@@ -81,9 +82,9 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
     staged.place(problem.sizes, order, gathered.span)
 }
 
-/// Binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered blocks in
-/// order on the first rank, and an empty span on the others. Index i sends the blocks i..i + (lowest bit of i) to
-/// i - (lowest bit of i).
+/// Adds a binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered
+/// blocks in order on the first rank, and an empty span on the others. With b the lowest bit of i, index i sends the
+/// blocks i..i + b to i - b.
 fn gather(staged: &mut Staged, problem: &Problem<'_>, ranks: &[Rank], me: usize) -> Span {
     let own = problem.own(Buffer::Send);
     if ranks.len() == 1 {

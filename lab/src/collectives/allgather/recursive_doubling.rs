@@ -1,17 +1,17 @@
 //! Recursive doubling allgather: partners at doubling distances exchange all blocks that they have.
 //!
-//! Bienz et al. 2022, section 2; Thakur, Rabenseifner, Gropp (2005). With p = 2^k + e ranks, the first 2 e act in pairs. The
-//! odd rank sends its block to the even one, which acts for both; at the end the odd rank receives all other blocks in one or
-//! two messages. The blocks of an aligned group of actors belong to consecutive ranks, so every message is one span in place.
-//! Powers of two: log2 p t_s + (p - 1) m t_w. Others: at most (floor(log2 p) + 3) t_s + 2 (p - 1) m t_w at the pairs. O(p)
-//! memory for the sizes.
+//! Bienz et al. 2022, section 2; Thakur, Rabenseifner, Gropp (2005). With p = 2^k + e ranks, the first 2 e act in
+//! pairs. The odd rank sends its block to the even one, which acts for both; at the end the odd rank receives all other
+//! blocks in one or two messages. The blocks of an aligned group of actors belong to consecutive ranks, so every
+//! message is one span in place. Powers of two: log2 p t_s + (p - 1) m t_w. Others: at most (floor(log2 p) + 3) t_s + 2
+//! (p - 1) m t_w at the pairs. O(p) memory for the sizes.
 
 use super::Circle;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 use tributary::topology::Rank;
 
-/// See the module.
+/// Recursive doubling allgather (see the module).
 pub static RECURSIVE_DOUBLING: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "recursive_doubling",
@@ -26,7 +26,7 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     let (rank, ranks) = (problem.rank, problem.ranks());
     let actors = 1 << ranks.ilog2();
     let pairs = ranks - actors;
-    // The first rank that actor `a` acts for, and the actor itself.
+    // Returns the first rank that actor `a` acts for, and the actor itself.
     let first = |a: usize| a + a.min(pairs);
     let blocks = Blocks(Circle::new(problem.sizes.iter().copied()));
     let mut builder = Builder::default();
@@ -62,7 +62,7 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
 struct Blocks(Circle);
 
 impl Blocks {
-    /// The blocks of ranks `from..to` in the receive buffer.
+    /// Returns the blocks of ranks `from..to` in the receive buffer.
     fn span(&self, from: Rank, to: Rank) -> Span {
         Span::new(Buffer::Receive, self.0.bytes(0, from), self.0.bytes(from, to - from))
     }

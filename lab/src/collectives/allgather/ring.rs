@@ -7,7 +7,7 @@ use crate::collectives::blocks::{OWN, ring_allgather};
 use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, Schedule};
 
-/// See the module.
+/// Ring allgather (see the module).
 pub static RING: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "ring",

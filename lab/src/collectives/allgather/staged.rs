@@ -1,20 +1,21 @@
-//! Scratch space, ordered messages and the final copy: shared by the staged allgathers.
+//! Builder of schedules for the staged allgathers, which gather in scratch space and copy to the receive buffer at the
+//! end.
 //!
-//! A staged algorithm keeps its blocks in an order of its own, so that every message is one span; the final copy puts them
-//! into rank order. Every send waits for all earlier receives and copies of its rank. Messages of a pair of ranks therefore
-//! match in the order of the phases, with one stage for all. Receives do not wait.
+//! A staged algorithm keeps its blocks in an order of its own, so that every message is one span; the final copy puts
+//! them into rank order. Every send waits for all earlier receives and copies of its rank. Messages of a pair of ranks
+//! therefore match in the order of the phases, with one stage for all. Receives do not wait.
 
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 use tributary::topology::Rank;
 
-/// The scratch space.
+/// Buffer in which a staged allgather gathers before the final copy.
 const SCRATCH: Buffer = Buffer::Stage(0);
 
-/// The sizes of contributions that are ordered in a circle. O(contributions) to build, O(1) per query.
+/// Sizes in bytes of contributions that are ordered in a circle. O(contributions) to build, O(1) per query.
 pub struct Circle(Vec<u64>);
 
 impl Circle {
-    /// Contributions of these sizes.
+    /// Creates a circle of contributions of these sizes, in bytes.
     pub fn new(sizes: impl IntoIterator<Item = u64>) -> Self {
         let mut ends = vec![0];
         let mut end = 0;
@@ -25,12 +26,13 @@ impl Circle {
         Self(ends)
     }
 
-    /// Number of contributions.
+    /// Returns the number of contributions.
     pub fn count(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// Bytes of the `count` contributions (at most all) from `first` on, wrapping around at the end.
+    /// Returns the number of bytes of the `count` contributions (at most all) from `first` on, wrapping around at the
+    /// end.
     pub fn bytes(&self, first: usize, count: usize) -> u64 {
         let end = first + count;
         match end.checked_sub(self.count()) {
@@ -39,12 +41,12 @@ impl Circle {
         }
     }
 
-    /// The offset at which a contribution begins; for the index behind the last, the total.
+    /// Returns the offset in bytes at which a contribution begins; for the index behind the last, the total.
     pub fn begin(&self, contribution: usize) -> u64 {
         self.0[contribution]
     }
 
-    /// The contributions that overlap the bytes `from..end`, each with begin and end of the overlap.
+    /// Returns the contributions that overlap the bytes `from..end`, each with begin and end of the overlap.
     /// O(log contributions + found).
     pub fn overlapping(&self, from: u64, end: u64) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
         let first = self.0.partition_point(|&begin| begin <= from).saturating_sub(1);
@@ -54,18 +56,18 @@ impl Circle {
             .filter(|&(_, from, end)| from < end)
     }
 
-    /// Bytes of all contributions.
+    /// Returns the number of bytes of all contributions.
     pub fn total(&self) -> u64 {
         self.0[self.count()]
     }
 }
 
-/// All contributions of a circle, one after the other from `first` on, wrapping around.
+/// Range of bytes that holds all contributions of a circle, one after the other from `first` on, wrapping around.
 #[derive(Clone, Copy)]
 pub struct Gathered {
-    /// The bytes of all contributions.
+    /// Range of bytes of all contributions.
     pub span: Span,
-    /// The contribution at the start of `span`.
+    /// Index of the contribution at the start of `span`.
     pub first: usize,
 }
 
@@ -73,7 +75,7 @@ pub struct Gathered {
 #[derive(Default)]
 pub struct Staged {
     builder: Builder,
-    /// The operations that the next sends and copies wait for.
+    /// Receives and copies of earlier phases that the next sends and copies wait for.
     before: Vec<OpId>,
     scratch: u64,
 }
@@ -99,7 +101,8 @@ impl Staged {
         }
     }
 
-    /// Adds copies of each first span to its second, after all earlier receives and copies; later operations wait for them.
+    /// Adds copies from the first span of each pair to the second, after all earlier receives and copies; later
+    /// operations wait for them.
     pub fn copy(&mut self, copies: impl IntoIterator<Item = (Span, Span)>) {
         let mut done = Vec::new();
         for (from, to) in copies {
@@ -120,8 +123,9 @@ impl Staged {
         self.copy(halves.map(|(at, place, len)| (part(gathered.span, at, len), part(to, place, len))));
     }
 
-    /// Copies the blocks of `order`, which lie one after the other from the start of `from`, to their places in the
-    /// receive buffer, where rank r's block has `sizes[r]` bytes, and finishes the schedule. O(ranks); blocks that are neighbours in both orders are one copy.
+    /// Copies blocks of ranks into the receive buffer in rank order, and finishes the schedule. At `from`, the blocks
+    /// lie one after the other in the order of ranks `order`; rank r's block has `sizes[r]` bytes. O(ranks); blocks
+    /// that are neighbours in both orders are one copy.
     pub fn place(mut self, sizes: &[u64], order: impl IntoIterator<Item = Rank>, from: Span) -> Schedule {
         let places = Circle::new(sizes.iter().copied());
         let mut runs: Vec<(Rank, usize)> = Vec::new();
@@ -144,7 +148,7 @@ impl Staged {
     }
 }
 
-/// `len` bytes of `span` from its byte `at` on.
+/// Returns the range of the `len` bytes of `span` from byte `at` of the span on.
 pub fn part(span: Span, at: u64, len: u64) -> Span {
     Span::new(span.buffer, span.offset + at, len)
 }

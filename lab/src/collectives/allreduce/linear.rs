@@ -7,7 +7,7 @@ use super::non_overlapping::reduce_and_broadcast;
 use crate::collectives::in_place::{InPlace, in_place};
 use crate::collectives::{broadcast, reduce};
 
-/// See the module.
+/// Linear allreduce (see the module).
 pub static LINEAR: InPlace = in_place!(Allreduce {
     name: "linear",
     about: "flat reduction, then flat broadcast",

@@ -7,7 +7,7 @@ use crate::collectives::in_place::{InPlace, Part, finished_broadcast, in_place};
 use crate::collectives::{broadcast, reduce};
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Non-overlapping allreduce (see the module).
 pub static NON_OVERLAPPING: InPlace = in_place!(Allreduce {
     name: "non_overlapping",
     about: "binomial reduction, then binomial broadcast",
@@ -22,7 +22,8 @@ pub static NON_OVERLAPPING: InPlace = in_place!(Allreduce {
     },
 });
 
-/// A reduction to the part's root, and a broadcast from it.
+/// Adds a reduction to the part's root, and a broadcast from that root. Returns the operations after which the rank has
+/// the result.
 pub(super) fn reduce_and_broadcast(
     part: &Part<'_>,
     (reduce, broadcast): (&InPlace, &InPlace),

@@ -4,7 +4,8 @@
 //!
 //! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.2, equation
 //! 2.19), in 2 p log2 p messages and 2 (p - 1) m bytes in all. For other numbers of ranks, pairs are folded as in the
-//! reduction, and the odd ranks get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
+//! reduction, and the odd ranks get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power
+//! of two.
 
 use crate::collectives::Rates;
 use crate::collectives::blocks::{Cut, OWN, doubling_allgather, halving_reduce_scatter};
@@ -13,7 +14,7 @@ use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use crate::collectives::reduce;
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Rabenseifner's allreduce (see the module).
 pub static RABENSEIFNER: InPlace = in_place!(Allreduce {
     name: "rabenseifner",
     about: "recursive halving reduce-scatter, then a recursive doubling allgather",
@@ -39,7 +40,7 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     or_before(result.into_iter().collect(), &here)
 }
 
-/// Equation 2.19; for other numbers of ranks, as the module says.
+/// Returns the time in seconds by equation 2.19; for a number of ranks that is no power of two, as the module says.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
     let unfold = if ranks.log2().fract() == 0.0 { 0.0 } else { rates.message(bytes) };
     (reduce::RABENSEIFNER.time)(rates, ranks, bytes, segments) + unfold

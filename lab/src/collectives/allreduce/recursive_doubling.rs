@@ -10,7 +10,7 @@ use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Recursive doubling allreduce (see the module).
 pub static RECURSIVE_DOUBLING: InPlace = in_place!(Allreduce {
     name: "recursive_doubling",
     about: "partners at doubling distance exchange and combine",
@@ -50,7 +50,7 @@ fn doubling(part: &Part<'_>, cores: &Group, builder: &mut Builder, mut last: Vec
     last
 }
 
-/// Equation 2.18; for other numbers of ranks, as the module says.
+/// Returns the time in seconds by equation 2.18; for a number of ranks that is no power of two, as the module says.
 fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
     let steps = ranks.log2();
     let folded = if steps.fract() == 0.0 { 0.0 } else { rates.combined(bytes) + rates.message(bytes) };

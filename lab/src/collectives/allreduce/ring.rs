@@ -8,7 +8,7 @@ use crate::collectives::blocks::{Cut, OWN, ring_allgather, ring_reduce_scatter};
 use crate::collectives::in_place::{InPlace, Part, in_place};
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Ring allreduce (see the module).
 pub static RING: InPlace = in_place!(Allreduce {
     name: "ring",
     about: "ring reduce-scatter, then a ring allgather",
@@ -18,14 +18,15 @@ pub static RING: InPlace = in_place!(Allreduce {
     time: time,
 });
 
-/// The first way round the ring is in segments of `segment` bytes, the second in whole blocks.
+/// Adds a ring allreduce. The blocks go round the ring first in segments of `segment` bytes, to be combined, then as
+/// whole blocks.
 pub(super) fn around(part: &Part<'_>, segment: u64, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let cut = Cut::new(part.message, part.group.size());
     let scattered = ring_reduce_scatter(part, &cut, segment, builder, before);
     ring_allgather(&part.group, |block| cut.span(block, block + 1), OWN, builder, &scattered)
 }
 
-/// Equation 2.20.
+/// Returns the time in seconds by equation 2.20.
 fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
     let block = bytes / ranks;
     (ranks - 1.0) * (rates.combined(block) + rates.message(block))

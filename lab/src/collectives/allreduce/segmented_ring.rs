@@ -1,4 +1,4 @@
-//! Segmented ring allreduce: as the ring, but a segment of a block goes on as soon as it is combined.
+//! Segmented ring allreduce: a ring allreduce that sends each segment of a block on as soon as the segment is combined.
 //!
 //! The combination hides behind the messages. Between neighbours only: (p - 1)(x t_s + m/p t_w) and at most the
 //! combination of a block more on the first way round, x segments a block; (p - 1)(t_s + m/p t_w) on the second.
@@ -9,7 +9,7 @@ use super::ring::around;
 use crate::collectives::Rates;
 use crate::collectives::in_place::{InPlace, in_place};
 
-/// See the module.
+/// Segmented ring allreduce (see the module).
 pub static SEGMENTED_RING: InPlace = in_place!(Allreduce {
     name: "segmented_ring",
     about: "ring reduce-scatter in segments, then a ring allgather",
@@ -19,7 +19,7 @@ pub static SEGMENTED_RING: InPlace = in_place!(Allreduce {
     time: time,
 });
 
-/// Equation 2.21.
+/// Returns the time in seconds by equation 2.21.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
     if ranks < 2.0 {
         return 0.0;

@@ -6,7 +6,7 @@
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Binary tree broadcast (see the module).
 pub static BINARY: InPlace = in_place!(Broadcast {
     name: "binary",
     about: "down a complete binary tree",

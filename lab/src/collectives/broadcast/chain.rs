@@ -5,7 +5,7 @@
 use crate::collectives::in_place::{InOrder, InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
-/// See the module.
+/// Chain broadcast (see the module).
 pub static CHAIN: InPlace = in_place!(Broadcast {
     name: "chain",
     about: "every rank passes the message to the next",
@@ -19,7 +19,7 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     along(part, &[part.message], builder, before)
 }
 
-/// Sends the segments along the chain, each as soon as it has arrived.
+/// Sends the segments of the message along the chain of ranks, each segment as soon as it has arrived.
 pub(super) fn along(part: &Part<'_>, segments: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     let me = group.me();

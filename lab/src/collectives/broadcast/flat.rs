@@ -6,7 +6,7 @@
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Flat tree broadcast (see the module).
 pub static FLAT: InPlace = in_place!(Broadcast {
     name: "flat",
     about: "the root sends the message to one rank after the other",

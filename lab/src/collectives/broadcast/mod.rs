@@ -1,5 +1,5 @@
-//! Broadcast: every rank gets the root's message. All algorithms work in place (see [`super::in_place`]); members are counted
-//! from the root.
+//! Broadcast: every rank gets the root's message. All algorithms work in place (see [`super::in_place`]); members are
+//! counted from the root.
 
 mod binary;
 mod binomial;

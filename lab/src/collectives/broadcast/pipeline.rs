@@ -5,7 +5,7 @@
 use super::chain::along;
 use crate::collectives::in_place::{InPlace, in_place};
 
-/// See the module.
+/// Pipelined chain broadcast (see the module).
 pub static PIPELINE: InPlace = in_place!(Broadcast {
     name: "pipeline",
     about: "every rank passes the message to the next, a segment at a time",

@@ -1,7 +1,7 @@
 //! Split-binary tree broadcast: half of the message goes down each of two binary trees, then partners exchange halves.
 //!
-//! The odd members after the root form one tree, the even ones the other; members 2 i + 1 and 2 i + 2 are partners. If the
-//! last member has no partner, the root sends it the other half. 2 (p - 1) messages of m / 2 bytes.
+//! The odd members after the root form one tree, the even ones the other; members 2 i + 1 and 2 i + 2 are partners. If
+//! the last member has no partner, the root sends it the other half. 2 (p - 1) messages of m / 2 bytes.
 //!
 //! Full trees take (2 log2(p + 1) - 1)(t_s + m/2 t_w): the root's two messages, twice log2(p + 1) - 2 on the way down,
 //! one exchange. Hasanov, thesis, 2.3.1.2, equation 2.6 has two messages fewer: it omits the root's.
@@ -11,7 +11,7 @@ use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
-/// See the module.
+/// Split-binary tree broadcast (see the module).
 pub static SPLIT_BINARY: InPlace = in_place!(Broadcast {
     name: "split_binary",
     about: "half the message down each of two binary trees, then partners exchange halves",

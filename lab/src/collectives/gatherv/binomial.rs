@@ -1,9 +1,11 @@
-//! Binomial gather and scatter: neighbouring ranges of ranks join, and the lower gather root receives, whatever the sizes.
+//! Binomial gather and scatter: neighbouring ranges of ranks join, and the lower gather root receives, whatever the
+//! sizes.
 //!
-//! The tree is that of the ordered hypercubes. The root of the operation is the gather root of every cube that it is in, so
-//! any root has the whole tree in ceil(log2 p) levels, every message has consecutive blocks, and nothing is rotated. At most
-//! p - 1 messages; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the root is
-//! forwarded at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
+//! The tree is that of the ordered hypercubes. The root of the operation is the gather root of every cube that it is
+//! in, so any root has the whole tree in ceil(log2 p) levels, every message has consecutive blocks, and nothing is
+//! rotated. At most p - 1 messages; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block
+//! far from the root is forwarded at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and
+//! scatter, section 1).
 
 use super::gathering::{Append, Gather};
 use super::part::GatherPart;
@@ -11,11 +13,11 @@ use super::tree::{Rule, joins};
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 
-/// See the module.
+/// Binomial gather and scatter (see the module).
 pub static BINOMIAL: Gather =
     Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time };
 
-/// The gather; see the module.
+/// Binomial gather (see the module).
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "binomial",
@@ -26,7 +28,7 @@ pub static GATHER: Algorithm = Algorithm {
     schedule: |problem| BINOMIAL.gather(problem),
 };
 
-/// The scatter; see the module.
+/// Binomial scatter (see the module).
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "ranges of ranks are halved, one message for each half, whatever the sizes",
@@ -39,7 +41,7 @@ const APPEND: Append = |gathering, builder, before| {
     GatherPart::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(gathering, builder, before)
 };
 
-/// Equation 2.24.
+/// Returns the time in seconds by equation 2.24.
 pub(super) fn time(rates: &Rates, ranks: f64, bytes: f64) -> f64 {
     ranks.log2().ceil() * rates.startup + (ranks - 1.0) * bytes * rates.byte
 }

@@ -1,17 +1,17 @@
 //! Construction of the ordered tree from sizes that only their owners know (irregular gather and scatter, Lemma 3).
 //!
-//! Every cube has a **fixed root**, its last rank, which all ranks can compute, and a gather root, which depends on the sizes.
-//! Both know the cube's [`Run`]: the gather root and its bytes. When two cubes join, their fixed roots exchange these runs,
-//! and each forwards the run that it received to its gather root. Then all four can decide who sends. A run that everybody
-//! knows is not sent: the root of the operation always receives.
+//! Every cube has a **fixed root**, its last rank, which all ranks can compute, and a gather root, which depends on the
+//! sizes. Both know the cube's [`Run`]: the gather root and its bytes. When two cubes join, their fixed roots exchange
+//! these runs, and each forwards the run that it received to its gather root. Then all four can decide who sends. A run
+//! that everybody knows is not sent: the root of the operation always receives.
 //!
-//! ceil(log2 p) levels with an exchange each, and one more message in all but the first: at most (2 ceil(log2 p) - 1) t_s with
-//! messages of 32 bytes. With a threshold, messages also list the runs that go to the root directly, 32 bytes each. (The paper
-//! needs only their number, but this fabric cannot receive from any source.)
+//! ceil(log2 p) levels with an exchange each, and one more message in all but the first: at most (2 ceil(log2 p) - 1)
+//! t_s with messages of 32 bytes. With a threshold, messages also list the runs that go to the root directly, 32 bytes
+//! each. (The paper needs only their number, but this fabric cannot receive from any source.)
 //!
-//! The peers of a level depend on the runs received before, so each level is two schedules, which are made when it begins.
-//! [`build`] and [`build_among`] run them. In a group, "rank" is the number of a member. The resulting [`GatherPart`] serves any
-//! number of gathers and scatters with the same sizes.
+//! The peers of a level depend on the runs received before, so each level is two schedules, which are made when it
+//! begins. [`build`] and [`build_among`] run them. In a group, "rank" is the number of a member. The resulting
+//! [`GatherPart`] serves any number of gathers and scatters with the same sizes.
 
 use super::part::GatherPart;
 use super::tree::{Rule, Run, join};
@@ -21,40 +21,42 @@ use tributary::fabric::{Buffers, Endpoint, Traffic};
 use tributary::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use tributary::topology::Rank;
 
-/// Bytes of an encoded run.
+/// Number of bytes of a run in a message.
 const RUN_BYTES: u64 = 32;
-/// Stages of the messages; messages with data have stage 0.
+/// Stage of the messages between fixed roots. Messages with data have stage 0.
 const EXCHANGE: u8 = 1;
 const FORWARD: u8 = 2;
 
-/// One rank's construction of the tree, a step at a time.
+/// One rank's construction of the ordered gather tree, one step at a time.
 #[derive(Debug)]
 pub struct Construction {
     part: GatherPart,
     group: Group,
     rule: Rule,
-    /// Level d: cubes of 2^d ranks.
+    /// Level d of the construction: cubes of 2^d ranks join.
     level: u32,
-    /// Whether the exchange of this level has been run.
+    /// True if the exchange of this level has been run.
     exchanged: bool,
-    /// The run of this rank's cube, if this rank is its fixed root.
+    /// Run of this rank's cube, if this rank is the cube's fixed root.
     fixed: Option<Run>,
-    /// The run of this rank's cube, if this rank is its gather root.
+    /// Run of this rank's cube, if this rank is the cube's gather root.
     gathered: Option<Run>,
-    /// On a fixed root: the runs of its cube that go to the root directly.
+    /// On a fixed root: the runs of the root's cube that go to the operation's root directly.
     direct: Vec<Run>,
-    /// The runs received at this level: the neighbour's run, then those of its cube that go to the root directly.
+    /// Runs received at this level: the neighbouring cube's run, then those of the neighbour's runs that go to the root
+    /// directly.
     neighbour_runs: Vec<Run>,
 }
 
-/// A cube and its neighbour at one level, seen from a rank.
+/// Cube and its neighbour at one level, as one rank sees them.
 struct Pair {
     own: std::ops::Range<Rank>,
     other: std::ops::Range<Rank>,
 }
 
 impl Construction {
-    /// The construction on a rank with `bytes` bytes. Subtrees of more than `threshold` bytes go to the root directly.
+    /// Creates the construction on a rank whose block has `bytes` bytes. Subtrees of more than `threshold` bytes go to
+    /// the root directly.
     ///
     /// # Errors
     /// A root that is not a rank.
@@ -62,7 +64,8 @@ impl Construction {
         Self::among(Group::world(rank, ranks), root, bytes, threshold)
     }
 
-    /// As [`Construction::new`], among the members of `group`; `root` is the number of a member.
+    /// Creates a construction among the members of `group`, like [`Construction::new`]; `root` is the number of a
+    /// member.
     ///
     /// # Errors
     /// A root that is not a member.
@@ -84,13 +87,14 @@ impl Construction {
         })
     }
 
-    /// The level, and the run of this rank's cube of 2^level ranks: as its fixed root, and as its gather root.
+    /// Returns the level, and the run of this rank's cube of 2^level ranks: first if this rank is its fixed root, then
+    /// if it is its gather root.
     pub fn known_runs(&self) -> (u32, Option<Run>, Option<Run>) {
         (self.level, self.fixed, self.gathered)
     }
 
-    /// The next schedule to run, and its memory; `None` when the tree is finished. All ranks take the same number of steps; a
-    /// rank that has nothing to do in a step gets an empty schedule.
+    /// Returns the next schedule to run and the schedule's memory; `None` when the tree is finished. All ranks take the
+    /// same number of steps; a rank that has nothing to do in a step gets an empty schedule.
     pub fn step(&self) -> Option<(Schedule, Buffers)> {
         if 1 << self.level >= self.group.size() {
             return None;
@@ -130,13 +134,13 @@ impl Construction {
         Ok(())
     }
 
-    /// This rank's part of the finished tree.
+    /// Returns this rank's part of the finished tree.
     pub fn finish(mut self) -> GatherPart {
         self.part.received.sort_unstable_by_key(|run| run.first);
         self.part
     }
 
-    /// This rank's cube and the cube that it joins; `None` if there is no such cube.
+    /// Returns this rank's cube and the cube that it joins at this level; `None` if there is no such cube.
     fn pair(&self) -> Option<Pair> {
         let cube = |number: usize| (number << self.level)..((number + 1) << self.level).min(self.group.size());
         let number = self.part.own.gatherer >> self.level;
@@ -144,8 +148,9 @@ impl Construction {
         (other.start < self.group.size()).then(|| Pair { own: cube(number), other })
     }
 
-    /// The messages between the fixed roots of two cubes. The run of the root's cube is known and not sent. Direct runs are
-    /// sent only to the fixed root of the joined cube and to that of the root's cube.
+    /// Returns the messages between the fixed roots of two cubes. The run of the operation's root is known and not
+    /// sent. Runs that go to the root directly are sent only to the fixed root of the joined cube, and to the fixed
+    /// root of the cube that holds the operation's root.
     fn exchange(&self, pair: &Pair, capacity: u64) -> RunMessages {
         let Some(run) = self.fixed else { return RunMessages::default() };
         let (root, partner) = (&self.part.root, pair.other.end - 1);
@@ -158,8 +163,8 @@ impl Construction {
         }
     }
 
-    /// The message from a fixed root to its gather root with the runs it received; none if both are one rank or nothing was
-    /// received.
+    /// Returns the message from a fixed root to its gather root with the runs that the fixed root received; none if
+    /// both are one rank or nothing was received.
     fn forward(&self, pair: &Pair, capacity: u64) -> RunMessages {
         let (rank, root, last) = (self.part.own.gatherer, self.part.root, pair.own.end - 1);
         let mut messages = RunMessages { stage: FORWARD, ..RunMessages::default() };
@@ -175,7 +180,7 @@ impl Construction {
         messages
     }
 
-    /// Joins two cubes, on their fixed roots and gather roots: decides who sends.
+    /// Joins two cubes on their fixed roots and gather roots: decides which gather root sends.
     fn join(&mut self, pair: &Pair) -> Result<()> {
         let (rank, root) = (self.part.own.gatherer, self.part.root);
         let Some(own) = self.gathered.or(self.fixed) else { return Ok(()) };
@@ -207,7 +212,7 @@ impl Construction {
     }
 }
 
-/// At most one message to send and one to receive.
+/// Messages of one step of the construction: at most one to send and one to receive.
 #[derive(Debug, Default)]
 struct RunMessages {
     stage: u8,
@@ -244,8 +249,8 @@ fn decode(bytes: &[u8]) -> Vec<Run> {
     bytes.chunks_exact(RUN_BYTES as usize).map(run).collect()
 }
 
-/// Constructs the tree. Collective: every rank calls it with the same root and threshold, and its own number of bytes.
-/// At most (2 ceil(log2 p) - 1) t_s.
+/// Constructs the ordered gather tree over ranks that know only their own number of bytes. Collective: every rank calls
+/// it with the same root and threshold, and its own number of bytes. At most (2 ceil(log2 p) - 1) t_s.
 ///
 /// # Errors
 /// A root that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
@@ -254,8 +259,8 @@ pub async fn build(endpoint: &mut Endpoint, root: Rank, bytes: u64, threshold: O
     Ok(build_among(endpoint, world, root, bytes, threshold).await?.0)
 }
 
-/// As [`build`], among the members of a group. Also returns the traffic of this rank. Collective over the members, which all
-/// pass the same group. `root` and the ranks in the part are member numbers.
+/// Constructs the tree among the members of a group, like [`build`]. Also returns the traffic of this rank. Collective
+/// over the members, which all pass the same group. `root` and the ranks in the part are member numbers.
 ///
 /// # Errors
 /// A root that is not a member: the same on all members, before anything is sent. Errors of the fabric.

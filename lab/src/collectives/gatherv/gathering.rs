@@ -1,4 +1,4 @@
-//! Gathers among any ranks, as parts of a hierarchy.
+//! Gathers among any ranks, from which hierarchies of gathers are built.
 
 use std::cell::Cell;
 
@@ -7,71 +7,73 @@ use crate::collectives::algorithm::{Algorithm, Problem};
 use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 
-/// The blocks that ranks other than the root forward.
+/// Buffer for the blocks that ranks other than the root receive and send on.
 const FORWARDED: Buffer = Buffer::Stage(0);
 
-/// One gather among the members of a group. All fields but the group's own number, `own` and `into` are equal on all members.
+/// One gather among the members of a group. All fields but the number of this rank in `group`, `own` and `into` are
+/// equal on all members.
 pub struct Gathering<'a> {
-    /// The members.
+    /// Members of the gather.
     pub group: Group,
-    /// The member that gets all blocks.
+    /// Number of the member that gets all blocks.
     pub root: usize,
-    /// Bytes of every member's block.
+    /// Number of bytes of every member's block, by member number.
     pub sizes: &'a [u64],
-    /// This rank's block, once the operations before the gather are finished.
+    /// Range of this rank's block, valid once the operations before the gather are finished.
     pub own: Span,
-    /// At the root: the place of all blocks, in the members' order. The own block may lie there already.
+    /// At the root: range that receives all blocks, in the members' order. The root's own block may lie there already.
     pub into: Span,
-    /// Bytes of a first segment, for algorithms that cut messages.
+    /// Number of bytes of a block's first segment, for algorithms that cut messages.
     pub segment: u64,
-    /// Begin of the free space for forwarded blocks.
+    /// Offset of the free space for blocks that this rank forwards, in bytes.
     pub free: &'a Cell<u64>,
 }
 
 impl Gathering<'_> {
-    /// Whether this rank is the root.
+    /// Returns true if this rank is the root.
     pub fn is_root(&self) -> bool {
         self.group.me() == self.root
     }
 
-    /// Reserves space for `len` bytes that this rank forwards.
+    /// Reserves `len` bytes of buffer space for blocks that this rank receives and sends on.
     pub fn forwarded(&self, len: u64) -> Span {
         Span::new(FORWARDED, self.free.replace(self.free.get() + len), len)
     }
 }
 
-/// Adds this rank's operations of a gather, which start after the given ones. Returns the operations after which all blocks
-/// are at the root.
+/// Function that adds this rank's operations of a gather, which start after the given ones. Returns the operations
+/// after which all blocks are at the root.
 pub type Append = fn(&Gathering<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
 /// An algorithm of gather and scatter among any ranks.
 #[derive(Debug)]
 pub struct Gather {
-    /// The registry's row of the gather.
+    /// Registry's row of the gather.
     pub gather: &'static Algorithm,
-    /// The registry's row of the scatter.
+    /// Registry's row of the scatter.
     pub scatter: &'static Algorithm,
-    /// Adds the gather.
+    /// Function that adds one rank's operations of the gather to a schedule.
     pub append: Append,
-    /// Adds the gather whose transpose is the scatter.
+    /// Function that adds the gather whose transpose is the scatter.
     pub append_backwards: Append,
-    /// The time in the model of the source, for a number of ranks and bytes of a block.
+    /// Function that returns the time in seconds by the model of the source, for a number of ranks and a number of
+    /// bytes of a block.
     pub time: fn(&Rates, f64, f64) -> f64,
 }
 
 impl Gather {
-    /// One rank's schedule of the gather among all ranks.
+    /// Returns one rank's schedule of the gather among all ranks.
     pub fn gather(&self, problem: &Problem<'_>) -> Schedule {
         among_all(problem, self.append)
     }
 
-    /// One rank's schedule of the scatter among all ranks.
+    /// Returns one rank's schedule of the scatter among all ranks.
     pub fn scatter(&self, problem: &Problem<'_>) -> Schedule {
         backwards(among_all(problem, self.append_backwards))
     }
 }
 
-/// A gather among all ranks, from [`Buffer::Send`] to the root's [`Buffer::Receive`].
+/// Returns one rank's schedule of a gather among all ranks, from [`Buffer::Send`] to the root's [`Buffer::Receive`].
 pub fn among_all(
     problem: &Problem<'_>,
     append: impl Fn(&Gathering<'_>, &mut Builder, &[OpId]) -> Vec<OpId>,
@@ -90,7 +92,7 @@ pub fn among_all(
     builder.finish()
 }
 
-/// The scatter that is the transpose of a gather.
+/// Returns the scatter that is the transpose of a gather: every send becomes a receive.
 pub fn backwards(gather: Schedule) -> Schedule {
     // Only a schedule with a reduction has no transpose.
     gather.transposed(SendMode::Standard).unwrap_or_default()

@@ -1,15 +1,18 @@
-//! Hierarchies of gathers and scatters: a gather inside every group, then one among the leaders; a scatter is the transpose.
+//! Hierarchies of gathers and scatters: a gather inside every group, then one among the leaders; a scatter is the
+//! transpose.
 //!
 //! Hasanov, thesis, 3.3. The leader of the root's group is the root; the leader of any other group is its first member.
-//! Leaders send the blocks of their group as one. (Algorithm 5 has the levels of the gather in the other order: first among
-//! the members with the same number in all groups. The order here is the reverse of Algorithm 4, and sends G - 1 messages
-//! between groups instead of p - p/G.) If the groups are not neighbours, the root copies the blocks into rank order.
+//! Leaders send the blocks of their group as one. (Algorithm 5 has the levels of the gather in the other order: first
+//! among the members with the same number in all groups. The order here is the reverse of Algorithm 4, and sends G - 1
+//! messages between groups instead of p - p/G.) If the groups are not neighbours, the root copies the blocks into rank
+//! order.
 //!
-//! **Time.** The outer algorithm's time for G blocks of p/G m bytes, and the inner's for p/G blocks. Equations 3.24 to 3.29
-//! have blocks of m bytes on both levels: they count the startups and bound the time from below. Equation 3.30 has all bytes
-//! on both levels and bounds the time from above. Every byte from another group goes through the root's port in any case, so
-//! groups save startups: (p - 1) t_s of the linear gather become (G + p/G - 2) t_s. (In a scatter with synchronization, all
-//! ranks announce at once that they wait; up to p/G announcements of the root's own group may precede those of the leaders.)
+//! **Time.** The outer algorithm's time for G blocks of p/G m bytes, and the inner's for p/G blocks. Equations 3.24 to
+//! 3.29 have blocks of m bytes on both levels: they count the startups and bound the time from below. Equation 3.30 has
+//! all bytes on both levels and bounds the time from above. Every byte from another group goes through the root's port
+//! in any case, so groups save startups: (p - 1) t_s of the linear gather become (G + p/G - 2) t_s. (In a scatter with
+//! synchronization, all ranks announce at once that they wait; up to p/G announcements of the root's own group may
+//! precede those of the leaders.)
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -25,28 +28,28 @@ use tributary::error::Result;
 use tributary::schedule::{Builder, OpId, Schedule, Span};
 
 impl Scheme<Gather> {
-    /// One rank's schedule of the gather among all ranks.
+    /// Returns one rank's schedule of the gather among all ranks.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), more groups than ranks, a topology of another number of ranks: the same error on
-    /// all ranks.
+    /// A bad problem ([`Problem::check`]), more groups than ranks, a topology of another number of ranks: the same
+    /// error on all ranks.
     pub fn gather(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;
         self.check(problem.ranks(), true)?;
         Ok(self.unchecked(problem, false))
     }
 
-    /// One rank's schedule of the scatter among all ranks.
+    /// Returns one rank's schedule of the scatter among all ranks.
     ///
     /// # Errors
-    /// As [`Scheme::gather`].
+    /// The errors of [`Scheme::gather`].
     pub fn scatter(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;
         self.check(problem.ranks(), true)?;
         Ok(backwards(self.unchecked(problem, true)))
     }
 
-    /// The gather, or the gather whose transpose is the scatter.
+    /// Returns the schedule of the gather or, with `backwards`, of the gather whose transpose is the scatter.
     fn unchecked(&self, problem: &Problem<'_>, backwards: bool) -> Schedule {
         among_all(problem, |gathering, builder, before| self.append(gathering, backwards, builder, before))
     }
@@ -59,7 +62,8 @@ impl Scheme<Gather> {
         }
     }
 
-    /// The time in the model for a number of ranks and bytes of a block: the sum over the levels, with groups of equal size.
+    /// Returns the time in seconds by the model, for `ranks` ranks and blocks of `bytes` bytes: the sum over the
+    /// levels, with groups of equal size.
     pub fn time(&self, rates: &Rates, ranks: f64, bytes: f64) -> f64 {
         match self {
             Self::Plain(algorithm) => (algorithm.time)(rates, ranks, bytes),
@@ -92,8 +96,8 @@ impl Hierarchy<Gather> {
         if gathering.is_root() && !levels.neighbours { levels.in_order(gathering, into, builder, &here) } else { here }
     }
 
-    /// The gather inside this rank's group. Returns the place of the group's blocks, if this rank leads it, and the operations
-    /// after which they are there.
+    /// Adds the gather inside this rank's group. Returns the range of the group's blocks if this rank leads the group,
+    /// and the operations after which the blocks are there.
     fn inside(
         &self,
         levels: &Levels,
@@ -129,14 +133,14 @@ impl Hierarchy<Gather> {
     }
 }
 
-/// The position of this rank and of the root among the groups of a gather.
+/// Numbers of this rank and of the root in the groups of a gather.
 struct Levels {
     division: Rc<Division>,
-    /// This rank's group, and its number there.
+    /// Number of this rank's group, and this rank's number in the group.
     mine: (usize, usize),
-    /// The root's group, and its number there.
+    /// Number of the root's group, and the root's number in the group.
     root: (usize, usize),
-    /// Whether the groups are consecutive ranges of members.
+    /// True if the groups are consecutive ranges of members.
     neighbours: bool,
 }
 
@@ -148,13 +152,13 @@ impl Levels {
         Self { division: Rc::new(division), mine, root, neighbours }
     }
 
-    /// All members, group after group.
+    /// Returns the numbers of all members, group after group.
     fn members(division: &Division) -> impl Iterator<Item = usize> {
         let groups = 0..division.count();
         groups.flat_map(move |group| (0..division.size(group)).map(move |index| division.member(group, index)))
     }
 
-    /// Sizes of the blocks of a group's members.
+    /// Returns the number of bytes of the block of every member of `group`.
     fn sizes<'a>(&self, gathering: &Gathering<'a>, group: usize) -> Cow<'a, [u64]> {
         let (first, size) = (self.division.member(group, 0), self.division.size(group));
         match self.neighbours {
@@ -167,12 +171,12 @@ impl Levels {
         self.sizes(gathering, group).iter().sum()
     }
 
-    /// The place of all blocks on the root, group after group.
+    /// Returns the range of all blocks on the root, where they lie group after group.
     fn place(&self, gathering: &Gathering<'_>) -> Span {
         if self.neighbours || !gathering.is_root() { gathering.into } else { gathering.forwarded(gathering.into.len) }
     }
 
-    /// Copies the root's blocks from `all`, where they lie group after group, to their places in rank order.
+    /// Copies the root's blocks from `all`, where they lie group after group, to the receive buffer in rank order.
     fn in_order(&self, gathering: &Gathering<'_>, all: Span, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
         let mut places = Vec::with_capacity(gathering.sizes.len());
         let mut at = gathering.into.offset;
@@ -196,7 +200,7 @@ fn by_node(problem: &Problem<'_>, backwards: bool) -> Schedule {
     Scheme::Hierarchical(Box::new(hierarchy)).unchecked(problem, backwards)
 }
 
-/// By node, binomial trees.
+/// Hierarchical gather: binomial trees inside every node, then among the nodes.
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "hierarchical",
@@ -207,7 +211,7 @@ pub static GATHER: Algorithm = Algorithm {
     schedule: |problem| by_node(problem, false),
 };
 
-/// By node, binomial trees.
+/// Hierarchical scatter: a binomial tree among the nodes, then inside every node.
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "binomial among one rank of every node, then binomial inside every node",

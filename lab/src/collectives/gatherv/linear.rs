@@ -1,7 +1,7 @@
 //! Linear gather and scatter: every rank sends its block to the root, or receives it from the root, without a tree.
 //!
-//! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte is
-//! sent once, which suits large blocks. MPI libraries use it (irregular gather and scatter, section 1).
+//! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte
+//! is sent once, which suits large blocks. MPI libraries use it (irregular gather and scatter, section 1).
 
 use super::gathering::{Append, Gather};
 use super::part::GatherPart;
@@ -10,11 +10,11 @@ use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use tributary::topology::Rank;
 
-/// See the module.
+/// Linear gather and scatter (see the module).
 pub static LINEAR: Gather =
     Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time };
 
-/// The gather; see the module.
+/// Linear gather (see the module).
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "linear",
@@ -25,7 +25,7 @@ pub static GATHER: Algorithm = Algorithm {
     schedule: |problem| LINEAR.gather(problem),
 };
 
-/// The scatter; see the module.
+/// Linear scatter (see the module).
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "the root sends every rank its block",
@@ -48,7 +48,7 @@ fn part(rank: Rank, root: Rank, sizes: &[u64]) -> GatherPart {
     part
 }
 
-/// Equation 2.22.
+/// Returns the time in seconds by equation 2.22.
 fn time(rates: &Rates, ranks: f64, bytes: f64) -> f64 {
     (ranks - 1.0) * rates.message(bytes)
 }

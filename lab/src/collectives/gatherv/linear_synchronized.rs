@@ -1,10 +1,11 @@
-//! Linear gather and scatter with synchronization: a block is sent only when its receiver has said that it is ready.
+//! Linear gather and scatter with synchronization: a rank sends a block only after the receiver has asked for it.
 //!
-//! The root of a gather sends an empty request to one rank after the other. A rank answers with a first segment of at most
-//! `segment` bytes and then the rest, synchronously. When the first segment has arrived, the root sends the next request, so
-//! that its latency overlaps with the rest of the block. In a scatter, every rank tells the root that it is ready, and the
-//! root then sends. So no block waits in a buffer of the receiver, however many ranks there are. 3 (p - 1) messages;
-//! t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), if the first segments are shorter than the blocks.
+//! The root of a gather sends an empty request to one rank after the other. A rank answers with a first segment of at
+//! most `segment` bytes and then the rest, synchronously. When the first segment has arrived, the root sends the next
+//! request, so that its latency overlaps with the rest of the block. In a scatter, every rank tells the root that it is
+//! ready, and the root then sends. So no block waits in a buffer of the receiver, however many ranks there are. 3 (p -
+//! 1) messages; t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), if the first segments are
+//! shorter than the blocks.
 
 use super::gathering::{Gather, Gathering};
 use crate::collectives::Rates;
@@ -12,10 +13,10 @@ use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::or_before;
 use tributary::schedule::{Buffer, Builder, OpId, SendMode, Span};
 
-/// See the module.
+/// Linear gather and scatter with synchronization (see the module).
 pub static LINEAR_SYNCHRONIZED: Gather = Gather { gather: &GATHER, scatter: &SCATTER, append, append_backwards, time };
 
-/// The gather; see the module.
+/// Linear gather with synchronization (see the module).
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "linear_synchronized",
@@ -26,7 +27,7 @@ pub static GATHER: Algorithm = Algorithm {
     schedule: |problem| LINEAR_SYNCHRONIZED.gather(problem),
 };
 
-/// The scatter; see the module.
+/// Linear scatter with synchronization (see the module).
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "every rank tells the root that it waits, and gets its block in two segments",
@@ -34,17 +35,18 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-/// The empty message.
+/// Empty message, with which a rank says that it is ready.
 const EMPTY: Span = Span { buffer: Buffer::Send, offset: 0, len: 0 };
 
-/// The first segment of a block, and the rest if there is one.
+/// Returns the first segment of a block (at most `segment` bytes), and the rest if there is one.
 fn halves(block: Span, segment: u64) -> impl Iterator<Item = Span> {
     let first = block.len.min(segment);
     let rest = Span::new(block.buffer, block.offset + first, block.len - first);
     [Span { len: first, ..block }, rest].into_iter().filter(|half| half.len > 0)
 }
 
-/// The nonempty blocks of the other members with their places on the root, and the copy of the root's own block.
+/// Adds the copy of the root's own block. Returns the other ranks whose block is not empty with the ranges of their
+/// blocks on the root, and the copy.
 fn others(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> (Vec<(usize, Span)>, Vec<OpId>) {
     let mut at = gathering.into.offset;
     let mut blocks = Vec::new();
@@ -82,7 +84,7 @@ fn append(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> 
     or_before(here, before)
 }
 
-/// A gather in which the root confirms every block. In its transpose, every rank tells the root that it is ready.
+/// Adds a gather in which the root confirms every block. In its transpose, every rank tells the root that it is ready.
 fn append_backwards(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let root = gathering.group.rank_of(gathering.root);
     let backwards = |block| halves(block, gathering.segment).collect::<Vec<_>>().into_iter().rev();
@@ -103,7 +105,7 @@ fn append_backwards(gathering: &Gathering<'_>, builder: &mut Builder, before: &[
     or_before(here, before)
 }
 
-/// Equation 2.23.
+/// Returns the time in seconds by equation 2.23.
 fn time(rates: &Rates, ranks: f64, bytes: f64) -> f64 {
     if ranks < 2.0 { 0.0 } else { rates.startup + (ranks - 1.0) * (rates.startup + rates.message(bytes)) }
 }

@@ -1,11 +1,11 @@
 //! Minimum spanning tree gather and scatter: ranges of ranks are halved, and one rank gathers each half.
 //!
-//! The root gathers the whole range. The rank that gathers a range also gathers the half that it is in; the other half is
-//! gathered by its farthest rank, the last of an upper half or the first of a lower one; and so on. The rank of a half sends
-//! its blocks to the rank of the whole range in one message (in a scatter it receives them). At most p - 1 messages; for p a
-//! power of two and equal blocks ceil(log2 p) t_s + (p - 1) m t_w, the lower bounds of both terms (Hasanov, thesis, 2.3.3.1,
-//! equation 2.25, where m is the sum of all blocks). Unlike in the binomial tree, the two halves differ by at most one rank if
-//! p is not a power of two.
+//! The root gathers the whole range. The rank that gathers a range also gathers the half that it is in; the other half
+//! is gathered by its farthest rank, the last of an upper half or the first of a lower one; and so on. The rank of a
+//! half sends its blocks to the rank of the whole range in one message (in a scatter it receives them). At most p - 1
+//! messages; for p a power of two and equal blocks ceil(log2 p) t_s + (p - 1) m t_w, the lower bounds of both terms
+//! (Hasanov, thesis, 2.3.3.1, equation 2.25, where m is the sum of all blocks). Unlike in the binomial tree, the two
+//! halves differ by at most one rank if p is not a power of two.
 
 use super::binomial;
 use super::gathering::{Append, Gather};
@@ -14,11 +14,11 @@ use super::tree::Run;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use tributary::topology::Rank;
 
-/// See the module.
+/// Minimum spanning tree gather and scatter (see the module).
 pub static MINIMUM_SPANNING_TREE: Gather =
     Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time: binomial::time };
 
-/// The gather; see the module.
+/// Minimum spanning tree gather (see the module).
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "minimum_spanning_tree",
@@ -29,7 +29,7 @@ pub static GATHER: Algorithm = Algorithm {
     schedule: |problem| MINIMUM_SPANNING_TREE.gather(problem),
 };
 
-/// The scatter; see the module.
+/// Minimum spanning tree scatter (see the module).
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "ranges of ranks are halved; who holds both sends one half to one rank of it",
@@ -41,7 +41,7 @@ const APPEND: Append = |gathering, builder, before| {
     part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
 };
 
-/// This rank's part, found by descending through the halves that the rank is in. O(p).
+/// Returns this rank's part of the tree, found by descending through the halves that the rank is in. O(p).
 fn part(rank: Rank, root: Rank, sizes: &[u64]) -> GatherPart {
     let mut part = GatherPart::new(rank, root, sizes[rank]);
     let (mut range, mut holder) = (0..sizes.len(), root);

@@ -37,12 +37,13 @@ use tributary::fabric::{Buffers, Endpoint};
 use tributary::schedule::Buffer;
 use tributary::topology::Rank;
 
-/// Gives `root` the bytes of every rank, one after the other in rank order; the other ranks get nothing. A rank need not know
-/// another rank's number of bytes: the ordered tree is constructed first. A subtree of more than `threshold` bytes goes to the
-/// root directly. Collective. At most 3 ceil(log2 p) t_s + (sum + largest subtree) t_w without a threshold.
+/// Gathers the bytes of every rank on `root`, one after the other in rank order; the other ranks get nothing. A rank
+/// need not know another rank's number of bytes: the ordered tree is constructed first. A subtree of more than
+/// `threshold` bytes goes to the root directly. Collective. At most 3 ceil(log2 p) t_s + (sum + largest subtree) t_w
+/// without a threshold.
 ///
-/// To gather the same sizes again without the construction, keep the [`part::GatherPart`] of [`construct::build`] and run its
-/// schedule.
+/// To gather the same sizes again without the construction, keep the [`part::GatherPart`] of [`construct::build`] and
+/// run its schedule.
 ///
 /// # Errors
 /// A root that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
@@ -57,13 +58,14 @@ pub async fn gatherv(endpoint: &mut Endpoint, root: Rank, bytes: Vec<u8>, thresh
     Ok(buffers.take(Buffer::Receive))
 }
 
-/// Gives every rank its block of `len` bytes of `all`. `root` has `all`, the blocks one after the other in rank order; the
-/// argument is ignored on the other ranks. Not even the root need know another rank's `len`. Collective. Costs what
+/// Scatters blocks of `all`: every rank gets its block of `len` bytes. `root` has `all`, the blocks one after the other
+/// in rank order; the argument is ignored on the other ranks. Not even the root need know another rank's `len`.
+/// Collective. Costs what
 /// [`gatherv`] does, and 2 ceil(log2 p) t_s for an agreement that the blocks add up to `all`.
 ///
 /// # Errors
-/// A root that is not a rank; blocks that do not add up to `all`: the same on all ranks, before any data is sent. Errors of the
-/// fabric.
+/// A root that is not a rank; blocks that do not add up to `all`: the same on all ranks, before any data is
+/// sent. Errors of the fabric.
 pub async fn scatterv(
     endpoint: &mut Endpoint,
     root: Rank,

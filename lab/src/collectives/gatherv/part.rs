@@ -1,8 +1,8 @@
 //! One rank's part of a gather tree, and its schedule: some receives, then one send.
 //!
-//! The root receives every run into its final place. Any other rank receives runs next to its own block, in rank order, and
-//! forwards them as one message. A leaf sends its block from where it is. The only copy is that of a rank's own block, next to
-//! the runs that it receives. The scatter is the transpose.
+//! The root receives every run into its final place. Any other rank receives runs next to its own block, in rank order,
+//! and forwards them as one message. A leaf sends its block from where it is. The only copy is that of a rank's own
+//! block, next to the runs that it receives. The scatter is the transpose.
 
 use super::gathering::{Gathering, backwards};
 use super::tree::{Join, Run};
@@ -11,22 +11,22 @@ use tributary::collectives::Group;
 use tributary::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 
-/// The most receives that the root has outstanding.
+/// Maximum number of receives that the root has outstanding.
 const OUTSTANDING: u32 = 32;
 
-/// How the messages of a part are sent and received.
+/// Settings of the messages of one rank's part of a gather tree.
 #[derive(Debug)]
 pub struct PartMessages<'a> {
-    /// The group whose member numbers the part uses.
+    /// Group whose member numbers the part uses.
     pub group: &'a Group,
-    /// The mode of the send.
+    /// Mode of the send.
     pub mode: SendMode,
-    /// The throttle of the receives.
+    /// Throttle of the receives.
     pub throttle: Throttle,
 }
 
 impl<'a> PartMessages<'a> {
-    /// Standard sends, and the receives under a sliding limit.
+    /// Creates settings with standard sends and a sliding limit on the outstanding receives.
     fn new(group: &'a Group) -> Self {
         Self { group, mode: SendMode::Standard, throttle: Throttle::sliding(OUTSTANDING) }
     }
@@ -35,23 +35,23 @@ impl<'a> PartMessages<'a> {
 /// One rank's part of a gather or scatter along a tree. It serves any number of gathers with the same sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatherPart {
-    /// This rank's own block.
+    /// Run with only this rank's own block.
     pub own: Run,
-    /// The root of the tree.
+    /// Root of the tree.
     pub root: Rank,
-    /// The runs that this rank receives, in rank order; none is empty.
+    /// Runs that this rank receives, in rank order; none is empty.
     pub received: Vec<Run>,
-    /// The receiver of this rank's message; `None` if it sends nothing.
+    /// Rank that receives this rank's message; `None` if this rank sends nothing.
     pub to: Option<Rank>,
 }
 
 impl GatherPart {
-    /// A part with the rank's own block only.
+    /// Creates a part with the rank's own block of `bytes` bytes only.
     pub fn new(rank: Rank, root: Rank, bytes: u64) -> Self {
         Self { own: Run::own(rank, bytes), root, received: Vec::new(), to: None }
     }
 
-    /// The part of `rank` in the tree of `joins`.
+    /// Creates the part of `rank` in the tree of `joins`.
     pub fn of(rank: Rank, root: Rank, bytes: u64, joins: &[Join]) -> Self {
         let mut part = Self::new(rank, root, bytes);
         part.received.extend(joins.iter().filter(|join| join.to == rank).map(|join| join.sent));
@@ -60,18 +60,19 @@ impl GatherPart {
         part
     }
 
-    /// The bytes of this rank's own block and of all runs that it receives.
+    /// Returns the number of bytes of this rank's own block and of all runs that it receives.
     pub fn bytes(&self) -> u64 {
         self.own.bytes + self.received.iter().map(|run| run.bytes).sum::<u64>()
     }
 
-    /// The gather: from [`Buffer::Send`] to the root's [`Buffer::Receive`]. O(received).
+    /// Returns the schedule of the gather, from [`Buffer::Send`] to the root's [`Buffer::Receive`]. O(received).
     pub fn gather(&self) -> Schedule {
         // In a world group, member numbers are ranks.
         self.gather_among(&Group::world(self.own.gatherer, self.own.gatherer + 1))
     }
 
-    /// As [`GatherPart::gather`], for a part whose ranks are member numbers of `group`.
+    /// Returns the schedule of the gather, like [`GatherPart::gather`], for a part whose ranks are member numbers of
+    /// `group`.
     pub fn gather_among(&self, group: &Group) -> Schedule {
         let buffer = if self.is_root() { Buffer::Receive } else { Buffer::Stage(0) };
         let mut builder = Builder::default();
@@ -79,13 +80,14 @@ impl GatherPart {
         builder.finish()
     }
 
-    /// The scatter, the transpose of the gather: from the root's [`Buffer::Send`] to [`Buffer::Receive`].
+    /// Returns the schedule of the scatter, the transpose of the gather: from the root's [`Buffer::Send`] to
+    /// [`Buffer::Receive`].
     pub fn scatter(&self) -> Schedule {
         backwards(self.gather())
     }
 
-    /// Adds the gather of the own block at the start of [`Buffer::Send`]; `buffer` holds the gathered blocks. Returns the
-    /// operations after which all blocks that this rank receives have arrived.
+    /// Adds the gather of the own block at the start of [`Buffer::Send`]; `buffer` holds the gathered blocks. Returns
+    /// the operations after which all blocks that this rank receives have arrived.
     pub fn append_in(&self, buffer: Buffer, messages: &PartMessages<'_>, builder: &mut Builder) -> Vec<OpId> {
         let own = Span::new(Buffer::Send, 0, self.own.bytes);
         let (here, all) = self.receive(own, || Span::new(buffer, 0, self.bytes()), messages, builder, &[]);
@@ -106,7 +108,7 @@ impl GatherPart {
         self.own.gatherer == self.root
     }
 
-    /// Adds the receives and the copy of the own block. Returns these operations, and the span of all blocks.
+    /// Adds the receives and the copy of the own block. Returns these operations, and the range of all blocks.
     fn receive(
         &self,
         own: Span,
@@ -134,12 +136,12 @@ impl GatherPart {
         (here, all)
     }
 
-    /// Adds the one send, if there is anything to send.
+    /// Adds the send to the parent in the tree, if this rank has something to send.
     fn send(&self, all: Span, messages: &PartMessages<'_>, builder: &mut Builder, before: &[OpId]) -> Option<OpId> {
         self.to.map(|to| builder.send(messages.group.rank_of(to), messages.mode, all, before))
     }
 
-    /// The places of the own block and of the received runs in `all`.
+    /// Returns the ranges of this rank's own block and of the received runs in `all`.
     fn places(&self, all: Span) -> (Span, Vec<(Run, Span)>) {
         let before = self.received.partition_point(|run| run.first < self.own.first);
         let mut at = all.offset;

@@ -1,63 +1,63 @@
 //! Ordered gather trees: ranks in consecutive ranges that join pairwise, level by level, into larger ones.
 //!
-//! At level d the ranks are divided into ordered hypercubes `[a 2^d, (a + 1) 2^d)`; the last may be incomplete. Each has a
-//! gather root, which has the blocks of a [`Run`] of consecutive ranks, in rank order. When two neighbours join, one gather
-//! root sends its run to the other; the [`Rule`] says which. (Irregular gather and scatter, Lemmas 1 and 2.)
+//! At level d the ranks are divided into ordered hypercubes `[a 2^d, (a + 1) 2^d)`; the last may be incomplete. Each
+//! has a gather root, which has the blocks of a [`Run`] of consecutive ranks, in rank order. When two neighbours join,
+//! one gather root sends its run to the other; the [`Rule`] says which. (Irregular gather and scatter, Lemmas 1 and 2.)
 
 use tributary::topology::Rank;
 
-/// The blocks of consecutive ranks `first..end`, gathered by one of them.
+/// Blocks of consecutive ranks `first..end`, which one of these ranks has gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The rank that has gathered them.
+    /// Rank that has gathered the blocks.
     pub gatherer: Rank,
-    /// The lowest rank.
+    /// Lowest rank of the run.
     pub first: Rank,
-    /// One past the highest rank.
+    /// One more than the highest rank of the run.
     pub end: Rank,
-    /// Bytes of the blocks.
+    /// Number of bytes of all blocks of the run.
     pub bytes: u64,
 }
 
 impl Run {
-    /// One rank's own block.
+    /// Returns the run of one rank's own block.
     pub fn own(rank: Rank, bytes: u64) -> Self {
         Self { gatherer: rank, first: rank, end: rank + 1, bytes }
     }
 }
 
-/// Which of two gather roots sends to the other. The root of the operation always receives.
+/// Rule that decides which of two gather roots sends to the other. The root of the operation always receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// The gather root of the higher ranks sends, whatever the sizes: a binomial tree.
     Oblivious,
-    /// The gather root with fewer bytes sends (Lemma 1), or the higher one if both have the same. With a threshold, a run of
-    /// more bytes goes to the root directly, and so does a run that is not adjacent to the other.
+    /// The gather root with fewer bytes sends (Lemma 1), or the higher rank if both have the same. With a threshold, a
+    /// run of more bytes goes to the root directly, and so does a run that is not adjacent to the other.
     BySize {
-        /// The threshold in bytes.
+        /// Threshold in bytes.
         threshold: Option<u64>,
     },
 }
 
-/// The join of two neighbouring cubes.
+/// Join of two neighbouring cubes of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Join {
-    /// The run that is sent; if it is empty, there is no message.
+    /// Run that is sent; if the run is empty, there is no message.
     pub sent: Run,
-    /// The receiver: the other gather root, or the root.
+    /// Rank that receives the run: the other gather root, or the operation's root.
     pub to: Rank,
-    /// The run of the joined cube's gather root.
+    /// Run of the joined cube's gather root.
     pub joined: Run,
 }
 
 impl Join {
-    /// Whether the run goes to the root directly and not to the other gather root.
+    /// Returns true if the run goes to the root directly and not to the other gather root.
     pub fn is_direct(&self) -> bool {
         self.to != self.joined.gatherer
     }
 }
 
-/// Joins the runs of two neighbouring cubes; `left` is that of the lower ranks.
+/// Joins the runs of two neighbouring cubes; `left` is the run of the lower ranks.
 pub fn join(left: Run, right: Run, root: Rank, rule: Rule) -> Join {
     let right_holds = match rule {
         _ if left.gatherer == root => false,
@@ -78,7 +78,7 @@ pub fn join(left: Run, right: Run, root: Rank, rule: Rule) -> Join {
     Join { sent, to: holder.gatherer, joined }
 }
 
-/// All joins of the tree over `sizes` that send a message, level by level. O(p).
+/// Returns all joins of the tree over `sizes` that send a message, level by level. O(p).
 pub fn joins(sizes: &[u64], root: Rank, rule: Rule) -> Vec<Join> {
     let mut cubes: Vec<Run> = sizes.iter().enumerate().map(|(rank, &bytes)| Run::own(rank, bytes)).collect();
     let mut all = Vec::new();

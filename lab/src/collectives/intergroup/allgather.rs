@@ -3,15 +3,15 @@
 //!
 //! Paper: Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Scalable Algorithms for MPI Intergroup Allgather and
 //! Allgatherv (Parallel Computing 85, 2019), Algorithm 1. Of p >= q ranks the larger group A is divided into q
-//! subgroups of neighbours whose sizes differ by at most one, the larger first (section 4). Rank j of B exchanges with the
-//! ranks of subgroup j: each of these sends its block and receives a segment of b_j's block. The received bytes are in rank
-//! order on both sides, so an allgather in place inside each group completes the operation. It is dissemination, because
-//! section 4 counts log p startups.
+//! subgroups of neighbours whose sizes differ by at most one, the larger first (section 4). Rank j of B exchanges with
+//! the ranks of subgroup j: each of these sends its block and receives a segment of b_j's block. The received bytes are
+//! in rank order on both sides, so an allgather in place inside each group completes the operation. It is
+//! dissemination, because section 4 counts log p startups.
 //!
 //! At most ceil(p/q) + 2 ceil(log2 p) rounds. 2 p messages between the groups, inside at most 2 p ceil(log2 p) + 2 q
-//! ceil(log2 q); every rank gets every byte of the other group once. If q divides p, the transfer time is at most M + k_B t_w,
-//! where M = max(p k_A, q k_B) t_w is the minimum (Theorem 1). Otherwise the largest subgroup takes longest: q ceil(p/q) k_A in
-//! place of p k_A. Blocks of a group may differ in size, but they are not balanced. O(p + q) memory.
+//! ceil(log2 q); every rank gets every byte of the other group once. If q divides p, the transfer time is at most M +
+//! k_B t_w, where M = max(p k_A, q k_B) t_w is the minimum (Theorem 1). Otherwise the largest subgroup takes longest: q
+//! ceil(p/q) k_A in place of p k_A. Blocks of a group may differ in size, but they are not balanced. O(p + q) memory.
 
 use super::Pair;
 use super::exchange::{Side, share};
@@ -20,7 +20,7 @@ use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::allgather::{Circle, disseminate};
 use tributary::schedule::{Builder, Schedule};
 
-/// See the module.
+/// Intergroup allgather for equal blocks, Algorithm 1 (see the module).
 pub static ALLGATHER: Algorithm = Algorithm {
     operation: Operation::IntergroupAllgather,
     name: "allgather",
@@ -39,8 +39,8 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-/// The cut of Algorithm 1. With more senders than receivers, every receiver gets the blocks of a subgroup of senders. With
-/// fewer, every sender's block is cut into segments for a subgroup of receivers.
+/// Returns the parts of the full message of Algorithm 1. With more senders than receivers, every receiver gets the
+/// blocks of a subgroup of senders. With fewer, every sender's block is cut into segments for a subgroup of receivers.
 pub fn by_subgroups(blocks: &Circle, receivers: usize) -> Circle {
     let senders = blocks.count();
     if senders >= receivers {
@@ -59,9 +59,9 @@ pub fn by_subgroups(blocks: &Circle, receivers: usize) -> Circle {
     Circle::new((0..senders).flat_map(segments))
 }
 
-/// An upper bound of the time for equal blocks (first line of equation 3): the exchange, then the longer of the two
-/// allgathers, whose steps have one or two messages. If q does not divide p, the larger subgroups and segments count. The
-/// transfer time is exact if B's allgather is the longer.
+/// Returns an upper bound of the time for equal blocks (first line of equation 3): the exchange, then the longer of the
+/// two allgathers, whose steps have one or two messages. If q does not divide p, the larger subgroups and segments
+/// count. The transfer time is exact if B's allgather is the longer.
 pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     let Pair { p, q, k_a, k_b } = pair.larger_first();
     let (most, fewest) = ((p / q).ceil(), (p / q).floor());
@@ -71,7 +71,8 @@ pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     exchange + inside(q, most * k_a).max(inside(p, k_b / fewest))
 }
 
-/// The bound of Theorem 1 on the transfer time, M + k_B t_w, for groups of which the smaller's size divides the larger's.
+/// Returns the bound of Theorem 1 on the transfer time, M + k_B t_w, in seconds. The size of the smaller group must
+/// divide the size of the larger.
 pub fn bound(rates: &Rates, pair: &Pair) -> f64 {
     pair.least(rates) + pair.larger_first().k_b * rates.byte
 }

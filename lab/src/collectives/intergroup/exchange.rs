@@ -1,14 +1,14 @@
-//! The first step of the segmented algorithms: every rank sends its block to the other group, whose ranks each receive one
-//! part of the full message. The parts in rank order are the full message.
+//! The first step of the segmented algorithms: every rank sends its block to the other group, whose ranks each receive
+//! one part of the full message. The parts in rank order are the full message.
 //!
-//! **Order** (section 4.1). A sender serves its receivers in rank order, one at a time. A receiver takes one message at a time
-//! in this order: first the message of its last sender, if that sender has further receivers (a multi-target sender); then
-//! the messages of senders with no other receiver; at the end the message of its first sender, if that sender has served
-//! others before. So a receiver is idle at most before its last message.
+//! **Order** (section 4.1). A sender serves its receivers in rank order, one at a time. A receiver takes one message at
+//! a time in this order: first the message of its last sender, if that sender has further receivers (a multi-target
+//! sender); then the messages of senders with no other receiver; at the end the message of its first sender, if that
+//! sender has served others before. So a receiver is idle at most before its last message.
 //!
-//! **Why it ends without buffering.** A sender's first message is either its only one or the first that its receiver takes.
-//! The receivers between a sender's first and last have no other sender. A sender's last message waits only for messages that
-//! are the first or only ones of their senders.
+//! **Why it ends without buffering.** A sender's first message is either its only one or the first that its receiver
+//! takes. The receivers between a sender's first and last have no other sender. A sender's last message waits only for
+//! messages that are the first or only ones of their senders.
 //!
 //! Sends and receives are two chains that do not wait for each other (full duplex). Two partitions of n bytes into p
 //! and q parts overlap in at most p + q - 1 messages.
@@ -19,24 +19,25 @@ use tributary::collectives::Group;
 use tributary::schedule::{Action, Buffer, Builder, OpId, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 
-/// Cuts the full message of a group (its blocks) into one part for each of a number of receivers, in order.
+/// Function that cuts the full message of a group (its blocks) into one part for each of a number of receivers, in
+/// order.
 pub type Cut = fn(&Circle, usize) -> Circle;
 
-/// One rank's side of an operation between two groups.
+/// One rank's view of an operation between two groups.
 pub struct Side<'a> {
-    /// The ranks of its own group.
+    /// Ranks of this rank's own group.
     pub group: Group,
-    /// The blocks of its own group.
+    /// Sizes of the blocks of the own group.
     pub own: Circle,
-    /// The ranks of the other group.
+    /// Ranks of the other group.
     pub other: &'a [Rank],
-    /// The blocks of the other group.
+    /// Sizes of the blocks of the other group.
     pub others: Circle,
 }
 
 impl<'a> Side<'a> {
-    /// The side of the problem's rank. `None` if the rank is in neither group or the other group is empty: it then neither
-    /// sends nor receives. O(members).
+    /// Returns the view of the problem's rank. `None` if the rank is in neither group or the other group is empty: the
+    /// rank then neither sends nor receives. O(members).
     pub fn of(problem: &Problem<'a>) -> Option<Self> {
         let (members, me, other) = problem.groups?.locate(problem.rank)?;
         let blocks = |group: &[Rank]| Circle::new(group.iter().map(|&rank| problem.sizes[rank]));
@@ -46,13 +47,13 @@ impl<'a> Side<'a> {
         (!other.is_empty()).then(|| Self { group, own: blocks(members), other, others: blocks(other) })
     }
 
-    /// The place of the full message of the other group.
+    /// Returns the range of the receive buffer for the full message of the other group.
     pub fn received(&self) -> Span {
         Span::new(Buffer::Receive, 0, self.others.total())
     }
 
-    /// Adds the exchange. Returns the parts of the other group's message that the ranks of this group then have, each at its
-    /// place in the receive buffer; and the operations after which this rank has finished the exchange.
+    /// Adds the exchange. Returns the parts of the other group's message that the ranks of this group have afterwards,
+    /// in the order of the ranks; and the operations after which this rank has finished the exchange.
     pub fn exchange(&self, cut: Cut, builder: &mut Builder) -> (Circle, Vec<OpId>) {
         let me = self.group.me();
         let parts = cut(&self.others, self.group.size());
@@ -75,8 +76,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The senders of the bytes `from..end` of the full message of `blocks`, each with begin and end of its bytes, in the
-/// receiver's order.
+/// Returns the senders of the bytes `from..end` of the full message of `blocks`, each with begin and end of the bytes
+/// that the sender sends, in the order in which the receiver receives them.
 fn in_order(blocks: &Circle, from: u64, end: u64) -> Vec<(usize, u64, u64)> {
     let mut senders: Vec<_> = blocks.overlapping(from, end).collect();
     let (Some(&(first, ..)), Some(&(last, ..))) = (senders.first(), senders.last()) else { return senders };
@@ -90,7 +91,8 @@ fn in_order(blocks: &Circle, from: u64, end: u64) -> Vec<(usize, u64, u64)> {
     senders
 }
 
-/// The size of part `index` if `total` is divided into `parts` parts that differ by at most one, the larger first.
+/// Returns the size in bytes of part `index` if `total` bytes are divided into `parts` parts that differ by at most one
+/// byte, the larger first.
 pub fn share(total: u64, parts: usize, index: usize) -> u64 {
     let parts = parts as u64;
     total / parts + u64::from((index as u64) < total % parts)

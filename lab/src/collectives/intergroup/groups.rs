@@ -4,7 +4,8 @@
 use tributary::error::{Error, Result};
 use tributary::topology::Rank;
 
-/// Groups A and B, each in the order of its blocks. Either may be empty, and a rank may be in neither.
+/// Groups A and B of an intergroup operation, each in the order of its blocks. Either may be empty, and a rank may be
+/// in neither.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwoGroups {
     a: Vec<Rank>,
@@ -12,7 +13,7 @@ pub struct TwoGroups {
 }
 
 impl TwoGroups {
-    /// Groups with these members. Local; O(members log members).
+    /// Creates groups with these members. Local; O(members log members).
     ///
     /// # Errors
     /// A rank that is named twice.
@@ -25,12 +26,12 @@ impl TwoGroups {
         Ok(Self { a, b })
     }
 
-    /// Group A.
+    /// Returns the ranks of group A.
     pub fn a(&self) -> &[Rank] {
         &self.a
     }
 
-    /// Group B.
+    /// Returns the ranks of group B.
     pub fn b(&self) -> &[Rank] {
         &self.b
     }
@@ -46,7 +47,8 @@ impl TwoGroups {
         }
     }
 
-    /// The group of a rank, its number there, and the other group; `None` if the rank is in neither. O(members).
+    /// Returns the group of a rank, the rank's number in the group, and the other group; `None` if the rank is in
+    /// neither. O(members).
     pub fn locate(&self, rank: Rank) -> Option<(&[Rank], usize, &[Rank])> {
         let number = |group: &[Rank]| group.iter().position(|&member| member == rank);
         let in_a = number(&self.a).map(|number| (self.a(), number, self.b()));

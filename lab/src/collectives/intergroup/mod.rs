@@ -1,7 +1,7 @@
 //! Allgather between two groups: every rank gets the blocks of all ranks of the *other* group and none of its own.
 //!
-//! Ranks that compute and ranks that do I/O are such groups, and so are the two sides of an MPI inter-communicator. Kang et al., Scalable
-//! Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
+//! Ranks that compute and ranks that do I/O are such groups, and so are the two sides of an MPI inter-communicator.
+//! Kang et al., Scalable Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,35 +29,37 @@ use tributary::fabric::{Buffers, Endpoint};
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::topology::Topology;
 
-/// Two groups in the cost formulas: p ranks with blocks of k_A bytes (in the mean), and q ranks with blocks of k_B bytes.
+/// Sizes of two groups in the cost formulas: p ranks with blocks of k_A bytes (mean), and q ranks with blocks of k_B
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// Ranks of A.
+    /// Number of ranks of group A.
     pub p: f64,
-    /// Ranks of B.
+    /// Number of ranks of group B.
     pub q: f64,
-    /// Bytes of a block of A.
+    /// Mean number of bytes of a block of A.
     pub k_a: f64,
-    /// Bytes of a block of B.
+    /// Mean number of bytes of a block of B.
     pub k_b: f64,
 }
 
 impl Pair {
-    /// M: the minimum of the transfer time, that of the longer full message (section 2.2).
+    /// Returns M, the minimum of the transfer time in seconds: the time of the group whose blocks have more bytes
+    /// (section 2.2).
     pub fn least(&self, rates: &Rates) -> f64 {
         (self.p * self.k_a).max(self.q * self.k_b) * rates.byte
     }
 
-    /// The pair with the larger group as A.
+    /// Returns the same sizes with the larger group as A.
     pub fn larger_first(self) -> Self {
         if self.p < self.q { Self { p: self.q, q: self.p, k_a: self.k_b, k_b: self.k_a } } else { self }
     }
 }
 
-/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order. A rank in neither
-/// group contributes and gets nothing. A rank need not know another rank's size: an allgather of all sizes comes first, then
-/// [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q message rounds; transfer time as
-/// [`allgatherv::bound`] and 8 (p + q) bytes more.
+/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order. A rank in
+/// neither group contributes and gets nothing. A rank need not know another rank's size: an allgather of all sizes
+/// comes first, then [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q message
+/// rounds; transfer time as [`allgatherv::bound`] and 8 (p + q) bytes more.
 ///
 /// # Errors
 /// A group member that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.

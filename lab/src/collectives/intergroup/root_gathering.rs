@@ -1,13 +1,14 @@
-//! Root gathering, as MPI libraries do it: a root in each group gathers, the roots exchange, and each broadcasts in its group.
+//! Root gathering, as MPI libraries do it: a root in each group gathers, the roots exchange, and each broadcasts in its
+//! group.
 //!
-//! Kang et al. 2019 (see `allgather`), section 3.1, describe MPICH's: the gathers of both groups run in parallel; then A's
-//! full message goes to B's root and is broadcast there; then B's full message goes to A's root and is broadcast. Gathers are
-//! binomial if all blocks of a group are equal, otherwise linear; broadcasts are a scatter and a ring allgather, a factor of
-//! two above the best.
+//! Kang et al. 2019 (see `allgather`), section 3.1, describe MPICH's: the gathers of both groups run in parallel; then
+//! A's full message goes to B's root and is broadcast there; then B's full message goes to A's root and is broadcast.
+//! Gathers are binomial if all blocks of a group are equal, otherwise linear; broadcasts are a scatter and a ring
+//! allgather, a factor of two above the best.
 //!
 //! Transfer time max((p - 1) k_A, (q - 1) k_B) t_w, and about 3 (p k_A + q k_B) t_w: equation 2. The paper's startups
-//! are logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's message.
-//! It is the baseline of the other algorithms and not meant for use.
+//! are logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's
+//! message. It is the baseline of the other algorithms and not meant for use.
 
 use super::Pair;
 use super::exchange::Side;
@@ -18,12 +19,12 @@ use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
 use crate::collectives::in_place::{Part, WordOps, finished_broadcast};
 use tributary::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 
-/// The gathered blocks of the rank's own group.
+/// Buffer for the gathered blocks of the rank's own group.
 const GATHERED: Buffer = Buffer::Stage(0);
-/// The most receives that a root has outstanding.
+/// Maximum number of receives that a root has outstanding.
 const OUTSTANDING: u32 = 32;
 
-/// See the module.
+/// Intergroup allgather by root gathering, the baseline (see the module).
 pub static ROOT_GATHERING: Algorithm = Algorithm {
     operation: Operation::IntergroupAllgather,
     name: "root_gathering",
@@ -57,7 +58,8 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-/// Gathers the blocks of the own group at its first rank. Returns the operations after which they are there and forwarded.
+/// Gathers the blocks of the own group at the group's first rank. Returns the operations after which the blocks are
+/// there and sent on.
 fn gather(side: &Side<'_>, builder: &mut Builder) -> Vec<OpId> {
     let tree = Tree::of(side);
     let me = side.group.me();
@@ -82,7 +84,7 @@ fn gather(side: &Side<'_>, builder: &mut Builder) -> Vec<OpId> {
     here
 }
 
-/// The tree of a gather to member 0. Each member gathers a range of neighbours.
+/// Tree of a gather to member 0. Each member gathers a range of neighbours.
 struct Tree {
     size: usize,
     is_binomial: bool,
@@ -107,7 +109,7 @@ impl Tree {
         if self.is_binomial { me.checked_sub(lowest_bit(me, self.size)) } else { (me > 0).then_some(0) }
     }
 
-    /// The end of the range `me..end` that a member gathers.
+    /// Returns the end of the range `me..end` of members whose blocks member `me` gathers.
     fn end(&self, me: usize) -> usize {
         match me {
             _ if self.is_binomial => below(me, self.size),
@@ -117,8 +119,8 @@ impl Tree {
     }
 }
 
-/// The time of root gathering for equal blocks as implemented here: equation 2, stage by stage, with this ring's
-/// startups. Exact in the one-port model for powers of two whose messages are multiples of 8 p and 8 q bytes.
+/// Returns the time of root gathering for equal blocks as implemented here: equation 2, stage by stage, with this
+/// ring's startups. Exact in the one-port model for powers of two whose messages are multiples of 8 p and 8 q bytes.
 pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     let Pair { p, q, k_a, k_b } = *pair;
     let gather = |ranks: f64, block: f64| ranks.log2().ceil() * rates.startup + (ranks - 1.0) * block * rates.byte;
@@ -126,8 +128,8 @@ pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     gather(p, k_a).max(gather(q, k_b)) + pass(q, p * k_a) + pass(p, q * k_b)
 }
 
-/// The improvement over root gathering that an algorithm of optimal transfer time M has for many ranks: equation 5,
-/// (M + 3 p k_A + 3 q k_B) / M.
+/// Returns the improvement over root gathering that an algorithm of optimal transfer time M has for many ranks:
+/// equation 5, (M + 3 p k_A + 3 q k_B) / M.
 pub fn improvement(pair: &Pair) -> f64 {
     let (a, b) = (pair.p * pair.k_a, pair.q * pair.k_b);
     (a.max(b) + 3.0 * (a + b)) / a.max(b)

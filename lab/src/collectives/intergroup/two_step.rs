@@ -2,14 +2,14 @@
 //!
 //! Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Full-Duplex Inter-Group All-to-All Broadcast Algorithms with
 //! Optimal Bandwidth (EuroMPI 2018), as Kang et al. 2019 (see `allgather`) describe it in section 4. The exchange is as
-//! in `allgather`. A subgroup of the larger group then has one block in segments. The first allgather, inside subgroups,
-//! assembles the block; the second, among the ranks with the same number in all subgroups, collects the blocks. If subgroups
-//! are nodes, the first stays inside nodes. The smaller group's allgather has one step.
+//! in `allgather`. A subgroup of the larger group then has one block in segments. The first allgather, inside
+//! subgroups, assembles the block; the second, among the ranks with the same number in all subgroups, collects the
+//! blocks. If subgroups are nodes, the first stays inside nodes. The smaller group's allgather has one step.
 //!
 //! At most ceil(p/q) + 2 (ceil(log2 p/q) + ceil(log2 q)) rounds, and the transfer time of Algorithm 1. If q does not
-//! divide p, the larger subgroups have one rank more than the others. Their first rank sends it the other blocks at the end,
-//! (q - 1) k_B t_w in at most two messages. Otherwise there are at most as many messages as in Algorithm 1. Every rank gets
-//! every byte of the other group once. O(p + q) memory.
+//! divide p, the larger subgroups have one rank more than the others. Their first rank sends it the other blocks at the
+//! end, (q - 1) k_B t_w in at most two messages. Otherwise there are at most as many messages as in Algorithm 1. Every
+//! rank gets every byte of the other group once. O(p + q) memory.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use crate::collectives::division::Division;
 use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
-/// See the module.
+/// Intergroup allgather with an allgather in two steps (see the module).
 pub static TWO_STEP: Algorithm = Algorithm {
     name: "two_step",
     about: "as allgather, and the larger group's allgather inside the subgroups first, then across them",
@@ -59,7 +59,8 @@ fn in_two_steps(side: &Side<'_>, parts: &Circle, builder: &mut Builder, done: Ve
     }
 }
 
-/// The first rank of a subgroup sends `last`, which has only the subgroup's own block, all other blocks.
+/// Sends all other blocks from the first rank of a subgroup to the rank `last`, which has only the subgroup's own
+/// block.
 fn send_missing_blocks(inside: &Group, last: usize, blocks: &Circle, own: usize, builder: &mut Builder, here: &[OpId]) {
     let span = |from: u64, end: u64| Span::new(Buffer::Receive, from, end - from);
     for span in [span(0, blocks.begin(own)), span(blocks.begin(own + 1), blocks.total())] {

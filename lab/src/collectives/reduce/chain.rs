@@ -1,5 +1,5 @@
-//! Chain (linear tree) reduction: starting with the last rank, every rank combines the message of the rank after it with its
-//! own and sends the result on.
+//! Chain (linear tree) reduction: starting with the last rank, every rank combines the message of the rank after it
+//! with its own and sends the result on.
 //!
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.12).
@@ -7,7 +7,7 @@
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
-/// See the module.
+/// Chain reduction (see the module).
 pub static CHAIN: InPlace = in_place!(Reduce {
     name: "chain",
     about: "every rank combines what the next has, and sends on",
@@ -17,8 +17,8 @@ pub static CHAIN: InPlace = in_place!(Reduce {
     time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.combined(bytes),
 });
 
-/// Combines segment after segment up the tree in which member i has the children `arity` i + 1 to `arity` i + `arity`. A
-/// segment is sent as soon as it is complete. The receive buffer has m / X bytes.
+/// Adds the reduction of the segments, one after another, up the tree in which member i has the children `arity` i + 1
+/// to `arity` i + `arity`. A member sends a segment as soon as it is complete. The receive buffer has m / X bytes.
 pub(super) fn up(
     part: &Part<'_>,
     arity: usize,

@@ -6,7 +6,7 @@
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId, Span};
 
-/// See the module.
+/// Flat tree reduction (see the module).
 pub static FLAT: InPlace = in_place!(Reduce {
     name: "flat",
     about: "the root receives from one rank after the other",
@@ -16,7 +16,7 @@ pub static FLAT: InPlace = in_place!(Reduce {
     time: |rates, ranks, bytes, _| (ranks - 1.0) * rates.combined(bytes),
 });
 
-/// The root receives all pieces of one rank, then those of the next.
+/// Adds the reduction in which the root receives all pieces of one rank, then all pieces of the next.
 pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     if group.me() > 0 {

@@ -1,15 +1,15 @@
-//! In-order binary tree reduction: every rank combines the result of the ranks before it, its own words, and the result of the
-//! ranks after it.
+//! In-order binary tree reduction: every rank combines the result of the ranks before it, its own words, and the result
+//! of the ranks after it.
 //!
-//! The words are combined in rank order whatever the root, which operators that do not commute need. The root is the top of
-//! the tree; its children are the middle of the ranks before it and the middle of those after it. p - 1 messages of m bytes
-//! into two buffers. At most 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) for a full tree, which has the root in the middle
-//! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
+//! The words are combined in rank order whatever the root, which operators that do not commute need. The root is the
+//! top of the tree; its children are the middle of the ranks before it and the middle of those after it. p - 1 messages
+//! of m bytes into two buffers. At most 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) for a full tree, which has the root in
+//! the middle (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// In-order binary tree reduction (see the module).
 pub static IN_ORDER_BINARY: InPlace = in_place!(Reduce {
     name: "in_order_binary",
     about: "up a binary tree that keeps the ranks in order",
@@ -20,17 +20,17 @@ pub static IN_ORDER_BINARY: InPlace = in_place!(Reduce {
     time: |rates, ranks, bytes, _| 2.0 * ((ranks + 1.0).log2() - 1.0) * rates.combined(bytes),
 });
 
-/// The neighbours of one member in the tree.
+/// Parent and children of one member in the tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Neighbours {
     parent: Option<usize>,
-    /// The child among the members before it.
+    /// Child among the members before this one.
     left: Option<usize>,
-    /// The child among the members after it.
+    /// Child among the members after this one.
     right: Option<usize>,
 }
 
-/// Walks down from the root. O(log size).
+/// Returns the neighbours of member `me`, found by walking down from the root. O(log size).
 fn neighbours(me: usize, root: usize, size: usize) -> Neighbours {
     let (mut from, mut end, mut top, mut parent) = (0, size, root, None);
     while top != me {

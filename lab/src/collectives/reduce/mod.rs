@@ -1,5 +1,5 @@
-//! Reduce: the root gets all ranks' words, combined. All algorithms work in place (see [`super::in_place`]). Members are
-//! counted from the root, except in `in_order_binary`.
+//! Reduce: the root gets all ranks' words, combined. All algorithms work in place (see [`super::in_place`]). Members
+//! are counted from the root, except in `in_order_binary`.
 
 mod binary;
 mod binomial;

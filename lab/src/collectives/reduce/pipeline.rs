@@ -1,12 +1,12 @@
-//! Pipeline reduction: starting with the last rank, every rank combines the message of the rank after it with its own and
-//! sends the result on, a segment at a time.
+//! Pipeline reduction: starting with the last rank, every rank combines the message of the rank after it with its own
+//! and sends the result on, a segment at a time.
 //!
 //! (p - 1) X messages of m / X bytes: (p + X - 2)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis, 2.3.2.1, equation 2.13).
 
 use super::chain::up;
 use crate::collectives::in_place::{InPlace, in_place};
 
-/// See the module.
+/// Pipeline reduction (see the module).
 pub static PIPELINE: InPlace = in_place!(Reduce {
     name: "pipeline",
     about: "every rank combines what the next has, and sends on, a segment at a time",

@@ -3,9 +3,9 @@
 //! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages.
 //!
 //! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.1, equation
-//! 2.16), in p log2 p + p - 1 messages, (p - 1) m and log2 p m/2 bytes in all. For other numbers of ranks, each of the first
-//! pairs combines first, half of the words on either rank, and the odd rank sends its half: 2 t_s + m t_w + m/2 t_c more than
-//! for the next lower power of two, 3 messages a pair.
+//! 2.16), in p log2 p + p - 1 messages, (p - 1) m and log2 p m/2 bytes in all. For other numbers of ranks, each of the
+//! first pairs combines first, half of the words on either rank, and the odd rank sends its half: 2 t_s + m t_w + m/2
+//! t_c more than for the next lower power of two, 3 messages a pair.
 
 use crate::collectives::Rates;
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
@@ -14,7 +14,7 @@ use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
 use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
-/// See the module.
+/// Rabenseifner's reduction (see the module).
 pub static RABENSEIFNER: InPlace = in_place!(Reduce {
     name: "rabenseifner",
     about: "recursive halving reduce-scatter, then a binomial gather",
@@ -33,7 +33,8 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     gather(&cores, &cut, builder, &scattered)
 }
 
-/// Combines the words of every pair of the fold on its even member: each member combines half, and the odd one sends its half.
+/// Combines the words of every pair of the fold on the pair's even member: each member combines half, and the odd
+/// member sends its half.
 pub(in crate::collectives) fn fold_halves(
     part: &Part<'_>,
     group: &Group,
@@ -55,7 +56,7 @@ pub(in crate::collectives) fn fold_halves(
     or_before([sent, combined, moved].into_iter().flatten().collect(), before)
 }
 
-/// Equation 2.16; for other numbers of ranks, as the module says.
+/// Returns the time in seconds by equation 2.16; for a number of ranks that is no power of two, as the module says.
 fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
     let steps = ranks.log2().floor();
     let cores = steps.exp2();

@@ -6,7 +6,7 @@
 use super::flat::one_by_one;
 use crate::collectives::in_place::{InPlace, in_place};
 
-/// See the module.
+/// Flat tree reduction in segments (see the module).
 pub static SEGMENTED_FLAT: InPlace = in_place!(Reduce {
     name: "segmented_flat",
     about: "the root receives from one rank after the other, a segment at a time",

@@ -1,4 +1,4 @@
-//! What the MPI libraries of the tables do for MPI_Gather, MPI_Gatherv and MPI_Allreduce, as far as it is public.
+//! Algorithms of the tables' MPI libraries for MPI_Gather, MPI_Gatherv and MPI_Allreduce, as far as they are public.
 //!
 //! | library | MPI_Gather | MPI_Gatherv |
 //! |---|---|---|
@@ -18,14 +18,14 @@ use serde::Deserialize;
 use tributary::Rank;
 use tributary::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
-/// Blocks of more bytes are gathered linearly by Open MPI, with a first segment of [`FIRST_SEGMENT`].
+/// Size in bytes above which Open MPI gathers blocks linearly, with a first segment of [`FIRST_SEGMENT`].
 const INTERMEDIATE_BLOCK: u64 = 6_000;
-/// Blocks of more bytes are gathered with a first segment of [`LARGE_SEGMENT`].
+/// Size in bytes above which Open MPI gathers blocks with a first segment of [`LARGE_SEGMENT`].
 const LARGE_BLOCK: u64 = 92_160;
 const FIRST_SEGMENT: u64 = 1_024;
 const LARGE_SEGMENT: u64 = 32_768;
 
-/// An MPI library.
+/// MPI library of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Library {
@@ -40,7 +40,7 @@ pub(super) enum Library {
 }
 
 impl Library {
-    /// MPI_Gather of `bytes` from every one of `ranks`.
+    /// Returns the schedules of MPI_Gather with `bytes` bytes of every one of `ranks` ranks.
     pub(super) fn gather(self, ranks: usize, root: Rank, bytes: u64) -> Vec<Schedule> {
         let linear = self == Self::OpenMpi && bytes > INTERMEDIATE_BLOCK;
         let segment = if bytes > LARGE_BLOCK { LARGE_SEGMENT } else { FIRST_SEGMENT };
@@ -49,14 +49,14 @@ impl Library {
         (0..ranks).map(|rank| from_root(algorithm, rank, root, &sizes, segment, !linear)).collect()
     }
 
-    /// MPI_Gatherv: the root receives from all; a rank without bytes sends nothing.
+    /// Returns the schedules of MPI_Gatherv: the root receives from all; a rank without bytes sends nothing.
     pub(super) fn gatherv(self, root: Rank, sizes: &[u64]) -> Vec<Schedule> {
         let mode = if self == Self::Mvapich { SendMode::Synchronous } else { SendMode::Standard };
         let throttle = if self == Self::OpenMpi { Throttle::sliding(1) } else { Throttle::NONE };
         (0..sizes.len()).map(|rank| linear(rank, root, sizes, mode, throttle)).collect()
     }
 
-    /// MPI_Allreduce of one number.
+    /// Returns the schedules of MPI_Allreduce of one number.
     pub(super) fn allreduce(self, ranks: usize) -> Vec<Schedule> {
         let one = |rank| {
             let mut builder = Builder::default();
@@ -68,7 +68,8 @@ impl Library {
     }
 }
 
-/// A gather among the ranks counted from the root; with `turns` the root then copies all blocks into rank order.
+/// Returns one rank's schedule of a gather among the ranks counted from the root; with `turns` the root then copies all
+/// blocks into rank order.
 fn from_root(algorithm: &Gather, rank: Rank, root: Rank, sizes: &[u64], segment: u64, turns: bool) -> Schedule {
     let (ranks, bytes) = (sizes.len(), sizes[rank]);
     let all = bytes * ranks as u64;
@@ -94,7 +95,8 @@ fn from_root(algorithm: &Gather, rank: Rank, root: Rank, sizes: &[u64], segment:
     builder.finish()
 }
 
-/// The root receives in rank order, as many at a time as the throttle lets.
+/// Returns one rank's schedule of a gather in which the root receives in rank order, as many blocks at a time as the
+/// throttle allows.
 fn linear(rank: Rank, root: Rank, sizes: &[u64], mode: SendMode, throttle: Throttle) -> Schedule {
     let mut builder = Builder::default();
     let mut at = 0;

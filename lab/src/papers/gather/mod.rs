@@ -27,13 +27,13 @@ use self::problem::Blocks;
 use self::sequence::Sequence;
 use super::{Axis, Context, Draw, Drawing, Measure, PapersError, Parameters, Values};
 
-/// Bytes of the tables' unit, MPI_INT.
+/// Number of bytes of the tables' unit, MPI_INT.
 const UNIT: u64 = 4;
-/// The average blocks of the tables, in units.
+/// Average block sizes of the tables, in units.
 const AVERAGES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
-/// Of the smaller instances.
+/// Average block sizes of the smaller instances, in units.
 const SMALLER: [u64; 3] = [1, 10, 100];
-/// The irregular distributions other than two blocks.
+/// Irregular distributions of block sizes, apart from two blocks.
 const IRREGULAR: [Blocks; 4] = [Blocks::Random, Blocks::Spikes, Blocks::Decreasing, Blocks::Alternating];
 
 pub(super) static MEASURES: &[Measure] = &[
@@ -51,7 +51,7 @@ pub(super) static MEASURES: &[Measure] = &[
 
 pub(super) static DRAWINGS: &[Draw] = &[Draw { name: "times", run: draw }];
 
-/// A table: who was measured, and where.
+/// Table of the paper: the MPI library that was measured, and the number of ranks.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -59,7 +59,7 @@ struct Table {
     ranks: usize,
 }
 
-/// A row: a table, and a problem.
+/// Row of a table: the table, and a distribution of blocks.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableRow {
@@ -69,7 +69,7 @@ struct TableRow {
     average: u64,
 }
 
-/// A figure: a table, and a distribution.
+/// Figure of the paper: a table, and a distribution of blocks.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Curve {
@@ -78,11 +78,11 @@ struct Curve {
     blocks: Blocks,
 }
 
-/// Microseconds.
+/// Times of one gather, in microseconds.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     gather: f64,
-    /// MPI_Allreduce, then MPI_Gather: the right side of guideline 2.
+    /// Time of MPI_Allreduce, then MPI_Gather: the right side of guideline 2.
     padded: f64,
     gatherv: f64,
     ordered: f64,
@@ -122,7 +122,7 @@ fn named<const N: usize>(values: [(&str, f64); N]) -> Values {
     values.map(|(name, value)| (name.to_string(), value)).into()
 }
 
-/// The greatest of some rows of a table.
+/// Returns the greatest value of the function `of` over some rows of a table.
 fn most(
     Table { library, ranks }: Table,
     blocks: &[Blocks],

@@ -8,8 +8,8 @@ use tributary::schedule::{Action, Buffer, Schedule};
 use super::sequence::Sequence;
 use crate::papers::PapersError;
 
-/// What all ranks run: the steps of the construction, without a threshold, then the gather. The construction is carried
-/// out here, with all ranks in step: O(p log p) messages of a few words.
+/// Returns the schedules of all ranks: the steps of the construction, without a threshold, then the gather. The
+/// construction is carried out here, with all ranks in step: O(p log p) messages of a few words.
 ///
 /// # Errors
 /// A root that is no rank.
@@ -30,7 +30,7 @@ pub(super) fn gatherv(root: Rank, sizes: &[u64]) -> Result<Sequence, PapersError
     Ok(sequence)
 }
 
-/// Brings what is sent in a step to those who receive it; a rank receives at most one message a step.
+/// Delivers the messages of a step to their receivers; a rank receives at most one message a step.
 fn deliver(schedules: &[Schedule], memory: &mut [Buffers]) {
     for (rank, schedule) in schedules.iter().enumerate() {
         for op in schedule.ops() {
@@ -48,7 +48,8 @@ mod tests {
 
     use super::*;
 
-    /// The tree of figure 2: 11 ranks, root 9. 2 ceil(log2 11) steps of construction, then all blocks come to the root.
+    /// Checks that all blocks come to the root in the tree of figure 2: 11 ranks, root 9, 2 ceil(log2 11) steps of
+    /// construction.
     #[test]
     fn all_blocks_come_to_the_root() {
         let sizes = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5];

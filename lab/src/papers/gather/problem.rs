@@ -4,31 +4,31 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Deserialize;
 
-/// rho, the height of a spike in average blocks; section 5 takes 5.
+/// rho: height of a spike, in average blocks. Section 5 takes 5.
 const SPIKE: u64 = 5;
 
-/// How block sizes differ, as the tables name it.
+/// Distribution of block sizes, by the name in the tables. b is the average size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Blocks {
-    /// All b.
+    /// All blocks have size b.
     Same,
-    /// 1 to 2 b, uniformly.
+    /// Sizes are uniformly random, 1 to 2 b.
     Random,
-    /// rho b with probability 1 / rho, else 1.
+    /// A block has size rho b with probability 1 / rho, else 1.
     Spikes,
-    /// floor(2 b (p - i) / p) + 1.
+    /// Block i has size floor(2 b (p - i) / p) + 1.
     Decreasing,
-    /// b + floor(b / 2) and b - floor(b / 2).
+    /// Sizes alternate: b + floor(b / 2), then b - floor(b / 2).
     Alternating,
-    /// b at the first and the last rank, else nothing.
+    /// The first and the last rank have size b, the others 0.
     #[serde(rename = "two-blocks")]
     Ends,
 }
 
 impl Blocks {
-    /// Units in the block of every one of `ranks`, `average` of them on average. The random ones are our own draw, the
-    /// same for equal numbers of ranks. O(ranks).
+    /// Returns the size of the block of every one of `ranks` ranks, in units; the average is `average`. Random sizes
+    /// are our own draw, the same for equal numbers of ranks. O(ranks).
     pub(super) fn units(self, ranks: usize, average: u64) -> Vec<u64> {
         let (p, b) = (ranks as u64, average);
         let mut random = SmallRng::seed_from_u64(p);
@@ -50,7 +50,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// m of table 1, b = 10 and 100; where it is drawn at random, within 20 % of what is expected.
+    /// Compares the sums of all blocks with m of table 1, for b = 10 and 100; random sums are allowed 20 % off the
+    /// expected value.
     #[test]
     fn sums_are_those_of_the_tables() {
         let sum = |blocks: Blocks, b| blocks.units(560, b).iter().sum::<u64>();

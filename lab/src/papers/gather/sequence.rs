@@ -1,20 +1,20 @@
-//! Schedules one after the other, as a workload of the simulator.
+//! Runs schedules one after the other, as a workload of the simulator.
 
 use crate::sim::{WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::Schedule;
 
-/// What every rank runs, one schedule after the other, without a barrier between.
+/// Schedules that every rank runs one after the other, without a barrier between.
 #[derive(Debug, Default)]
 pub(super) struct Sequence(Vec<Vec<Schedule>>);
 
 impl Sequence {
-    /// These schedules, one a rank.
+    /// Creates a sequence with one schedule a rank.
     pub(super) fn of(schedules: Vec<Schedule>) -> Self {
         Self(vec![schedules])
     }
 
-    /// Adds what comes next, one schedule a rank.
+    /// Adds a schedule for each rank, to run after the earlier ones.
     pub(super) fn then(&mut self, schedules: Vec<Schedule>) {
         self.0.push(schedules);
     }

@@ -1,8 +1,8 @@
 //! Section 5 on Cori: one rank on each of 64 or 256 nodes, or 32 ranks on each of 64.
 //!
-//! The paper does not say which of Cori's two partitions; 32 ranks that use all cores of a node say Haswell. Connections
-//! and request objects are there before: the paper's program leaves out the slowest of its trials. Group A is the first
-//! ranks, as in that program.
+//! The paper does not say which of Cori's two partitions; 32 ranks that use all cores of a node say Haswell.
+//! Connections and request objects are there before: the paper's program leaves out the slowest of its trials. Group A
+//! is the first ranks, as in that program.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use super::inside::{LONG, RingInside};
 use super::setting::{World, algorithm_of};
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
-/// What libraries do.
+/// Name of the baseline algorithm: what MPI libraries do.
 const BASELINE: &str = "root_gathering";
 
-/// Where a setting runs.
+/// Place on Cori where a setting runs: nodes, ranks a node, and algorithm inside the groups.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CoriPlace {
     nodes: usize,
     ranks_per_node: usize,
-    /// Which allgather is inside the groups.
+    /// Allgather that runs inside the groups.
     #[serde(default)]
     inside: Inside,
 }
@@ -32,14 +32,14 @@ struct CoriPlace {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Inside {
-    /// A ring for long messages, dissemination for short ones.
+    /// Allgather of MPICH: a ring for long messages, dissemination for short ones.
     #[default]
     Mpich,
-    /// The library's own, whatever the size.
+    /// Allgather of our library: dissemination, whatever the size.
     Dissemination,
 }
 
-/// An algorithm of the library, one schedule a rank, made when its turn comes.
+/// Algorithm of our library as a workload; a rank's schedule is made when the rank starts.
 struct Whole<'a> {
     world: &'a World,
     name: &'a str,
@@ -52,7 +52,8 @@ impl Workload for Whole<'_> {
     }
 }
 
-/// Seconds of an algorithm in a setting with up to `bytes` a node. O(ranks^2) messages at most.
+/// Returns the simulated seconds of an algorithm in a setting; the largest message of a node has `bytes` bytes.
+/// O(ranks^2) messages at most.
 fn seconds(context: &Context, place: CoriPlace, setting: u32, name: &str, bytes: u64) -> Result<f64, PapersError> {
     let is_fixed = name == BASELINE || name == "two_step";
     // Settings 5 and 7 have the blocks of 1 and 2.
@@ -81,7 +82,7 @@ fn seconds(context: &Context, place: CoriPlace, setting: u32, name: &str, bytes:
     made.map(|seconds: Arc<f64>| *seconds)
 }
 
-/// Root gathering over the setting's algorithm.
+/// Returns the improvement: the time of root gathering divided by the time of the setting's algorithm.
 fn improved(context: &Context, place: CoriPlace, setting: u32, bytes: u64) -> Result<f64, PapersError> {
     let old = seconds(context, place, setting, BASELINE, bytes)?;
     Ok(old / seconds(context, place, setting, algorithm_of(setting), bytes)?)
@@ -96,11 +97,11 @@ fn size(bytes: u64) -> String {
 struct CoriCase {
     place: CoriPlace,
     setting: u32,
-    /// The most of a node.
+    /// Size in bytes of the largest message of a node.
     bytes: u64,
 }
 
-/// Of one setting at one size.
+/// Measures the improvement in one setting at one size.
 pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let CoriCase { place, setting, bytes } = with.read()?;
     Ok(vec![(size(bytes), improved(context, place, setting, bytes)?)])
@@ -114,14 +115,14 @@ struct Settings {
     bytes: Vec<u64>,
 }
 
-/// Of one setting at several sizes.
+/// Measures the improvements in settings at several sizes.
 pub(super) fn shape(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let of = |setting, &bytes: &u64| Ok((size(bytes), improved(context, place, setting, bytes)?));
     settings.iter().flat_map(|&setting| bytes.iter().map(move |bytes| of(setting, bytes))).collect()
 }
 
-/// By how much each setting is better than equation 5 has it.
+/// Measures, for each setting, the improvement divided by the value of equation 5.
 pub(super) fn over_equation_5(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let of = |setting: u32, &bytes: &u64| {
@@ -148,7 +149,7 @@ struct Extreme {
     bytes: Vec<u64>,
 }
 
-/// The greatest or least improvement of all, with where it is.
+/// Measures all improvements and returns the greatest or the least, with its place, setting and size.
 pub(super) fn extreme(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Extreme { which, places, settings, bytes } = with.read()?;
     let mut all = Values::new();
@@ -168,7 +169,7 @@ pub(super) fn extreme(with: &Parameters, context: &Context) -> Result<Values, Pa
     Ok(found.cloned().into_iter().collect())
 }
 
-/// Algorithm 1 over the algorithm of Kang et al. 2018.
+/// Measures the time of Algorithm 1 divided by the time of the algorithm of Kang et al. 2018.
 pub(super) fn one_step_over_two(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let of = |setting: u32, &bytes: &u64| {
@@ -178,7 +179,7 @@ pub(super) fn one_step_over_two(with: &Parameters, context: &Context) -> Result<
     settings.iter().flat_map(|&setting| bytes.iter().map(move |bytes| of(setting, bytes))).collect()
 }
 
-/// Figures 4 and 5: the times of one setting, by message size.
+/// Draws figures 4 and 5: the times of one setting, by message size.
 pub(super) fn times(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let mut curves = Vec::new();
@@ -193,7 +194,7 @@ pub(super) fn times(with: &Parameters, context: &Context) -> Result<Drawing, Pap
     Ok(Drawing::Curves { x: Axis::log("greatest message of a node, bytes"), y: Axis::log("milliseconds"), curves })
 }
 
-/// Figure 6: the improvements of the settings, by message size.
+/// Draws figure 6: the improvements of the settings, by message size.
 pub(super) fn improvements(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Settings { place, settings, bytes } = with.read()?;
     let curve = |setting: u32| {

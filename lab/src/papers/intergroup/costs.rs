@@ -1,4 +1,4 @@
-//! The equations and theorems: what they say, and what the schedules take in the one-port model.
+//! Compares the paper's equations and theorems with the times of the schedules in the one-port model.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use super::inside::RingInside;
 use super::setting::{World, algorithm_of};
 use crate::papers::{Context, PapersError, Parameters, Values};
 
-/// Only transfer, a byte a unit.
+/// Rates that count only the transfer, one unit of time a byte.
 const TRANSFER: Rates = Rates { startup: 0.0, byte: 1.0, combine: 0.0 };
-/// Only startups.
+/// Rates that count only the startups of messages, one unit of time each.
 const STARTUPS: Rates = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
 
 fn time(schedules: Vec<Schedule>, rates: &Rates) -> Result<f64, PapersError> {
@@ -30,11 +30,11 @@ fn one(name: impl ToString, value: f64) -> Result<Values, PapersError> {
 #[serde(deny_unknown_fields)]
 struct Setting {
     setting: u32,
-    /// Ranks of both groups.
+    /// Number of ranks in both groups together.
     ranks: usize,
 }
 
-/// Equation 5: (M + 3 p k_A + 3 q k_B) / M.
+/// Computes equation 5: (M + 3 p k_A + 3 q k_B) / M.
 pub(super) fn equation_5(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Setting { setting, ranks } = with.read()?;
     one("equation 5", root_gathering::improvement(&World::setting(setting, ranks, 1, 1 << 20)?.pair()))
@@ -45,11 +45,12 @@ pub(super) fn equation_5(with: &Parameters, _: &Context) -> Result<Values, Paper
 struct Ratio {
     setting: u32,
     ranks: usize,
-    /// Algorithm 1 or 2; by default the setting's.
+    /// Number of the algorithm, 1 or 2; by default the setting's algorithm.
     algorithm: Option<u32>,
 }
 
-/// Root gathering over Algorithm 1 or 2, blocks of up to 48 KiB: segments of 3 and of 4 are whole. O(ranks^2) messages.
+/// Computes the time of root gathering divided by the time of Algorithm 1 or 2, for blocks of up to 48 KiB: segments of
+/// 3 and of 4 are whole. O(ranks^2) messages.
 pub(super) fn ratio(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Ratio { setting, ranks, algorithm } = with.read()?;
     let world = World::setting(setting, ranks, 1, 48 << 10)?;
@@ -63,17 +64,17 @@ pub(super) fn ratio(with: &Parameters, _: &Context) -> Result<Values, PapersErro
     one("improvement", taken("root_gathering")? / taken(name)?)
 }
 
-/// The bounds of the paper on transfer times.
+/// Bound of the paper on a transfer time.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Bound {
-    /// Equation 2 without startups, of root gathering as libraries have it.
+    /// Equation 2 without startups, for root gathering as libraries have it.
     Equation2,
-    /// M + k_B, of Algorithm 1.
+    /// M + k_B, for Algorithm 1.
     Theorem1,
-    /// The first expression of equation 4, each direction for itself, of Algorithm 2.
+    /// First expression of equation 4, each direction for itself, for Algorithm 2.
     Theorem3First,
-    /// Its second expression.
+    /// Second expression of equation 4, for Algorithm 2.
     Theorem3,
 }
 
@@ -81,19 +82,20 @@ enum Bound {
 #[serde(deny_unknown_fields)]
 struct OverBound {
     bound: Bound,
-    /// Ranks of the two groups, and the greatest blocks: by pairs.
+    /// Number of ranks of the first group in each case; `q` holds the second group's, in pairs with `p`.
     p: Vec<usize>,
     q: Vec<usize>,
-    /// Blocks of A.
+    /// Size in bytes of the greatest block of group A.
     k_a: u64,
-    /// Blocks of B.
+    /// Size in bytes of the greatest block of group B.
     k_b: u64,
-    /// Whether one rank of B has all of its group's bytes.
+    /// True if one rank of B has all bytes of its group.
     #[serde(default)]
     one_has_all: bool,
 }
 
-/// For each p and q, the time over the bound. O((p + q)^2) messages for root gathering, O((p + q) log) for the others.
+/// Computes, for each pair of p and q, the time divided by the bound. O((p + q)^2) messages for root gathering, O((p +
+/// q) log) for the others.
 pub(super) fn over_bound(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let OverBound { bound, p, q, k_a, k_b, one_has_all } = with.read()?;
     let over = |(p, q): (usize, usize)| {
@@ -137,7 +139,8 @@ impl Equal {
     }
 }
 
-/// Equation 1: the longer gather, the exchange both ways at once and the longer broadcast, all of them optimal.
+/// Computes equation 1 divided by M: the longer gather, the exchange both ways at once and the longer broadcast, all of
+/// optimal time.
 pub(super) fn best_root_gathering(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let pair = with.read::<Equal>()?.world()?.pair();
     let gather = ((pair.p - 1.0) * pair.k_a).max((pair.q - 1.0) * pair.k_b);
@@ -145,7 +148,7 @@ pub(super) fn best_root_gathering(with: &Parameters, _: &Context) -> Result<Valu
     one("equation 1", (gather + 2.0 * least) / least)
 }
 
-/// The rounds of Algorithm 1's schedule over p/q + ceil(log2 p).
+/// Computes the number of rounds of Algorithm 1's schedule divided by p/q + ceil(log2 p).
 pub(super) fn startups(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let equal = with.read::<Equal>()?;
     let taken = time(equal.world()?.schedules("allgather")?, &STARTUPS)?;
@@ -153,7 +156,7 @@ pub(super) fn startups(with: &Parameters, _: &Context) -> Result<Values, PapersE
     one("rounds", taken / paper)
 }
 
-/// Of Algorithm 1.
+/// Counts, for each rank of B, the ranks of A that it exchanges messages with in Algorithm 1.
 pub(super) fn subgroups(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let equal = with.read::<Equal>()?;
     let world = equal.world()?;
@@ -166,7 +169,8 @@ pub(super) fn subgroups(with: &Parameters, _: &Context) -> Result<Values, Papers
     (0..equal.q).map(of).collect()
 }
 
-/// Of Algorithm 1 with rings inside the groups, over p + q + p/q. A link is a pair of ranks, either way.
+/// Counts the links of Algorithm 1 with rings inside the groups, divided by p + q + p/q. A link is a pair of ranks that
+/// exchange messages.
 pub(super) fn links(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let equal = with.read::<Equal>()?;
     let world = equal.world()?;
@@ -179,7 +183,7 @@ pub(super) fn links(with: &Parameters, _: &Context) -> Result<Values, PapersErro
     one("links", links.len() as f64 / (equal.p + equal.q + equal.p / equal.q) as f64)
 }
 
-/// The ranks that a schedule sends to or receives from, some of them again and again.
+/// Returns the ranks that a schedule sends to or receives from, with repeats.
 fn peers(schedule: &Schedule) -> impl Iterator<Item = Rank> + '_ {
     schedule.ops().iter().filter_map(|op| match op.action {
         Action::Send { to, .. } => Some(to),

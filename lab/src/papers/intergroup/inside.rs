@@ -1,8 +1,9 @@
 //! Algorithms 1 and 2 with an allgather round a ring inside the groups.
 //!
-//! The library's end with a dissemination, whose startups are logarithmic. The paper calls `MPI_Allgather`, which in MPICH
-//! goes round a ring where the gathered message has 512 KiB or more (Thakur et al. 2005, section 3.3), a step after the
-//! other. The transfer time is the same with one port a rank, but of the ranks of a node one only sends to another node.
+//! The library's end with a dissemination, whose startups are logarithmic. The paper calls `MPI_Allgather`, which in
+//! MPICH goes round a ring where the gathered message has 512 KiB or more (Thakur et al. 2005, section 3.3), a step
+//! after the other. The transfer time is the same with one port a rank, but of the ranks of a node one only sends to
+//! another node.
 
 use crate::sim::{Chains, Message, Side, WorkPart, Workload};
 use tributary::Rank;
@@ -11,19 +12,19 @@ use tributary::schedule::{Action, Builder, Schedule, SendMode, Throttle};
 use super::setting::World;
 use crate::papers::PapersError;
 
-/// Bytes from which on MPICH gathers round a ring.
+/// Size in bytes of the gathered message from which on MPICH gathers round a ring.
 pub(super) const LONG: u64 = 512 * 1024;
 
-/// First the library's exchange between the groups, then the steps of a ring in each of them.
+/// Workload: the library's exchange between the groups, then the steps of a ring in each group.
 pub(super) struct RingInside<'a> {
     world: &'a World,
     exchange: Vec<Schedule>,
-    /// What each rank has after the exchange.
+    /// Number of bytes that each rank has after the exchange.
     parts: Vec<u64>,
 }
 
 impl<'a> RingInside<'a> {
-    /// The exchange of an algorithm of the library, and rings. O(schedules).
+    /// Creates the workload with the exchange of an algorithm of the library. O(schedules).
     pub(super) fn new(world: &'a World, name: &str) -> Result<Self, PapersError> {
         let exchange = |rank| Ok(between(world, rank, &world.schedule(name, rank)?));
         let exchange = (0..world.sizes.len()).map(exchange).collect::<Result<Vec<_>, PapersError>>()?;
@@ -35,12 +36,12 @@ impl<'a> RingInside<'a> {
         Ok(Self { world, exchange, parts })
     }
 
-    /// What a rank does between the groups.
+    /// Returns the schedule of a rank's messages between the groups.
     pub(super) fn exchange(&self, rank: Rank) -> &Schedule {
         &self.exchange[rank]
     }
 
-    /// The rank that is `places` after another in the ring of its group.
+    /// Returns the rank that is `places` after another in the ring of its group.
     pub(super) fn along(&self, rank: Rank, places: usize) -> Rank {
         let members = self.members(rank);
         members[(rank - members[0] + places) % members.len()]
@@ -51,7 +52,8 @@ impl<'a> RingInside<'a> {
         if rank < groups.a().len() { groups.a() } else { groups.b() }
     }
 
-    /// What `rank` passes on in a step: the part of the rank so many places before it.
+    /// Returns the number of bytes that `rank` passes on in a step: the part of the rank `step` positions before it in
+    /// the ring.
     fn passed(&self, rank: Rank, step: usize) -> u64 {
         let size = self.members(rank).len();
         self.parts[self.along(rank, size - step)]
@@ -84,7 +86,8 @@ impl Workload for RingInside<'_> {
     }
 }
 
-/// What of a rank's schedule is between the groups: two chains, of sends and of receives, as the library has them.
+/// Returns the part of a rank's schedule that is between the groups: a chain of sends and a chain of receives, as the
+/// library has them.
 fn between(world: &World, rank: Rank, schedule: &Schedule) -> Schedule {
     let p = world.groups.a().len();
     let is_other = |peer: Rank| (peer < p) != (rank < p);
@@ -107,7 +110,8 @@ mod tests {
 
     use super::*;
 
-    /// On a machine where only a byte costs, one time unit: the exchange and p - 1 steps of the greatest part.
+    /// Checks the time on a machine where a byte costs one unit and nothing else costs: the exchange, and p - 1 steps
+    /// of the greatest part.
     #[test]
     fn a_ring_takes_the_transfer_time_of_algorithm_1() {
         let mut machine = Machine::free();

@@ -1,4 +1,5 @@
-//! What schedules send between regions: examples 2.1 and its extension, and the counts in front of equations 3 and 4.
+//! Counts what schedules send between regions: example 2.1 and its extension, and the counts in front of equations 3
+//! and 4.
 
 use serde::Deserialize;
 use tributary::Topology;
@@ -10,11 +11,11 @@ use crate::papers::{Context, PapersError, Parameters, Values};
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum What {
-    /// Messages to other regions.
+    /// Number of messages to other regions.
     Messages,
-    /// Values in them; a rank has one.
+    /// Number of values in messages to other regions; a rank contributes one value.
     Values,
-    /// Messages inside the region.
+    /// Number of messages inside the region.
     Local,
 }
 
@@ -25,11 +26,11 @@ struct Counted {
     algorithms: Vec<String>,
     ranks: usize,
     ranks_per_region: usize,
-    /// Only of this rank; without it, the most of any.
+    /// Rank whose messages are counted; without it, the maximum over all ranks.
     rank: Option<usize>,
 }
 
-/// For each algorithm. O(ranks x length of a schedule).
+/// Counts, for each algorithm, the maximum over the ranks. O(ranks x length of a schedule).
 pub(super) fn most(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Counted { what, algorithms, ranks, ranks_per_region, rank } = with.read()?;
     let topology = Topology::blocks(ranks, ranks_per_region)?;

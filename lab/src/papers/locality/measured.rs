@@ -1,8 +1,10 @@
-//! Section 5, figures 9 and 10: the allgathers on Quartz, where a region is a node, and on Lassen, where it is a socket.
+//! Section 5, figures 9 and 10: the allgathers on Quartz, where a region is a node, and on Lassen, where it is a
+//! socket.
 //!
-//! Two 4-byte integers a rank, by a program that has run before: request objects are there. On Lassen one socket of each node is used. `recursive_doubling` stands for the machine's own
-//! MPI library: what MPICH, MVAPICH2's ancestor, does for short messages of a power of two of ranks (Thakur et al. 2005);
-//! what Spectrum MPI does is not published.
+//! Two 4-byte integers a rank, by a program that has run before: request objects exist already. On Lassen one socket of
+//! each node is used. `recursive_doubling` stands for the machine's own MPI library: MPICH, MVAPICH2's ancestor, uses
+//! it for short messages of a power of two of ranks (Thakur et al. 2005); the algorithm of Spectrum MPI is not
+//! published.
 
 use crate::collectives::{Operation, Problem, algorithm};
 use crate::sim::{self, Machine, Schedules};
@@ -12,12 +14,12 @@ use tributary::{Rank, Topology};
 
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
-/// The paper's.
+/// Name of the paper's own algorithm.
 const OURS: &str = "locality_bruck";
-/// Bytes of a rank.
+/// Number of bytes that each rank contributes.
 const BLOCK: u64 = 8;
 
-/// One rank's schedule of an allgather.
+/// Returns one rank's schedule of an allgather.
 pub(super) fn schedule(name: &str, rank: Rank, topology: &Topology, sizes: &[u64]) -> Result<Schedule, PapersError> {
     let known = algorithm(Operation::Allgather, name);
     let known = known.ok_or_else(|| PapersError::new(format!("allgather {name}: unknown")))?;
@@ -25,7 +27,7 @@ pub(super) fn schedule(name: &str, rank: Rank, topology: &Topology, sizes: &[u64
     Ok((known.schedule)(&problem))
 }
 
-/// Microseconds of an allgather.
+/// Returns the simulated time of an allgather in microseconds.
 fn microseconds(
     context: &Context,
     machine: &str,
@@ -50,18 +52,18 @@ fn microseconds(
     made.map(|time| *time)
 }
 
-/// A machine and counts: ranks of a region, and the numbers of regions that go with it.
+/// Parameters of a measurement: the machine, and the numbers of ranks and regions.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeasuredCase {
     machine: String,
-    /// [ranks of a region, regions].
+    /// Pairs of a number of ranks in a region and a number of regions.
     counts: Vec<(usize, usize)>,
-    /// Against which the locality-aware allgather is held.
+    /// Names of the algorithms with which the locality-aware allgather is compared.
     others: Vec<String>,
 }
 
-/// All of them, for one count.
+/// Measures the microseconds of all algorithms.
 pub(super) fn times(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let MeasuredCase { machine, counts, others } = with.read()?;
     let mut values = Values::new();
@@ -73,7 +75,7 @@ pub(super) fn times(with: &Parameters, context: &Context) -> Result<Values, Pape
     Ok(values)
 }
 
-/// For how many of the counts it is the fastest.
+/// Measures in what part of the cases the locality-aware allgather is the fastest.
 pub(super) fn fastest(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let MeasuredCase { machine, counts, others } = with.read()?;
     let mut won = 0;
@@ -86,7 +88,7 @@ pub(super) fn fastest(with: &Parameters, context: &Context) -> Result<Values, Pa
     Ok(vec![(format!("of {} counts", counts.len()), won as f64 / counts.len() as f64)])
 }
 
-/// By how much it is faster than the fastest of the others, at each count.
+/// Measures, in each case, the time of the fastest other algorithm divided by the time of the locality-aware allgather.
 pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let MeasuredCase { machine, counts, others } = with.read()?;
     let of = |(per_region, regions): (usize, usize)| {
@@ -98,7 +100,7 @@ pub(super) fn improvement(with: &Parameters, context: &Context) -> Result<Values
     counts.into_iter().map(of).collect()
 }
 
-/// Over the number of regions, for one number of ranks in them: a panel of figures 9 and 10.
+/// Draws a panel of figures 9 and 10: the times over the number of regions, for one number of ranks in a region.
 pub(super) fn figure(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let MeasuredCase { machine, counts, others } = with.read()?;
     let curve = |name: &str| {

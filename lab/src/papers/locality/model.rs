@@ -1,29 +1,29 @@
-//! Section 4: what equations 3 and 4 say of Lassen, where a socket is a region.
+//! Section 4: evaluates equations 3 and 4 for Lassen, where a socket is a region.
 //!
-//! The parameters are those of the same hardware and library that the paper takes them from: intra-socket and inter-node
-//! messages of Power9 CPUs with Spectrum MPI (Bienz et al., arXiv 2010.10378). The paper does not print them; these are
-//! least squares of the logs that those authors published (BenchPress, Summit).
+//! The parameters are from the same hardware and library as the paper's: intra-socket and inter-node messages of Power9
+//! CPUs with Spectrum MPI (Bienz et al., arXiv 2010.10378). The paper does not print them; the values here are
+//! least-squares fits to the logs that those authors published (BenchPress, Summit).
 
 use serde::Deserialize;
 
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
-/// Seconds of a message, and of a byte.
+/// Postal model of a message: `alpha` seconds a message, `beta` seconds a byte.
 struct Postal {
     alpha: f64,
     beta: f64,
 }
 
-/// By protocol: eager, rendezvous.
+/// Postal models of the two protocols: eager, then rendezvous.
 struct Protocols([Postal; 2]);
 
-/// Messages of so many bytes are modelled as rendezvous (section 4).
+/// Size in bytes from which messages are modelled as rendezvous (section 4).
 const RENDEZVOUS: f64 = 8192.0;
 
-/// Inside a socket: 8.4 GB/s, 15.2 GB/s.
+/// Messages inside a socket: 8.4 GB/s eager, 15.2 GB/s rendezvous.
 const LOCAL: Protocols =
     Protocols([Postal { alpha: 0.61e-6, beta: 1.0 / 8.4e9 }, Postal { alpha: 2.8e-6, beta: 1.0 / 15.2e9 }]);
-/// Between nodes: 2.4 GB/s, 11.0 GB/s.
+/// Messages between nodes: 2.4 GB/s eager, 11.0 GB/s rendezvous.
 const FAR: Protocols =
     Protocols([Postal { alpha: 1.9e-6, beta: 1.0 / 2.4e9 }, Postal { alpha: 6.2e-6, beta: 1.0 / 11.0e9 }]);
 
@@ -38,25 +38,25 @@ impl Protocols {
     }
 }
 
-/// How the equations are read.
+/// Reading of the equations.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Form {
-    /// Message by message, each with its own protocol, as the text in front of the equations counts them. With one
-    /// protocol this is equation 3; in equation 4 the local messages are log2(p_l) as many as printed.
+    /// Adds up message by message, each with its own protocol, as the text in front of the equations counts them. With
+    /// one protocol this is equation 3; in equation 4 the local messages are log2(p_l) as many as printed.
     #[default]
     Messages,
-    /// As printed, the protocol of a term that of its largest message.
+    /// Evaluates the equation as printed. Each term has the protocol of its largest message.
     Printed,
 }
 
-/// What is gathered where.
+/// Allgather that the equations describe: regions, ranks and block size.
 #[derive(Debug, Clone, Copy)]
 struct Gathered {
     regions: f64,
-    /// p_l: ranks of a region.
+    /// p_l: number of ranks in a region.
     per_region: f64,
-    /// m/p, in bytes.
+    /// m/p: number of bytes of a rank's block.
     block: f64,
     form: Form,
 }
@@ -66,12 +66,12 @@ impl Gathered {
         self.regions * self.per_region
     }
 
-    /// b: all bytes.
+    /// Returns b, the number of bytes of all blocks.
     fn all(&self) -> f64 {
         self.ranks() * self.block
     }
 
-    /// Equation 3. In step i every rank sends 2^i blocks to another region.
+    /// Returns the seconds of a Bruck allgather by equation 3. In step i every rank sends 2^i blocks to another region.
     fn bruck(&self) -> f64 {
         match self.form {
             Form::Messages => doublings(self.ranks(), self.block, self.all(), &FAR),
@@ -82,8 +82,8 @@ impl Gathered {
         }
     }
 
-    /// Equation 4. An allgather inside; then, until all is held, a message of what is held and an allgather of those
-    /// inside.
+    /// Returns the seconds of the locality-aware allgather by equation 4: an allgather inside the regions; then, until
+    /// a rank has all blocks, a message between regions with the blocks that it has, and an allgather inside.
     fn locality_bruck(&self) -> f64 {
         if let Form::Printed = self.form {
             let steps = self.regions.ln() / self.per_region.ln();
@@ -106,7 +106,7 @@ impl Gathered {
     }
 }
 
-/// log2(ranks) messages, of one block, two, four, ..., until all is there.
+/// Returns the seconds of log2(ranks) messages of one block, two, four, ..., until a rank has `all` bytes.
 fn doublings(ranks: f64, block: f64, all: f64, path: &Protocols) -> f64 {
     let steps = ranks.log2().round() as i32;
     let message = |step| {
@@ -119,10 +119,10 @@ fn doublings(ranks: f64, block: f64, all: f64, path: &Protocols) -> f64 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelCase {
-    /// Regions and ranks of each: powers of two.
+    /// Numbers of regions, and of ranks in a region: powers of two.
     regions: Vec<u32>,
     ranks_per_region: Vec<u32>,
-    /// Bytes of a rank.
+    /// Numbers of bytes of a rank's block.
     bytes: Vec<u32>,
     #[serde(default)]
     form: Form,
@@ -138,7 +138,7 @@ impl ModelCase {
         }
     }
 
-    /// All combinations, the bytes changing fastest.
+    /// Returns all combinations of the numbers; the bytes change fastest.
     fn gathered(&self) -> impl Iterator<Item = Gathered> + '_ {
         let of = |regions: u32, per_region: u32, block: u32| Gathered {
             regions: f64::from(regions),
@@ -152,7 +152,7 @@ impl ModelCase {
     }
 }
 
-/// Both equations, for one case.
+/// Computes both equations for one case.
 pub(super) fn times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let case = ModelCase::read(with)?;
     let both = |gathered: Gathered| {
@@ -162,13 +162,13 @@ pub(super) fn times(with: &Parameters, _: &Context) -> Result<Values, PapersErro
     Ok(case.gathered().flat_map(both).collect())
 }
 
-/// One region count and size, several sizes of a region.
+/// Computes the improvements for one number of regions and one block size, by ranks in a region.
 pub(super) fn by_region_size(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let case = ModelCase::read(with)?;
     Ok(case.gathered().map(|gathered| (format!("{} a region", gathered.per_region), gathered.improvement())).collect())
 }
 
-/// One machine, several sizes of a block.
+/// Computes the improvements for one number of ranks and regions, by block size.
 pub(super) fn by_message_size(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let case = ModelCase::read(with)?;
     Ok(case.gathered().map(|gathered| (format!("{} B", gathered.block), gathered.improvement())).collect())
@@ -185,7 +185,7 @@ fn pairs(case: &ModelCase, per_region: u32, x: fn(&Gathered) -> f64) -> [(String
     ]
 }
 
-/// Over the number of regions, two curves for each number of ranks in them.
+/// Draws figure 7: times over the number of regions, two curves for each number of ranks in a region.
 pub(super) fn figure_7(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
     let case = ModelCase::read(with)?;
     let curves =
@@ -193,7 +193,7 @@ pub(super) fn figure_7(with: &Parameters, _: &Context) -> Result<Drawing, Papers
     Ok(Drawing::Curves { x: Axis::log("regions"), y: Axis::log("microseconds"), curves })
 }
 
-/// Over the bytes of a rank.
+/// Draws figure 8: times over the number of bytes of a rank.
 pub(super) fn figure_8(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
     let case = ModelCase::read(with)?;
     let curves =
@@ -205,8 +205,8 @@ pub(super) fn figure_8(with: &Parameters, _: &Context) -> Result<Drawing, Papers
 mod tests {
     use super::*;
 
-    /// With one protocol, message by message is equation 3, and equation 4 with log2(p_l) as many local messages and the
-    /// outer bytes of all steps.
+    /// Checks that, with one protocol, the sum over messages is equation 3; and equation 4 with log2(p_l) as many local
+    /// messages and the outer bytes of all steps.
     #[test]
     fn messages_add_up_to_the_equations() {
         let gathered = |form| Gathered { regions: 16.0, per_region: 4.0, block: 4.0, form };

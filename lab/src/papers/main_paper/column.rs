@@ -1,4 +1,4 @@
-//! A column of figure 5, or a point of figure 4: what a write takes with one choice of kernels.
+//! Simulates a column of figure 5 or a point of figure 4: a write with one choice of kernels.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use crate::sim;
 use super::setting::{Setting, Site};
 use crate::papers::{Context, PapersError};
 
-/// The columns of figure 5.
+/// Kernels of the columns of figure 5.
 const COLUMNS: [&str; 6] = ["ascending_issend", SPREAD_OUT, "balanced", "pairwise", "two_layer", HYBRID];
 const SPREAD_OUT: &str = "spread_out";
 
-/// Metadata by the balanced algorithm, data by ROMIO's: section V.C.
+/// Name of the column whose metadata is sent by the balanced algorithm and whose data by ROMIO's (section V.C).
 const HYBRID: &str = "hybrid";
 
 impl Setting {
-    /// The columns of its panel. Where the aggregators are spread evenly over the ranks, both spread-out algorithms are the
-    /// same and stand once, as in the paper.
+    /// Returns the columns of this setting's panel. Where the aggregators are spread evenly over the ranks, both
+    /// spread-out algorithms are the same and stand once, as in the paper.
     pub(super) fn columns(self) -> impl Iterator<Item = &'static str> {
         let evenly = self.site == Site::Summit || self.nodes == 64;
         COLUMNS.into_iter().filter(move |&column| column != SPREAD_OUT || !evenly)
     }
 
-    /// What a column takes, of the aggregator that ends last. Metadata and data of a hybrid are those of its two kernels:
-    /// all ranks agree between the phases.
+    /// Returns the times of a column's write, for the aggregator that ends last. A hybrid has the metadata time of one
+    /// kernel and the data time of the other: all ranks agree between the phases.
     pub(super) fn column(self, kernel: &str, context: &Context) -> Result<Parts, PapersError> {
         if kernel != HYBRID {
             let hints = format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}");
@@ -35,14 +35,14 @@ impl Setting {
         Ok(Parts { metadata, total: rest.total - rest.metadata + metadata, ..rest })
     }
 
-    /// The balanced algorithm under a throttle.
+    /// Returns the times with the balanced algorithm under a throttle.
     pub(super) fn throttled(self, throttle: u32, context: &Context) -> Result<Parts, PapersError> {
         let kernel = "trib_kernel_meta=balanced; trib_kernel_data=balanced";
         let hints = format!("{kernel}; trib_throttle_meta={throttle}; trib_throttle_data={throttle}");
         Ok(*self.parts(&hints, context)?)
     }
 
-    /// Simulates the write once for each text of hints.
+    /// Simulates the write with the hints in the text `hints`. Each text is simulated once.
     fn parts(self, hints: &str, context: &Context) -> Result<Arc<Parts>, PapersError> {
         context.once(&format!("{}: {hints}", self.key()), || {
             let (machine, counted) = (context.machine(self.machine())?, self.counted(context)?);

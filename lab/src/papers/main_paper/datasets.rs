@@ -1,4 +1,4 @@
-//! Table I and the arithmetic of section V: requests, bytes, rounds, and how many ranks send into a window.
+//! Table I and the arithmetic of section V: requests, bytes, rounds, and the number of ranks that send into a window.
 
 use serde::Deserialize;
 
@@ -22,22 +22,22 @@ struct Dataset {
 #[serde(rename_all = "kebab-case")]
 enum Name {
     E3smF,
-    /// The 24 unknowns of the checkpoint.
+    /// The 24 unknowns of the FLASH checkpoint.
     Flash,
     Btio,
 }
 
-/// How the paper divides a file.
+/// Division of a file in the paper.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 enum File {
-    /// 64 stripes of 1 MiB (section V).
+    /// Lustre: 64 stripes of 1 MiB (section V).
     Lustre,
-    /// 16 MiB windows, an aggregator each of 42 ranks.
+    /// GPFS: windows of 16 MiB, one aggregator for 42 ranks.
     Gpfs,
 }
 
-/// What a count is divided by.
+/// Divisor of a count.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 enum Per {
@@ -54,7 +54,8 @@ impl Dataset {
         }
     }
 
-    /// The pattern's own arithmetic; without a division, only what does not depend on it.
+    /// Returns the closed form of the dataset's numbers; without a division, only numbers that do not depend on it are
+    /// valid.
     fn form(&self) -> Result<ClosedForm, PapersError> {
         let division = self.division().unwrap_or(Division::Stripes { stripe: 1 << 20, aggregators: 64 });
         Ok(match self.dataset {
@@ -77,19 +78,19 @@ impl Dataset {
     }
 }
 
-/// Requests of a collective write.
+/// Counts the requests of a collective write.
 pub(super) fn requests(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let dataset: Dataset = with.read()?;
     Ok(dataset.value("requests", dataset.form()?.requests as f64))
 }
 
-/// Its bytes, in GiB.
+/// Counts the bytes of a collective write, in GiB.
 pub(super) fn bytes(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let dataset: Dataset = with.read()?;
     Ok(dataset.value("bytes", dataset.form()?.bytes as f64 / f64::from(1u32 << 30)))
 }
 
-/// Its rounds: windows of an aggregator that its bytes fill.
+/// Counts the rounds of a collective write: the windows of each aggregator that the bytes fill.
 pub(super) fn rounds(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let dataset: Dataset = with.read()?;
     let division = dataset.division()?;
@@ -97,7 +98,7 @@ pub(super) fn rounds(with: &Parameters, _: &Context) -> Result<Values, PapersErr
     Ok(dataset.value("rounds", rounds as f64))
 }
 
-/// The most ranks that send into one window.
+/// Computes the maximum number of ranks that send into one window.
 pub(super) fn senders(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let dataset: Dataset = with.read()?;
     dataset.division()?;

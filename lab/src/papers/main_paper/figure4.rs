@@ -10,11 +10,11 @@ use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 struct Throttles {
     site: Site,
     nodes: usize,
-    /// In ascending order; all ranks follow.
+    /// Throttles in ascending order; the last, which the function adds, is the number of ranks.
     throttles: Vec<u32>,
 }
 
-/// Throttle and seconds of communication.
+/// Returns pairs of a throttle and the seconds of communication under it.
 fn curve(with: &Parameters, context: &Context) -> Result<Vec<(u32, f64)>, PapersError> {
     let Throttles { site, nodes, mut throttles } = with.read()?;
     let setting = Setting { code: Code::E3sm, site, nodes };
@@ -26,12 +26,12 @@ fn curve(with: &Parameters, context: &Context) -> Result<Vec<(u32, f64)>, Papers
     throttles.into_iter().map(point).collect()
 }
 
-/// Seconds of communication under each throttle.
+/// Measures the seconds of communication under each throttle.
 pub(super) fn throttles(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     Ok(curve(with, context)?.into_iter().map(|(throttle, seconds)| (format!("throttle {throttle}"), seconds)).collect())
 }
 
-/// The curve.
+/// Draws the seconds of communication over the throttle.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let points = curve(with, context)?.into_iter().map(|(throttle, seconds)| (f64::from(throttle), seconds)).collect();
     Ok(Drawing::Curves {

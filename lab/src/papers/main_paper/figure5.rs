@@ -1,4 +1,4 @@
-//! Section V: kernels side by side, and what it says of their numbers.
+//! Section V: compares the kernels, and checks the text's statements about their times.
 
 use crate::forecast::Parts;
 use serde::Deserialize;
@@ -6,15 +6,15 @@ use serde::Deserialize;
 use super::setting::{Code, Setting, Site};
 use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
 
-/// A part of a column.
+/// Phase of a column whose seconds are measured.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ColumnPart {
     Metadata,
     Data,
-    /// Both.
+    /// Metadata and data together.
     Communication,
-    /// With computing and the file.
+    /// Whole write: communication, computing and file I/O.
     Total,
 }
 
@@ -68,14 +68,14 @@ struct Exchanged {
     nodes: usize,
 }
 
-/// Seconds of a part of some columns.
+/// Measures the seconds of one phase in some columns of figure 5.
 pub(super) fn seconds(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Seconds { code, site, nodes, part, kernels } = with.read()?;
     let setting = Setting { code, site, nodes };
     kernels.into_iter().map(|kernel| Ok((kernel.clone(), part.of(&setting.column(&kernel, context)?)))).collect()
 }
 
-/// How often the fastest of some columns takes, in a part, the time of the slowest of others.
+/// Measures a ratio of seconds in one phase: the fastest of the columns `slow` over the slowest of the columns `fast`.
 pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Ratio { code, site, nodes, part, slow, fast } = with.read()?;
     let setting = Setting { code, site, nodes };
@@ -88,7 +88,7 @@ pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, Pape
     Ok(vec![(format!("{} / {}", slow.join(", "), fast.join(", ")), over / under)])
 }
 
-/// Seconds of a part of a column on several numbers of nodes.
+/// Measures the seconds of one phase in a column of figure 5, on several numbers of nodes.
 pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Scaling { code, site, nodes, part, kernel } = with.read()?;
     let of = |nodes| {
@@ -98,14 +98,14 @@ pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, Pa
     nodes.into_iter().map(of).collect()
 }
 
-/// Ranks that send metadata to an aggregator, on average.
+/// Counts the ranks that send metadata to an aggregator, on average.
 pub(super) fn metadata_fan_in(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Exchanged { code, site, nodes } = with.read()?;
     let counted = Setting { code, site, nodes }.counted(context)?;
     Ok(vec![("ranks".to_string(), counted.census.fan_in().0)])
 }
 
-/// Stacked bars of all columns.
+/// Draws stacked bars of all columns.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Exchanged { code, site, nodes } = with.read()?;
     let setting = Setting { code, site, nodes };

@@ -1,4 +1,5 @@
-//! Section III.B without its approximations: the two spread-out algorithms, one port a rank, every transfer N(1, sigma^2).
+//! Section III.B without its approximations: the two spread-out algorithms, one port a rank, every transfer N(1,
+//! sigma^2).
 
 use crate::collectives::Rates;
 use crate::timing::{Step, one_port_steps};
@@ -17,17 +18,17 @@ use crate::papers::{Context, PapersError, Parameters, Values};
 struct NoisyCase {
     kernels: Vec<String>,
     ranks: usize,
-    /// The receivers are ranks 0 to `receivers` - 1.
+    /// Number of receivers: ranks 0 to `receivers` - 1.
     receivers: usize,
     sigma: f64,
     samples: u64,
 }
 
-/// Bytes of a transfer of mean length.
+/// Number of bytes of a transfer of mean length.
 const UNIT: f64 = 1e6;
 
-/// How long after p - 1 transfers a receiver has all, in transfers, by kernel: the mean of receivers and samples.
-/// O(samples x ranks x receivers).
+/// Measures, by kernel, how much later than after p - 1 mean transfers a receiver has all messages, in units of a
+/// transfer: the mean over receivers and samples. O(samples x ranks x receivers).
 pub(super) fn delay(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let case: NoisyCase = with.read()?;
     case.kernels.iter().map(|kernel| Ok((kernel.clone(), case.delay_of(kernel.parse()?)?))).collect()
@@ -51,7 +52,7 @@ impl NoisyCase {
         Ok(sum / self.samples as f64)
     }
 
-    /// Schedules whose messages are as long as their transfers are to take.
+    /// Returns schedules with random message lengths, which stand for random transfer times.
     fn schedules(&self, kernel: &Kernel, sample: u64) -> Result<Vec<Schedule>, PapersError> {
         let mut random = SmallRng::seed_from_u64(sample);
         let mut length = || {

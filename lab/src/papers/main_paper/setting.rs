@@ -1,4 +1,4 @@
-//! The experiments of section V: which code writes on how many nodes of which machine, and what is exchanged.
+//! Experiments of section V: the code that writes, the machine, the nodes, and the exchanged messages.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tributary_benchmarks::{Btio, BtioOptions, Flash, FlashOptions, Pattern, Patt
 /// Ranks of the production run whose requests are dealt to the ranks of an experiment.
 const E3SM_RANKS: usize = 21_600;
 
-/// Which code writes.
+/// Application that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Code {
@@ -23,7 +23,7 @@ pub(super) enum Code {
     Btio,
 }
 
-/// Where.
+/// Machine on which the application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Site {
@@ -31,7 +31,7 @@ pub(super) enum Site {
     Summit,
 }
 
-/// One experiment.
+/// One experiment of section V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) code: Code,
@@ -39,7 +39,7 @@ pub(super) struct Setting {
     pub(super) nodes: usize,
 }
 
-/// An experiment, counted.
+/// Experiment with the counts of its messages.
 pub(super) struct Counted {
     pub(super) topology: Topology,
     pub(super) file: SharedFile,
@@ -47,7 +47,7 @@ pub(super) struct Counted {
 }
 
 impl Setting {
-    /// The machine's name.
+    /// Returns the name of the simulated machine.
     pub(super) fn machine(self) -> &'static str {
         match self.site {
             Site::Cori => "cori-knl",
@@ -66,13 +66,13 @@ impl Setting {
         }
     }
 
-    /// The text that keeps what belongs to it apart.
+    /// Returns the key under which results of this experiment are kept.
     pub(super) fn key(self) -> String {
         format!("main {:?} on {:?}, {} nodes", self.code, self.site, self.nodes)
     }
 
-    /// The drivers of section V: Lustre in 64 stripes of 1 MiB, a stripe a round, aggregators 64 i; GPFS with an aggregator
-    /// a node and 16 MiB. Throttles are batches (section IV.B).
+    /// Returns the hints for the division of section V: on Lustre 64 stripes of 1 MiB, a stripe a round, aggregators 64
+    /// i; on GPFS an aggregator a node and windows of 16 MiB. Throttles are batches (section IV.B).
     pub(super) fn hints(self, more: &str) -> Result<Hints, PapersError> {
         let driver = match self.site {
             Site::Cori => {
@@ -84,10 +84,11 @@ impl Setting {
         Ok(Hints::parse(&format!("{driver}; trib_throttle_mode=batch; {more}"))?)
     }
 
-    /// Rounds that are simulated: as many as keep the whole figure within minutes.
+    /// Returns the number of rounds to simulate: as many as keep the whole figure within minutes.
     fn sample(self) -> usize {
         match (self.code, self.nodes) {
-            // One of few rounds in which nearly everybody sends to hundreds of aggregators.
+            // These writes have few rounds, in which nearly every rank sends to hundreds of aggregators: one is
+            // simulated.
             (Code::E3sm, 512) | (Code::Btio, 672) => 1,
             (Code::E3sm, _) | (Code::Btio, 168) => 2,
             (Code::Flash, _) => 24,
@@ -112,7 +113,7 @@ impl Setting {
         Division { domains: file.domains.clone(), range, sample: self.sample(), lists: MetadataForm::Pairs }
     }
 
-    /// What is exchanged; counted once.
+    /// Returns the counts of the experiment's messages; computes them once.
     pub(super) fn counted(self, context: &Context) -> Result<Arc<Counted>, PapersError> {
         context.once(&self.key(), || {
             let (topology, pattern) = (self.topology()?, self.pattern()?);
@@ -131,7 +132,7 @@ impl Setting {
     }
 }
 
-/// The requests of E3SM's production run, rank by rank, for each number of aggregators: three passes over 1.36
+/// Returns the requests of E3SM's production run, rank by rank, for each number of aggregators: three passes over 1.36
 /// billion requests, two minutes of a core. Experiments deal its ranks to theirs.
 fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
     context.once("main E3SM, production run", || {

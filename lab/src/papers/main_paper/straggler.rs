@@ -10,18 +10,18 @@ use crate::papers::{Context, PapersError, Parameters, Values};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Delay {
-    /// Number of ranks: each receiver waits for all but itself.
+    /// Number of ranks: each receiver waits for all ranks but itself.
     ranks: u32,
-    /// Number of samples.
+    /// Number of random samples.
     samples: u32,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Probability {
-    /// Standard deviations of a transfer, relative to its mean.
+    /// Standard deviations of a transfer time, relative to the mean.
     sigmas: Vec<f64>,
-    /// Number of samples.
+    /// Number of random samples.
     samples: u32,
 }
 
@@ -29,8 +29,8 @@ fn normal(random: &mut SmallRng) -> f64 {
     StandardNormal.sample(random)
 }
 
-/// Equations 1 to 4: a sender that is late by its noise holds a receiver up, one that is early does not; the delays of
-/// p - 1 senders are taken as independent. The mean sum, in standard deviations. O(samples x ranks).
+/// Computes equations 1 to 4: a sender that is late by its noise delays a receiver, an early one does not; the delays
+/// of p - 1 senders are taken as independent. Returns the mean sum, in standard deviations. O(samples x ranks).
 pub(super) fn delay(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Delay { ranks, samples } = with.read()?;
     let mut random = SmallRng::seed_from_u64(2020);
@@ -39,9 +39,9 @@ pub(super) fn delay(with: &Parameters, _: &Context) -> Result<Values, PapersErro
     Ok(vec![(format!("{ranks} ranks"), sum / f64::from(samples))])
 }
 
-/// Equation 5: that a sender's first transfer, N(1, sigma^2), ends after its receiver's first two, N(2, 2 sigma^2). The
-/// event is rare, so the difference is sampled around 1, where it happens half of the time, and weighed by the ratio of
-/// the densities (importance sampling). O(samples).
+/// Computes the probability of equation 5: that a sender's first transfer, N(1, sigma^2), ends after its receiver's
+/// first two, N(2, 2 sigma^2). The event is rare, so the difference is sampled around 1, where it happens half of the
+/// time, and weighed by the ratio of the densities (importance sampling). O(samples).
 pub(super) fn probability(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Probability { sigmas, samples } = with.read()?;
     let mut random = SmallRng::seed_from_u64(2020);

@@ -39,31 +39,31 @@ struct Shown {
     bytes: Vec<u64>,
 }
 
-/// The time without groups over that with the best number of groups.
+/// Measures the time without groups divided by the time with the best number of groups.
 pub(super) fn speedup(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let BlueGeneCase { ranks, bytes } = with.read()?;
     Ok(vec![("speedup".to_string(), gain(context, ranks, bytes)?)])
 }
 
-/// The speedup by the number of ranks.
+/// Measures this speedup for several numbers of ranks.
 pub(super) fn speedups(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Growing { ranks, bytes } = with.read()?;
     named(&ranks, |ranks| gain(context, ranks, bytes))
 }
 
-/// The time among the leaders alone, by the number of groups.
+/// Measures the time among the leaders alone, by the number of groups.
 pub(super) fn between(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Grouped { bytes, groups, .. } = with.read()?;
     named(&groups, |groups| Ok(1e6 * *seconds(context, groups, bytes, 1)?))
 }
 
-/// The time inside a group alone, by the number of groups.
+/// Measures the time inside a group alone, by the number of groups.
 pub(super) fn inside(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Grouped { ranks, bytes, groups } = with.read()?;
     named(&groups, |groups| Ok(1e6 * *seconds(context, ranks / groups, bytes, 1)?))
 }
 
-/// Time against the number of groups, a curve for each size.
+/// Draws the time over the number of groups, a curve for each message size.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let Shown { ranks, bytes } = with.read()?;
     let mut curves = Vec::new();
@@ -78,7 +78,8 @@ pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, Pape
     Ok(Drawing::Curves { x: Axis::log("groups"), y: Axis::linear("milliseconds"), curves })
 }
 
-/// The divisors from 8 to p / 8: with fewer or more groups, one level is nearly as long as without.
+/// Returns the numbers of groups to try: the divisors from 8 to p / 8. With fewer or more groups, one of the two levels
+/// takes nearly as long as no groups.
 fn counts(ranks: usize) -> Vec<usize> {
     (8..=ranks / 8).filter(|groups| ranks.is_multiple_of(*groups)).collect()
 }
@@ -88,7 +89,7 @@ fn gain(context: &Context, ranks: usize, bytes: u64) -> Result<f64, PapersError>
     Ok(plain / best(counts(ranks), |groups| Ok(*seconds(context, ranks, bytes, groups)?))?)
 }
 
-/// Simulates the broadcast in so many groups of neighbours; the root is rank 0.
+/// Returns the simulated seconds of the broadcast from rank 0 in `groups` groups of neighbours.
 fn seconds(context: &Context, ranks: usize, bytes: u64, groups: usize) -> Result<Arc<f64>, PapersError> {
     context.once(&format!("thesis broadcast {ranks} {bytes} {groups}"), || {
         let machine = context.machine("bluegene-p")?;

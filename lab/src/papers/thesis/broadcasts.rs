@@ -1,8 +1,8 @@
 //! Broadcasts among ranks at equal distances, step by step, as a workload of the simulator.
 //!
 //! The scatter-ring-allgather is made as MPICH does it: the binomial scatter, then p - 1 steps, in each of which a rank
-//! sends a block to the next and receives one from the last, and waits for both. A step is made when it is due, so that
-//! the p^2 messages of thousands of ranks take no memory.
+//! sends a block to the next rank, receives one from the rank before, and waits for both. A step is made when it is
+//! due, so that the p^2 messages of thousands of ranks take no memory.
 
 use std::cell::Cell;
 
@@ -14,16 +14,16 @@ use crate::sim::{Chains, Message, Side, WorkPart, Workload};
 use tributary::Rank;
 use tributary::schedule::{Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
-/// Ranks at equal distances; member 0 is the root.
+/// Ranks at equal distances that take part in a broadcast; member 0 is the root.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RankLine {
-    /// The rank of member 0.
+    /// Rank of member 0.
     pub(super) first: Rank,
-    /// From a member to the next.
+    /// Difference between the ranks of a member and the next.
     pub(super) stride: usize,
-    /// How many members there are.
+    /// Number of members.
     pub(super) size: usize,
-    /// The number of the rank that holds it.
+    /// Member number of the rank that holds this value.
     pub(super) me: usize,
 }
 
@@ -38,7 +38,7 @@ impl RankLine {
 }
 
 impl From<&Group> for RankLine {
-    /// The members of a group that are at equal distances.
+    /// Returns the members of a group that are at equal distances.
     fn from(group: &Group) -> Self {
         let first = group.rank_of(0);
         let stride = if group.size() > 1 { group.rank_of(1) - first } else { 0 };
@@ -46,16 +46,16 @@ impl From<&Group> for RankLine {
     }
 }
 
-/// How a broadcast is made.
+/// Algorithm of a broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BroadcastAlgorithm {
-    /// A binomial tree.
+    /// Broadcast by a binomial tree.
     Binomial,
-    /// A binomial scatter and a ring.
+    /// Broadcast by a binomial scatter and a ring allgather.
     ScatterRing,
 }
 
-/// A rank's part in one broadcast.
+/// One rank's view of one broadcast.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Broadcast {
     pub(super) line: RankLine,
@@ -64,7 +64,7 @@ pub(super) struct Broadcast {
 }
 
 impl Broadcast {
-    /// How many parts of the workload it is.
+    /// Returns the number of workload parts (steps) of the broadcast.
     fn parts(&self) -> usize {
         match self.way {
             _ if self.line.size < 2 => 0,
@@ -83,7 +83,7 @@ impl Broadcast {
         }
     }
 
-    /// One side of step `index` of the ring, from 1 on.
+    /// Returns the message that the rank sends or receives in step `index` of the ring, from 1 on.
     fn message(&self, index: usize, side: Side) -> Message {
         let RankLine { size, me, .. } = self.line;
         let (peer, block) = match side {
@@ -125,12 +125,13 @@ impl Broadcast {
     }
 }
 
-/// The broadcasts that every rank takes part in, one after the other, without a barrier between.
+/// Workload: the broadcasts that every rank takes part in, one after the other, without a barrier between.
 #[derive(Debug)]
 pub(super) struct Broadcasts(pub(super) Vec<Vec<Broadcast>>);
 
 impl Broadcasts {
-    /// The broadcast that a part belongs to, and its number there.
+    /// Returns the broadcast to which part number `part` of a rank belongs, and the number of the part in the
+    /// broadcast.
     fn find(&self, rank: Rank, part: u32) -> Option<(&Broadcast, usize)> {
         let mut index = part as usize;
         for broadcast in &self.0[rank] {
@@ -165,7 +166,8 @@ mod tests {
 
     use super::*;
 
-    /// Where a message costs t_s + m t_w and nothing else, the ring takes what equation 2.8 says.
+    /// Checks that the ring takes the time of equation 2.8 on a machine where a message costs t_s + m t_w and nothing
+    /// else costs.
     #[test]
     fn takes_the_time_of_its_equation() {
         let cost = Cost { latency: 1000.0, byte: 2.0 };

@@ -9,7 +9,7 @@ use tributary::schedule::{ReduceOp, Schedule};
 use super::best;
 use crate::papers::{Context, PapersError, Parameters, Values};
 
-/// What is done collectively.
+/// Collective operation that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Collective {
@@ -27,17 +27,17 @@ struct GridCase {
     algorithm: String,
     ranks: usize,
     ranks_per_node: usize,
-    /// Of the message; of a gather or scatter, of every rank's block.
+    /// Number of bytes of the message; of a gather or scatter, of every rank's block.
     bytes: u64,
-    /// Bytes; the whole message where the thesis gives none.
+    /// Segment size in bytes; the whole message where the thesis gives none.
     segment: Option<u64>,
-    /// With groups, where a library chooses another.
+    /// Segment size in bytes with groups, where a library chooses another.
     grouped_segment: Option<u64>,
-    /// The numbers of groups that are tried; powers of two from 2 to half the ranks.
+    /// Numbers of groups that are tried; by default powers of two from 2 to half the ranks.
     groups: Option<Vec<usize>>,
 }
 
-/// A collective among all ranks of a topology, from or to rank 0.
+/// Collective among all ranks of a topology, from or to rank 0.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
     pub(super) collective: Collective,
@@ -48,7 +48,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The schedules of all ranks with so many groups, the same algorithm on both levels.
+    /// Returns the schedules of all ranks with `groups` groups and the same algorithm on both levels.
     pub(super) fn schedules(&self, groups: usize) -> Result<Vec<Schedule>, PapersError> {
         let sizes = vec![self.bytes; self.topology.ranks()];
         let problem = |rank| Problem {
@@ -103,7 +103,7 @@ impl Run<'_> {
     }
 }
 
-/// The time without groups over that with the best number of groups.
+/// Measures the time without groups divided by the time with the best number of groups.
 pub(super) fn speedup(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let GridCase { collective, algorithm, ranks, ranks_per_node, bytes, segment, grouped_segment, groups } =
         with.read()?;

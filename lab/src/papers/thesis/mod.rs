@@ -1,5 +1,5 @@
-//! Hierarchical collectives (Hasanov, thesis, 2015): its models by its equations and one-port time of the schedules, its
-//! measurements by simulation.
+//! Hierarchical collectives (Hasanov, thesis, 2015): its models by its equations and one-port time of the schedules,
+//! its measurements by simulation.
 //!
 //! | file | holds |
 //! |---|---|
@@ -46,12 +46,12 @@ pub(super) static DRAWINGS: &[Draw] = &[
     Draw { name: "product", run: product::draw },
 ];
 
-/// A value for each number, which is its name.
+/// Returns a named value for each of `numbers`; the name is the number.
 fn named(numbers: &[usize], value: impl Fn(usize) -> Result<f64, PapersError>) -> Result<Values, PapersError> {
     numbers.iter().map(|&number| Ok((number.to_string(), value(number)?))).collect()
 }
 
-/// The least time of all.
+/// Returns the least of the times that `time` returns for all items.
 fn best<T>(all: impl IntoIterator<Item = T>, time: impl Fn(T) -> Result<f64, PapersError>) -> Result<f64, PapersError> {
     let mut least = f64::INFINITY;
     for one in all {

@@ -1,4 +1,4 @@
-//! The thesis' models: the best number of groups, by one-port time of the schedules, and the exascale prediction.
+//! Thesis' models: the best number of groups by one-port time of the schedules, and the exascale prediction.
 
 use crate::collectives::Rates;
 use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
@@ -11,7 +11,7 @@ use super::grid::{Collective, Run};
 use super::named;
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
-/// Bytes of an element of a matrix.
+/// Number of bytes of a matrix element.
 const ELEMENT: f64 = 8.0;
 
 #[derive(Deserialize)]
@@ -23,9 +23,9 @@ struct Groupings {
     bytes: u64,
     segment: u64,
     groups: Vec<usize>,
-    /// Microseconds.
+    /// Startup time of a message in microseconds.
     startup: f64,
-    /// GB/s.
+    /// Transfer rate in GB/s.
     rate: f64,
 }
 
@@ -34,7 +34,7 @@ struct Groupings {
 struct Crossing {
     ranks: usize,
     bytes: f64,
-    /// t_s / t_w over 2 m / p.
+    /// Ratio t_s / t_w in units of 2 m / p.
     ratio: f64,
 }
 
@@ -45,9 +45,9 @@ struct Product {
     ranks: usize,
     block: f64,
     groups: Vec<usize>,
-    /// Microseconds.
+    /// Startup time of a message in microseconds.
     startup: f64,
-    /// GB/s.
+    /// Transfer rate in GB/s.
     rate: f64,
 }
 
@@ -55,7 +55,7 @@ fn rates(startup: f64, rate: f64) -> Rates {
     Rates { startup, byte: 1e-3 / rate, combine: 0.0 }
 }
 
-/// Microseconds in the one-port model, by the number of groups.
+/// Computes the microseconds of a collective in the one-port model, by the number of groups.
 pub(super) fn one_port_times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Groupings { collective, algorithm, ranks, bytes, segment, groups, startup, rate } = with.read()?;
     let topology = Topology::blocks(ranks, 1)?;
@@ -66,7 +66,8 @@ pub(super) fn one_port_times(with: &Parameters, _: &Context) -> Result<Values, P
     })
 }
 
-/// The scatter-ring-allgather broadcast with sqrt(p) groups over that without, by equations 2.8 and 3.5.
+/// Computes the time of the scatter-ring-allgather broadcast with sqrt(p) groups divided by the time without groups, by
+/// equations 2.8 and 3.5.
 pub(super) fn crossing(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let Crossing { ranks, bytes, ratio } = with.read()?;
     let rates = Rates { startup: ratio * 2.0 * bytes / ranks as f64, byte: 1.0, combine: 0.0 };
@@ -74,20 +75,20 @@ pub(super) fn crossing(with: &Parameters, _: &Context) -> Result<Values, PapersE
     Ok(vec![("with groups / without".to_string(), time(ranks.isqrt())? / time(1)?)])
 }
 
-/// Seconds that HSUMMA communicates, by the number of groups.
+/// Computes the seconds of communication of HSUMMA, by the number of groups.
 pub(super) fn product_times(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let product: Product = with.read()?;
     named(&product.groups, |groups| product.seconds(groups))
 }
 
-/// The communication of SUMMA over that of HSUMMA, by the number of groups.
+/// Computes the communication time of SUMMA divided by that of HSUMMA, by the number of groups.
 pub(super) fn product_gains(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let product: Product = with.read()?;
     let summa = product.seconds(1)?;
     named(&product.groups, |groups| Ok(summa / product.seconds(groups)?))
 }
 
-/// Equation 4.12 over the sum of the broadcasts at sqrt(p) groups.
+/// Computes equation 4.12 divided by the sum of the broadcasts at sqrt(p) groups.
 pub(super) fn optimum(with: &Parameters, _: &Context) -> Result<Values, PapersError> {
     let product: Product = with.read()?;
     let (p, n) = (product.ranks as f64, product.n);
@@ -98,7 +99,7 @@ pub(super) fn optimum(with: &Parameters, _: &Context) -> Result<Values, PapersEr
     Ok(vec![("equation / sum".to_string(), printed / product.seconds(product.ranks.isqrt())?)])
 }
 
-/// Seconds against the number of groups.
+/// Draws the seconds of communication over the number of groups.
 pub(super) fn draw(with: &Parameters, _: &Context) -> Result<Drawing, PapersError> {
     let product: Product = with.read()?;
     let summa = product.seconds(1)?;
@@ -113,7 +114,8 @@ pub(super) fn draw(with: &Parameters, _: &Context) -> Result<Drawing, PapersErro
 }
 
 impl Product {
-    /// 2 n / b broadcasts among sqrt(p) ranks in sqrt(G) groups of n / sqrt(p) x b elements.
+    /// Returns the seconds of communication: 2 n / b broadcasts among sqrt(p) ranks in sqrt(G) groups of n / sqrt(p) x
+    /// b elements.
     fn seconds(&self, groups: usize) -> Result<f64, PapersError> {
         let side = (self.ranks as f64).sqrt();
         let bytes = self.n / side * self.block * ELEMENT;

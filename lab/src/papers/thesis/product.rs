@@ -12,7 +12,7 @@ use crate::hsumma::Shape;
 use crate::hsumma::shape::Axis as Direction;
 use crate::papers::{Axis, Context, Drawing, PapersError, Parameters, Values};
 
-/// MPICH's: shorter messages, and fewer ranks, take a binomial tree.
+/// MPICH's limit in bytes: shorter messages, and fewer ranks, take a binomial tree.
 const LONG: u64 = 512 << 10;
 const FEW: usize = 8;
 const ELEMENT: usize = 8;
@@ -24,19 +24,19 @@ struct Product {
     grid: [usize; 2],
     block: usize,
     ranks_per_node: usize,
-    /// Rows and columns of the groups that are tried.
+    /// Numbers of rows and columns of groups that are tried.
     groups: Vec<[usize; 2]>,
-    /// Of a core, for the product: 10^9 operations a second.
+    /// Speed of a core in the matrix product, in 10^9 operations a second.
     gflops: f64,
 }
 
-/// The communication of SUMMA over that of HSUMMA with the best groups.
+/// Computes the communication time of SUMMA divided by the time of HSUMMA with the best groups.
 pub(super) fn communication(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let product: Product = with.read()?;
     Ok(vec![("SUMMA / HSUMMA".to_string(), product.summa(context)? / product.hsumma(context)?)])
 }
 
-/// The same of the execution: communication, then computation.
+/// Computes the same ratio for the whole execution: communication, then computation.
 pub(super) fn execution(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let product: Product = with.read()?;
     let computation = product.computation();
@@ -44,7 +44,7 @@ pub(super) fn execution(with: &Parameters, context: &Context) -> Result<Values, 
     Ok(vec![("SUMMA / HSUMMA".to_string(), summa / hsumma)])
 }
 
-/// Seconds of communication against the number of groups.
+/// Draws the seconds of communication over the number of groups.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
     let product: Product = with.read()?;
     let summa = product.summa(context)?;
@@ -66,12 +66,13 @@ impl Product {
         best(self.groups.iter().copied(), |groups| Ok(*self.seconds(groups, context)?))
     }
 
-    /// Seconds of the products: 2 n^3 / p operations.
+    /// Returns the seconds of the local products: 2 n^3 / p operations.
     fn computation(&self) -> f64 {
         2.0 * (self.n as f64).powi(3) / (self.grid[0] * self.grid[1]) as f64 / (self.gflops * 1e9)
     }
 
-    /// Seconds of communication: the first of n / b steps, all of which are alike, that many times.
+    /// Returns the seconds of communication: the simulated time of the first step, times n / b steps, which are all
+    /// alike.
     fn seconds(&self, groups: [usize; 2], context: &Context) -> Result<Arc<f64>, PapersError> {
         let Self { n, grid, block, ranks_per_node, .. } = *self;
         context.once(&format!("thesis product {n} {grid:?} {block} {ranks_per_node} {groups:?}"), || {
@@ -87,7 +88,7 @@ impl Product {
     }
 }
 
-/// What a rank does in the first step: A between groups, B between groups, A and B inside.
+/// Returns the broadcasts of a rank in the first step: A between groups, B between groups, A and B inside.
 fn step(shape: &Shape, rank: usize) -> Vec<Broadcast> {
     let [rows, columns] = shape.local();
     let both = [(Direction::Row, rows), (Direction::Column, columns)];

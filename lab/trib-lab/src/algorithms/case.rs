@@ -1,4 +1,4 @@
-//! The case on which an algorithm is counted and drawn: ranks, nodes, root, sizes.
+//! Test case on which an algorithm is counted and drawn: ranks, nodes, root, sizes.
 
 use trib::Failure;
 use tributary::schedule::{ReduceOp, Schedule};
@@ -9,40 +9,42 @@ use super::catalogue::{Entry, What};
 use super::exchange;
 use super::notes::{self, Aggregators, Example};
 
-/// The case on which an algorithm is counted and drawn.
+/// Test case on which an algorithm is counted and drawn.
 pub struct AlgorithmCase {
-    /// Ranks and nodes.
+    /// Number of ranks, and the node of each.
     pub topology: Topology,
-    /// The largest number of ranks of a node.
+    /// Largest number of ranks on a node.
     pub ranks_per_node: usize,
-    /// The root of the operation.
+    /// Root of the operation.
     pub root: Rank,
-    /// m: bytes of a block, or of the message of a broadcast or reduction.
+    /// m: number of bytes of a block, or of the message of a broadcast or reduction.
     pub unit: u64,
-    /// Bytes of every rank's block.
+    /// Number of bytes of every rank's block.
     pub sizes: Vec<u64>,
-    /// Bytes of a segment, or the threshold of the ordered tree.
+    /// Number of bytes of a segment, or the threshold of the ordered tree.
     pub segment: u64,
-    /// The receivers of an exchange, ascending.
+    /// Ranks that receive in an exchange, ascending.
     pub receivers: Vec<Rank>,
-    /// Two groups: the second has the ranks of the last node or, with a single node, the last quarter of the ranks.
+    /// Two groups for intergroup operations: the second has the ranks of the last node or, with a single node, the last
+    /// quarter of the ranks.
     groups: TwoGroups,
 }
 
-/// The bytes of an operation, with the send buffers that hold them.
+/// Bytes that an operation moves, and the send buffers that hold them.
 pub struct Contents {
-    /// The parts of all input data: the bytes of each part, and the rank whose colour it has.
+    /// Parts of all input data: the number of bytes of each part, and the rank whose colour the part has.
     pub parts: Vec<(u64, Rank)>,
-    /// By rank: the bytes that its send buffer holds, in order, as (first, end).
+    /// For each rank: the ranges (first, end) of bytes that its send buffer holds, in order.
     pub brought: Vec<Vec<(u64, u64)>>,
-    /// Whether all ranks have the same bytes, which are to be combined.
+    /// True if all ranks have the same byte positions, which the operation combines.
     pub combines: bool,
-    /// By rank: the bytes that its bar shows, as (first, end). Some ranks have no bar; all bars are equally long.
+    /// For each rank: the range (first, end) of bytes that its bar shows. Some ranks have no bar; all bars are equally
+    /// long.
     pub shown: Vec<Option<(u64, u64)>>,
 }
 
 impl AlgorithmCase {
-    /// Blocks of `unit` bytes on every rank.
+    /// Creates a case with blocks of `unit` bytes on every rank.
     ///
     /// # Errors
     /// Zero ranks, zero ranks per node.
@@ -51,7 +53,7 @@ impl AlgorithmCase {
         Self::of(entry, &example, unit)
     }
 
-    /// An example, with `unit` bytes for a block of weight 1.
+    /// Creates the case of an example, with `unit` bytes for a block of weight 1.
     ///
     /// # Errors
     /// Zero ranks, zero ranks per node; a root that is no rank.
@@ -74,19 +76,19 @@ impl AlgorithmCase {
         Ok(Self { topology, ranks_per_node, root, unit, sizes, segment, receivers, groups })
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.topology.ranks()
     }
 
-    /// The problem on `rank`.
+    /// Returns the problem on `rank`.
     fn problem(&self, rank: Rank) -> Problem<'_> {
         let Self { topology, root, sizes, segment, groups, .. } = self;
         let (with, groups) = (ReduceOp::Sum, Some(groups));
         Problem { rank, topology, root: *root, sizes, with, segment: *segment, groups }
     }
 
-    /// The schedules of all ranks.
+    /// Returns the schedules of all ranks by an algorithm.
     pub fn schedules(&self, entry: &Entry) -> Vec<Schedule> {
         let of: &dyn Fn(Rank) -> Schedule = match entry.what {
             What::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
@@ -96,7 +98,7 @@ impl AlgorithmCase {
         (0..self.ranks()).map(of).collect()
     }
 
-    /// The ranks' input data.
+    /// Returns the input data of all ranks.
     pub fn contents(&self, entry: &Entry) -> Contents {
         match entry.what {
             What::Collective(algorithm) => self.contents_of(algorithm),
@@ -121,12 +123,12 @@ impl AlgorithmCase {
         Contents { parts, brought, combines, shown: vec![Some((0, all)); self.ranks()] }
     }
 
-    /// One range for every rank.
+    /// Returns a list with one range for every rank.
     fn by(&self, range: impl Fn(Rank) -> (u64, u64)) -> Vec<Vec<(u64, u64)>> {
         (0..self.ranks()).map(|rank| vec![range(rank)]).collect()
     }
 
-    /// The ranks that are marked in pictures, and their role.
+    /// Returns the ranks that are marked in pictures, and their role.
     pub fn marked(&self, entry: &Entry) -> (Vec<Rank>, &'static str) {
         match entry.what {
             What::Flat(_) | What::TwoLayer => (self.receivers.clone(), "aggregator"),

@@ -6,40 +6,40 @@ use tributary_lab::collectives::{ALGORITHMS, Algorithm};
 
 use super::notes;
 
-/// The name of the kernels' operation, beside those of collectives.
+/// Name of the operation of exchange kernels, beside the operations of collectives.
 pub const EXCHANGE: &str = "exchange";
 
-/// The entry if there is no paper, or no place in it.
+/// Text for a missing paper or a missing section.
 const NONE: &str = "none";
 
-/// Where its schedules come from.
+/// Source of an algorithm's schedules.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// A row of [`ALGORITHMS`].
+    /// The schedules come from a row of [`ALGORITHMS`], the collective algorithms.
     Collective(&'static Algorithm),
-    /// A row of [`KERNELS`].
+    /// The schedules come from a row of [`KERNELS`], the exchange kernels.
     Flat(&'static Kernel),
-    /// The two-layer exchange, over the balanced kernel.
+    /// The schedules are those of the two-layer exchange, over the balanced kernel.
     TwoLayer,
 }
 
-/// One algorithm.
+/// Algorithm or kernel as a row of the catalogue.
 pub struct Entry {
-    /// The operation, as hints name it: `allgather`, ...
+    /// Name of the operation in hints: `allgather`, ...
     pub operation: &'static str,
-    /// The name in hints and reports.
+    /// Name of the algorithm in hints and reports.
     pub name: &'static str,
-    /// One line for people.
+    /// Description of the algorithm in one line.
     pub about: &'static str,
-    /// Paper, section, equation; `none` if it is in no paper.
+    /// Paper, section and equation that describe the algorithm; `none` if it is in no paper.
     pub source: &'static str,
-    /// Its cost in words and t_s, t_w.
+    /// Cost of the algorithm in words, t_s and t_w.
     pub cost: &'static str,
-    /// When to use it.
+    /// Advice when to use the algorithm.
     pub when: &'static str,
-    /// Whether blocks may differ in size.
+    /// True if the algorithm allows blocks of different sizes.
     pub irregular: bool,
-    /// Where its schedules come from.
+    /// Source of the algorithm's schedules.
     pub what: What,
 }
 
@@ -61,13 +61,13 @@ impl From<&'static Kernel> for Entry {
 }
 
 impl Entry {
-    /// Whether the operation is about one message that is whole on every rank, not about blocks.
+    /// Returns true if the operation has one message that is whole on every rank, and no blocks.
     pub fn is_of_one_message(&self) -> bool {
         ["broadcast", "reduce", "allreduce"].contains(&self.operation)
     }
 
-    /// The paper, and the place in it: the source is split before the first section, equation and so on. `none` for a part
-    /// that is missing.
+    /// Returns the paper, and the section in it: the source is split before the first section, equation and so on. A
+    /// missing part is `none`.
     pub fn paper(&self) -> (String, String) {
         let first = self.source.split("; ").next().unwrap_or_default();
         let clauses: Vec<&str> = first.split(", ").collect();
@@ -77,13 +77,13 @@ impl Entry {
     }
 }
 
-/// Whether this clause names a place in a paper.
+/// Returns true if this clause of a source names a section, equation or the like.
 fn is_place(clause: &str) -> bool {
     let words = ["section", "Algorithm", "equation", "Lemma", "Theorem", "chapter", "figure"];
     clause.starts_with(|first: char| first.is_ascii_digit()) || words.iter().any(|word| clause.starts_with(word))
 }
 
-/// All of them, by operation.
+/// Returns all algorithms and kernels, by operation.
 pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = ALGORITHMS.iter().map(|&algorithm| algorithm.into()).collect();
     all.extend(KERNELS.iter().map(|&kernel| Entry::from(kernel)));
@@ -100,7 +100,7 @@ pub fn all() -> Vec<Entry> {
     all
 }
 
-/// All operations, in the order of their first algorithms.
+/// Returns all operations, in the order of their first algorithms.
 pub fn operations() -> Vec<&'static str> {
     let mut operations = Vec::new();
     for entry in all() {
@@ -111,7 +111,7 @@ pub fn operations() -> Vec<&'static str> {
     operations
 }
 
-/// The algorithm of that name; `operation` is needed if several operations have one.
+/// Returns the algorithm called `name`; `operation` is needed if several operations have one.
 ///
 /// # Errors
 /// An unknown operation; an unknown name, or one that several operations have.

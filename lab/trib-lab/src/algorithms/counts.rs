@@ -1,4 +1,4 @@
-//! The cost of an algorithm on a case, counted and timed on the schedules of all ranks.
+//! Counts and times the messages of an algorithm on a case, from the schedules of all ranks.
 
 use trib::Failure;
 use tributary::schedule::Action;
@@ -11,21 +11,21 @@ use super::catalogue::Entry;
 /// Rates at which every message takes one round, whatever its size, and copies and combinations take no time.
 pub const ROUNDS: Rates = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
 
-/// A set of messages.
+/// Number and size of a set of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Number of messages.
     pub messages: u64,
-    /// Total bytes.
+    /// Sum of the messages' bytes.
     pub bytes: u64,
 }
 
-/// The cost of an algorithm.
+/// Cost of an algorithm on a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
-    /// Rounds in the one-port model: in each, a rank sends at most one message and receives at most one.
+    /// Number of rounds in the one-port model: in a round, a rank sends at most one message and receives at most one.
     pub rounds: u64,
-    /// All messages.
+    /// All messages of all ranks.
     pub all: Traffic,
     /// Messages between nodes.
     pub between: Traffic,
@@ -53,7 +53,7 @@ impl Counts {
     }
 }
 
-/// The one-port time of the schedules of all ranks.
+/// Returns the one-port time of the schedules of all ranks.
 ///
 /// # Errors
 /// Schedules that do not end (a fault of the algorithm).
@@ -61,7 +61,7 @@ pub fn time(entry: &Entry, case: &AlgorithmCase, rates: &Rates) -> Result<f64, F
     one_port(case.schedules(entry), rates).ok_or_else(|| endless(entry))
 }
 
-/// The error of an algorithm that hangs.
+/// Returns the error of an algorithm that hangs.
 pub fn endless(entry: &Entry) -> Failure {
     Failure::new(format!("{} {}: its schedules do not end", entry.operation, entry.name))
 }

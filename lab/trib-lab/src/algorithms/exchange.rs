@@ -1,7 +1,7 @@
 //! An all-to-many exchange as a case: every rank has a block for each of the receivers.
 //!
-//! The throttle is one message at a time, so that the order of a kernel is visible. With more, one-port ranks choose among
-//! the open messages.
+//! The throttle is one message at a time, so that the order of a kernel is visible. With more, one-port ranks choose
+//! among the open messages.
 
 use tributary::Rank;
 use tributary::exchange::local::LocalAggregators;
@@ -11,12 +11,12 @@ use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
 use super::case::{AlgorithmCase, Contents};
 
-/// Block number `index` of `buffer`.
+/// Returns the range of block number `index` in `buffer`.
 fn block(case: &AlgorithmCase, buffer: Buffer, index: usize) -> Span {
     Span::new(buffer, index as u64 * case.unit, case.unit)
 }
 
-/// The receives of `rank` if it is a receiver: from each (sender, number of blocks).
+/// Returns the messages that `rank` receives, if it is a receiver, from each (sender, number of blocks).
 fn receives(case: &AlgorithmCase, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer<Rank>> {
     let mut at = 0;
     let mut message = |&(peer, blocks): &(Rank, usize)| {
@@ -27,7 +27,7 @@ fn receives(case: &AlgorithmCase, rank: Rank, from: &[(Rank, usize)]) -> Vec<Tra
     if case.receivers.contains(&rank) { from.iter().map(&mut message).collect() } else { Vec::new() }
 }
 
-/// The schedule of `rank` by a flat kernel.
+/// Returns the schedule of `rank` by a flat kernel.
 pub fn flat(case: &AlgorithmCase, kernel: &Kernel, rank: Rank) -> Schedule {
     let all: Vec<_> = (0..case.ranks()).map(|from| (from, 1)).collect();
     let send = |index| Transfer { peer: ReceiverIndex(index), span: block(case, Buffer::Send, index) };
@@ -43,7 +43,7 @@ pub fn flat(case: &AlgorithmCase, kernel: &Kernel, rank: Rank) -> Schedule {
     exchange.schedule(kernel, Throttle::batch(1))
 }
 
-/// The schedule of `rank` with one local aggregator per node, over the balanced kernel.
+/// Returns the schedule of `rank` with one local aggregator per node, over the balanced kernel.
 pub fn two_layer(case: &AlgorithmCase, rank: Rank) -> Schedule {
     let local = LocalAggregators::per_node(&case.topology, 1);
     let own: Vec<_> =
@@ -63,7 +63,7 @@ pub fn two_layer(case: &AlgorithmCase, rank: Rank) -> Schedule {
     exchange.schedule(&BALANCED, Throttle::batch(1), Throttle::batch(1))
 }
 
-/// One part per receiver, with a block of every rank. A receiver's bar shows its own part.
+/// Returns one part per receiver, with a block of every rank. A receiver's bar shows its own part.
 pub fn contents(case: &AlgorithmCase) -> Contents {
     let (ranks, unit) = (case.ranks() as u64, case.unit);
     let start = |receiver: usize, rank: Rank| (receiver as u64 * ranks + rank as u64) * unit;

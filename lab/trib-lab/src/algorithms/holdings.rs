@@ -1,4 +1,5 @@
-//! Which ranks' bytes every rank has, or has had, after each round. The schedules are interpreted byte by byte.
+//! Determines, for pictures, the ranks whose bytes every rank has or has had after each round. The schedules are
+//! interpreted byte by byte.
 
 use std::collections::HashMap;
 
@@ -9,27 +10,27 @@ use tributary_lab::timing::Step;
 
 use super::case::Contents;
 
-/// A byte of a buffer: its position in [`Contents::parts`], and a bit for every rank that is combined in it.
+/// Content of a byte of a buffer: its position in [`Contents::parts`], and a bit for every rank that is combined in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Byte {
     place: u32,
     ranks: u64,
 }
 
-/// A byte that was not written.
+/// Content of a byte that was not written.
 const NOTHING: Byte = Byte { place: 0, ranks: 0 };
 
-/// The most ranks: one bit each.
+/// Maximum number of ranks: one bit each.
 pub const MOST_RANKS: usize = 64;
 
 struct Holdings<'a> {
     schedules: &'a [Schedule],
     buffers: HashMap<(Rank, Buffer), Vec<Byte>>,
-    /// By rank and position: the ranks combined in the most combined byte so far.
+    /// For each rank and position: the ranks combined in the byte that combined most ranks so far.
     had: Vec<Vec<u64>>,
 }
 
-/// The bars by round boundary (before the first round, after the first, ...) and rank.
+/// Returns the bars by round boundary (before the first round, after the first, ...) and rank.
 pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rounds: usize) -> Vec<Vec<Bar>> {
     let mut holdings = Holdings::new(contents, schedules);
     let mut steps = steps.iter().peekable();
@@ -103,7 +104,7 @@ impl<'a> Holdings<'a> {
         }
     }
 
-    /// Makes the bar of a rank. Adjoining bytes with the same colour are one cell.
+    /// Returns the bar of a rank. Adjoining bytes with the same colour are one cell.
     fn bar(&self, contents: &Contents, rank: Rank) -> Bar {
         let (first, end) = contents.shown[rank]?;
         let owners = contents.parts.iter().flat_map(|&(bytes, owner)| std::iter::repeat_n(owner, bytes as usize));

@@ -30,7 +30,7 @@ use case::AlgorithmCase;
 use catalogue::Entry;
 use counts::Counts;
 
-/// The most ranks that are counted: some algorithms send p^2 messages.
+/// Maximum number of ranks that are counted: some algorithms send p^2 messages.
 const MOST_RANKS: usize = 512;
 
 /// Prints all algorithms, or draws one.

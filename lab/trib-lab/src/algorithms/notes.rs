@@ -1,66 +1,66 @@
-//! What the registry does not say of a collective algorithm: when to use it, and the example it is drawn on. (A kernel's row
-//! says it all.)
+//! Additions to the registry of collective algorithms: when to use an algorithm, and the example on which it is drawn.
+//! (A kernel's row in its registry has both.)
 
 use tributary::Rank;
 
 use super::catalogue::{Entry, What};
 
-/// What an algorithm is drawn on.
+/// Example on which an algorithm is drawn.
 #[derive(Clone, Copy)]
 pub struct Example {
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Ranks of a node.
+    /// Number of ranks on a node.
     pub ranks_per_node: usize,
-    /// Where the operation begins or ends.
+    /// Root of the operation.
     pub root: Rank,
-    /// The sizes of blocks, by rank, where they are not all 1.
+    /// Relative sizes of the blocks, by rank; empty if all are 1.
     pub weights: &'static [u64],
-    /// Who receives, in an exchange.
+    /// Receivers of an exchange.
     pub aggregators: Aggregators,
 }
 
-/// The aggregators of an exchange.
+/// Aggregators (receivers) of an exchange.
 #[derive(Clone, Copy)]
 pub enum Aggregators {
     /// The lowest rank of every node.
     PerNode,
-    /// So many of the lowest ranks.
+    /// This number of the lowest ranks.
     Lowest(usize),
 }
 
-/// A row.
+/// Note on an algorithm: the example on which it is drawn, and when to use it.
 struct Note {
-    /// One, or several between bars.
+    /// Name of the operation, or several names between bars.
     operations: &'static str,
     name: &'static str,
     when: &'static str,
     example: Example,
 }
 
-/// Two nodes of four.
+/// Example of two nodes with four ranks each.
 const EIGHT: Example =
     Example { ranks: 8, ranks_per_node: 4, root: 0, weights: &[], aggregators: Aggregators::PerNode };
-/// Three nodes of four: no power of two.
+/// Example of three nodes with four ranks each: no power of two.
 const TWELVE: Example = Example { ranks: 12, ..EIGHT };
-/// Example 2.1 of Bienz et al. 2022.
+/// Example 2.1 of Bienz et al. 2022: four nodes with four ranks each.
 const SIXTEEN: Example = Example { ranks: 16, ..EIGHT };
-/// Two nodes of two.
+/// Example of two nodes with two ranks each.
 const FOUR: Example = Example { ranks: 4, ranks_per_node: 2, ..EIGHT };
-/// Figure 2 of the paper on irregular gather and scatter: root 9, some blocks empty.
+/// Example of figure 2 of the paper on irregular gather and scatter: root 9, some blocks empty.
 const IRREGULAR: Example =
     Example { ranks: 11, ranks_per_node: 4, root: 9, weights: &[3, 1, 0, 0, 2, 7, 1, 4, 0, 2, 5], ..EIGHT };
-/// Blocks of different sizes on either side.
+/// Example with blocks of different sizes in both groups.
 const TWO_SIDES: Example = Example { weights: &[1, 4, 0, 2, 1, 3, 1, 0, 5, 1, 2, 4], ..TWELVE };
-/// Figure 1 of the main paper: 8 ranks, the first four of them aggregators.
+/// Example of figure 1 of the main paper: 8 ranks, the first four of them aggregators.
 const LOW: Example = Example { aggregators: Aggregators::Lowest(4), ..EIGHT };
 
-/// A row of [`NOTES`].
+/// Returns a row of [`NOTES`].
 const fn note(operations: &'static str, name: &'static str, example: Example, when: &'static str) -> Note {
     Note { operations, name, when, example }
 }
 
-/// In the order of the registries. Formatted by hand: a row is its names and its words.
+/// Notes on all collective algorithms, in the order of the registries. Formatted by hand.
 #[rustfmt::skip]
 static NOTES: &[Note] = &[
     note("allgather", "ring", EIGHT,
@@ -179,12 +179,12 @@ fn row(operation: &str, name: &str) -> Option<&'static Note> {
     NOTES.iter().find(|note| note.operations.split('|').any(|it| it == operation) && note.name == name)
 }
 
-/// When to use a collective algorithm; empty if nothing is said here.
+/// Returns the advice when to use a collective algorithm; empty if there is no note.
 pub fn when(operation: &str, name: &str) -> &'static str {
     row(operation, name).map_or("", |note| note.when)
 }
 
-/// What it is drawn on.
+/// Returns the example on which an algorithm is drawn.
 pub fn example(entry: &Entry) -> Example {
     match entry.what {
         What::Collective(_) => row(entry.operation, entry.name).map_or(EIGHT, |note| note.example),
@@ -193,8 +193,8 @@ pub fn example(entry: &Entry) -> Example {
     }
 }
 
-/// Bytes of a segment: a quarter of a message or block, half of a block of the segmented ring; the threshold of the ordered
-/// tree is four blocks. A multiple of 8.
+/// Returns the number of bytes of a segment, a multiple of 8: a quarter of a message or block, half of a block of the
+/// segmented ring. The threshold of the ordered tree is four blocks.
 pub fn segment(entry: &Entry, ranks: usize, unit: u64) -> u64 {
     let pieces = if entry.name == "segmented_ring" { 2 * ranks as u64 } else { 4 };
     let bytes = if entry.name.starts_with("ordered_tree") { 4 * unit } else { unit / pieces };

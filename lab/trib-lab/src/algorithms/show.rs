@@ -12,13 +12,13 @@ use super::holdings;
 use super::notes::{self, Example};
 use crate::cli::algorithms::ShowOptions;
 
-/// The most rounds in a picture.
+/// Maximum number of rounds in a picture.
 const MOST_ROUNDS: usize = 40;
-/// The most ranks in a picture.
+/// Maximum number of ranks in a picture.
 const MOST_RANKS: usize = 32;
 const _: () = assert!(MOST_RANKS <= holdings::MOST_RANKS);
 
-/// Draws.
+/// Draws an algorithm, and prints the picture or writes it to a file.
 pub fn run(options: &ShowOptions) -> Result<(), Failure> {
     let entry = catalogue::find(&options.name, options.operation.as_deref())?;
     let mut example = notes::example(&entry);
@@ -34,7 +34,7 @@ pub fn run(options: &ShowOptions) -> Result<(), Failure> {
     write_or_say(options.output.as_deref(), &drawn, || format!("{}: {}", entry.operation, entry.name))
 }
 
-/// The picture of an algorithm on an example, as SVG. The same arguments give the same text.
+/// Returns the picture of an algorithm on an example, as SVG. The same arguments give the same text.
 ///
 /// # Errors
 /// Zero ranks or ranks per node, a root that is no rank, more ranks or rounds than can be drawn.
@@ -76,13 +76,13 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
     }))
 }
 
-/// With a capital letter in front.
+/// Returns `text` with a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The case that is drawn, and its counts.
+/// Returns the text under the title: the case that is drawn, and its counts.
 fn summary(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> String {
     let Traffic { messages, bytes } = counts.all;
     let nodes = trib::numbers::counted(case.topology.nodes() as u64, "node");
@@ -108,7 +108,7 @@ fn summary(entry: &Entry, case: &AlgorithmCase, counts: &Counts) -> String {
     words + "."
 }
 
-/// The meaning of a bar.
+/// Returns the text that says what a bar of the picture means.
 fn meaning(entry: &Entry, combines: bool) -> &'static str {
     match entry.what {
         What::Flat(_) | What::TwoLayer => {

@@ -15,12 +15,12 @@ pub struct AdviseOptions {
     /// The machine: one of `trib-lab sim machines`, a machine file, or the file of `trib-lab tune machine`.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: String,
-    /// The machine whose file system it has, such as cori-knl (Lustre) or summit (GPFS). By default its own; where the machine
-    /// has none, as the file of `trib-lab tune machine`, file I/O takes no time.
+    /// A machine whose file servers hold the file, such as cori-knl (Lustre) or summit (GPFS). By default those of
+    /// --machine; where the machine has none, as in the file of `trib-lab tune machine`, file I/O takes no time.
     #[arg(long, value_name = "NAME|FILE")]
     pub storage: Option<String>,
-    /// Number of ranks, a multiple of the capture's: each of its ranks becomes several that do as much. By default the
-    /// capture's.
+    /// Number of ranks, a multiple of the capture's: each of its ranks becomes several that do as much. Default: the
+    /// capture's number.
     #[arg(long, value_name = "P", value_parser = ranks)]
     pub ranks: Option<usize>,
     /// Ranks of a node; by default the machine's.
@@ -29,7 +29,7 @@ pub struct AdviseOptions {
     /// The write of the capture that advice is for, from 0 on; by default the one with the most bytes.
     #[arg(long, value_name = "N")]
     pub call: Option<usize>,
-    /// Simulate so many rounds of each candidate, spread evenly, and scale their time up; 0: all.
+    /// Simulate this number of rounds of each candidate, spread evenly, and scale their time up; 0: all rounds.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub sample: usize,
     /// Hints that are set anyway; may be given often.

@@ -26,7 +26,7 @@ pub struct AlgorithmsOptions {
     pub json: bool,
 }
 
-/// What is done with one algorithm.
+/// Command about one algorithm.
 #[derive(Subcommand)]
 pub enum AlgorithmsCommand {
     /// Draw the messages of an algorithm round by round, and the blocks that each rank then has, as SVG.

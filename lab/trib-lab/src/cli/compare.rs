@@ -19,10 +19,10 @@ pub struct CompareOptions {
     /// List the patterns and measure nothing.
     #[arg(long)]
     pub list: bool,
-    /// The MPI and the libraries.
+    /// The MPI library under comparison, and ours.
     #[command(flatten)]
     pub tools: Tools,
-    /// What is measured.
+    /// Options that say what is measured.
     #[command(flatten)]
     pub measure: MeasureOptions,
     /// Skip the measurements that are already in this file of JSON lines, and append the new ones.
@@ -36,7 +36,7 @@ pub struct CompareOptions {
     pub json: bool,
 }
 
-/// The MPI library and ours.
+/// Options for the MPI library and ours.
 #[derive(Args)]
 pub struct Tools {
     /// The MPI library, by the names that Debian gives its tools, such as mpicc.mpich.
@@ -51,31 +51,32 @@ pub struct Tools {
     /// The library to preload. Default: the library installed with this program.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
-    /// Another library to compare with: a shell command in which {ranks}, {lists}, {file}, {parts}, {repeats} and {budget}
-    /// are filled in. May be repeated.
+    /// Another library to compare with: a shell command in which {ranks}, {lists}, {file}, {parts}, {repeats} and
+    /// {budget} are filled in. May be repeated.
     #[arg(long = "peer", value_name = "NAME=COMMAND")]
     pub peers: Vec<String>,
 }
 
-/// What is measured, and how often.
+/// Options that say what is measured, and how often.
 #[derive(Args)]
 pub struct MeasureOptions {
     /// Numbers of ranks.
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = threads)]
     pub ranks: Vec<u64>,
-    /// Give every N consecutive ranks a host name of their own, as on separate hosts. Linux only, for users who may create a
-    /// UTS namespace (root).
+    /// Give every N consecutive ranks a host name of their own, as on separate hosts. Linux only, for users who may
+    /// create a UTS namespace (root).
     #[arg(long, value_name = "N", value_parser = threads)]
     pub ranks_per_host: Option<u64>,
-    /// Run everything on N emulated hosts: namespaces of this machine, each with a network, a host name and a /dev/shm of its own,
-    /// which exist while the command runs. Linux only. Only root can make them; other users get host names only.
+    /// Run everything on N emulated hosts: namespaces of this machine, each with a network, a host name and a /dev/shm
+    /// of its own, which exist while the command runs. Linux only. Only root can make them; other users get host names
+    /// only.
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "ranks_per_host")]
     pub hosts: Option<u64>,
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE", requires = "hosts")]
     pub shape: Option<String>,
-    /// Directory for the files; may be repeated. Default: with --hosts a tmpfs that the hosts share, otherwise /dev/shm (memory), or
-    /// $TMPDIR.
+    /// Directory for the files; may be repeated. Default: with --hosts a tmpfs that the hosts share, otherwise /dev/shm
+    /// (memory), or $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
     /// Number of measurements of each library, in alternation.
@@ -108,7 +109,7 @@ pub struct MeasureOptions {
 }
 
 impl MeasureOptions {
-    /// The map that was given for a pattern.
+    /// Returns the decomposition map that was given for a pattern.
     pub fn map_of(&self, pattern: &str) -> Option<&Path> {
         match pattern {
             "e3sm-f" | "e3sm-f-over" => self.map_f.as_deref(),
@@ -136,7 +137,7 @@ the preload library. A ratio is another library's time divided by ours, pair by 
 Examples:
   trib-lab compare --mpi mpich --pattern btio --ranks 4
       measures one pattern
-  trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown docs/performance.md
+  trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown page.md
       measures all patterns and writes the table; the same command continues after an interruption
   trib-lab compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
       measures all patterns on four emulated hosts with links of 1 Gbit/s";

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use trib::cli::values::within;
 use trib::limits::MOST_TIMES;
 
-/// The smallest number of measurements for a median.
+/// Minimum number of measurements for a median.
 const FEWEST: u64 = 7;
 
 /// Options of `trib-lab guidelines`.
@@ -36,7 +36,7 @@ pub enum Irregular {
     Scatterv,
 }
 
-/// A block size: MPI counts a rank's bytes with an `int`.
+/// Returns a block size: MPI counts a rank's bytes with an `int`.
 fn block(text: &str) -> Result<u64, String> {
     within(text, 1, i32::MAX as u64)
 }

@@ -11,8 +11,8 @@ pub struct HostsOptions {
     /// Number of hosts.
     #[arg(value_name = "HOSTS", value_parser = threads)]
     pub hosts: u64,
-    /// Number of ranks that a launcher puts on a host before it continues on the next host, and after the last on the first.
-    /// Default: what the option -n of the command needs, or 1.
+    /// Number of ranks that a launcher puts on a host before it continues on the next host, and after the last on the
+    /// first. Default: what the option -n of the command needs, or 1.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub ranks_per_host: Option<u64>,
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.

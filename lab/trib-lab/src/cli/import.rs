@@ -14,8 +14,8 @@ pub struct ImportOptions {
     /// Import the calls on this file, named as in the log; required if the log has several files.
     #[arg(long, value_name = "NAME")]
     pub file: Option<String>,
-    /// Import calls of MPI-IO (the requests of ranks), or of the file system (the accesses of ranks or aggregators). Default:
-    /// calls of MPI-IO, if the log has them for the file.
+    /// Import calls of MPI-IO (the requests of ranks), or of the file system (the accesses of ranks or aggregators).
+    /// Default: calls of MPI-IO, if the log has them for the file.
     #[arg(long, value_enum, value_name = "MODULE")]
     pub module: Option<TraceModule>,
     /// Maximum pause inside a call, in seconds: a longer time without a write of any rank ends the call.

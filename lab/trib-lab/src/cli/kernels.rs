@@ -6,7 +6,7 @@ use clap::Args;
 use trib::cli::replay::Fabric;
 use trib::cli::values;
 
-/// What `trib-lab tune kernels` prints after its options.
+/// Text that `trib-lab tune kernels --help` prints after the options.
 pub const KERNELS: &str = "\
 A ratio is the time with auto divided by that of the best fixed choice, or of the default without auto (balanced in
 both phases, under its own throttle). File I/O and connections cost nothing, so that only the exchange is compared.
@@ -24,31 +24,31 @@ Examples:
 /// Options of `trib-lab tune kernels`.
 #[derive(Args)]
 pub struct KernelsOptions {
-    /// A machine of `trib-lab sim machines`, or a machine file. May be repeated; by default cori-knl, summit, perlmutter and
-    /// frontier.
+    /// A machine of `trib-lab sim machines`, or a machine file. May be repeated; by default cori-knl, summit,
+    /// perlmutter and frontier.
     #[arg(long = "machine", value_name = "NAME|FILE")]
     pub machines: Vec<String>,
     /// Number of nodes, all of them full. May be repeated; by default 1, 4, 16, 64 and 256.
     #[arg(long = "nodes", value_name = "N")]
     pub nodes: Vec<usize>,
-    /// Most ranks: larger cases are left out.
+    /// Maximum number of ranks: larger cases are left out.
     #[arg(long, value_name = "P", default_value_t = 20_000)]
     pub most: usize,
     /// Only these patterns, with their parameters in one word: `ior -t 16KiB -s 64`. May be repeated.
     #[arg(long = "pattern", value_name = "PATTERN")]
     pub patterns: Vec<String>,
-    /// What the captures of this folder wrote. Simulated: the largest call of each, on the largest multiple of its ranks that
-    /// the nodes have room for. Measured: only captures of so many ranks. May be repeated. Without --pattern and --capture, all
-    /// patterns are written.
+    /// A folder of captures whose writes are repeated. Simulated: the largest call of each, on the largest multiple of
+    /// its ranks that fits on the nodes. Measured: only captures of the same number of ranks. May be repeated. Without
+    /// --pattern and --capture, all patterns are written.
     #[arg(long = "capture", value_name = "DIR")]
     pub captures: Vec<PathBuf>,
-    /// Instead of all fixed choices simulate balanced, and these hints. May be repeated.
+    /// Simulate balanced and these hints instead of all fixed choices. May be repeated.
     #[arg(long = "choice", value_name = "HINTS")]
     pub choices: Vec<String>,
-    /// Simulate so many rounds, spread evenly, and scale their time up; 0: all.
+    /// Simulate this number of rounds, spread evenly, and scale their time up; 0: all rounds.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub sample: usize,
-    /// Keep results in this file, a JSON object a line, and do not simulate again what it has.
+    /// Keep results in this file, a JSON object a line, and do not simulate again what is in the file.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// Write the table into this document, between its two comments. May be repeated.
@@ -57,7 +57,7 @@ pub struct KernelsOptions {
     /// Print one JSON object on standard output, and nothing else.
     #[arg(long)]
     pub json: bool,
-    /// If they are measured.
+    /// Options of measured writes.
     #[command(flatten)]
     pub measured: Measured,
 }
@@ -72,14 +72,15 @@ pub struct Measured {
     /// Number of ranks; 8 by default. Under MPI, mpiexec sets it.
     #[arg(long, value_name = "P", value_parser = values::threads, requires = "measure")]
     pub ranks: Option<u64>,
-    /// Pretend that every node has this number of ranks, a divisor of all. May be repeated; by default all of them, a half, and
-    /// a quarter.
+    /// Pretend that every node has this number of ranks, a divisor of the number of ranks. May be repeated; by default
+    /// all ranks, a half, and a quarter.
     #[arg(long, value_name = "N", requires = "measure")]
     pub ranks_per_node: Vec<usize>,
-    /// Number of turns: in each, every choice has one.
+    /// Number of turns: in each turn, every choice writes once.
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = values::times, requires = "measure")]
     pub turns: u64,
-    /// Number of times that each file is written with the same calls: the first is measured apart from those that can reuse it.
+    /// Number of times that each file is written with the same calls: the first is measured separately, because later
+    /// ones reuse its plans.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::times, requires = "measure")]
     pub passes: u64,
     /// The file that is written, which must not exist, and is removed at the end; by default in $TMPDIR.

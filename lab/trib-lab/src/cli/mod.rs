@@ -33,7 +33,8 @@ use reproduce::ReproduceOptions;
 use sim::{BenchCommand, SimCommand};
 use tune::TuneCommand;
 
-/// The laboratory of Tributary: simulate machines that are not here, reproduce papers, draw patterns and algorithms, measure.
+/// The laboratory of Tributary: simulate machines that are not here, reproduce papers, draw patterns and algorithms,
+/// measure.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -63,7 +64,8 @@ pub enum Command {
     Algorithms(AlgorithmsOptions),
     /// Find hints that speed up the write of a capture on a machine, by simulating candidates.
     Advise(AdviseOptions),
-    /// Simulate the largest write of a capture on a machine: predicted against measured, and the hint that should help most.
+    /// Simulate the largest write of a capture on a machine: predicted against measured, and the hint that should help
+    /// most.
     Explain(ExplainOptions),
     /// Measure what messages cost here, for a hint; or compare the choice of `auto` with every kernel.
     #[command(subcommand)]
@@ -114,7 +116,7 @@ pub struct FiguresOptions {
 mod tests {
     use clap::CommandFactory;
 
-    /// Clap checks names, conflicts and defaults of the whole tree.
+    /// Checks names, conflicts and defaults of the whole tree of commands.
     #[test]
     fn the_tree_of_commands_is_sound() {
         super::Cli::command().debug_assert();

@@ -58,8 +58,8 @@ pub struct Drawing {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Picture")]
     pub ranks: Option<usize>,
-    /// Offset of the first byte drawn; 0 by default. Without it and --bytes, the whole file is drawn, or, if most cells would be
-    /// of several ranks, a part in which most are of one.
+    /// Offset of the first byte drawn; 0 by default. Without it and --bytes, the whole file is drawn, or, if most cells
+    /// would be of several ranks, a part in which most are of one.
     #[arg(long, global = true, value_name = "OFFSET", help_heading = "Picture")]
     pub from: Option<u64>,
     /// Number of bytes drawn; all from --from on by default.
@@ -80,12 +80,12 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Number of aggregators, which own stripes round-robin.
+    /// Returns the number of aggregators, which own stripes round-robin.
     pub fn aggregators(&self) -> u64 {
         self.aggregators.unwrap_or(2)
     }
 
-    /// The first option given that applies to files only.
+    /// Returns the name of the first given option that applies to files only.
     pub fn of_a_file(&self) -> Option<&'static str> {
         let given = [
             ("--from", self.from.is_some()),

@@ -58,7 +58,7 @@ pub struct AllToManyArguments {
     /// Local aggregators of a node (two_layer).
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub local_aggregators: u64,
-    /// Throttle: the most requests that a rank has outstanding; 0 for no limit. By default the kernel's.
+    /// Throttle: the maximum number of requests that a rank has outstanding; 0 for no limit. By default the kernel's.
     #[arg(long, value_name = "W")]
     pub throttle: Option<u32>,
     /// Throttle by a sliding limit, not in batches.
@@ -95,7 +95,7 @@ pub struct AllToManyArguments {
 pub enum ListForm {
     /// 16 bytes per request, merged by a heap at the aggregator, as in ROMIO.
     Pairs,
-    /// Packed lists with heads and tails, placed without merging, as in Tributary.
+    /// Packed lists in a first part of fixed size and a rest, placed without merging, as in Tributary.
     Packed,
 }
 
@@ -133,8 +133,8 @@ pub struct WriteHow {
     /// Throttle of both phases.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
-    /// Throttle steps of the kernel, sends and receives together, as the paper's implementation does. Tributary throttles
-    /// sends and receives separately.
+    /// Throttle steps of the kernel, sends and receives together, as the paper's implementation does. Tributary
+    /// throttles sends and receives separately.
     #[arg(long, global = true, help_heading = "How")]
     pub throttle_steps: bool,
     /// Let the kernel pairwise exchange empty messages too, as the paper's implementation does.

@@ -9,7 +9,7 @@ use trib::cli::replay::Fabric;
 use super::kernels::{KERNELS, KernelsOptions};
 use trib::cli::values;
 
-/// What is measured.
+/// The commands of `trib-lab tune`.
 #[derive(Subcommand)]
 pub enum TuneCommand {
     /// Measure what messages cost on this machine, for the hint trib_machine: `auto` then chooses kernels by it.
@@ -40,7 +40,7 @@ pub struct MachineOptions {
     /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
-    /// Pretend that nodes hold so many consecutive ranks; 0: what the machine says.
+    /// Pretend that every node has this number of consecutive ranks; 0: as the machine says.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub ranks_per_node: usize,
     /// Write the figures to this file; by default they are printed.

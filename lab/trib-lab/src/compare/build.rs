@@ -1,4 +1,4 @@
-//! The C program with the access patterns, compiled; and what tells builds of our library apart.
+//! Compiles the C program with the access patterns, and identifies builds of our library.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::mpi::Mpi;
 use super::sources::PROGRAM;
 use trib::Failure;
 
-/// The program with the access patterns.
+/// Returns the program with the access patterns.
 ///
 /// # Errors
 /// It does not compile, or no cache folder can be written.
@@ -17,7 +17,7 @@ pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
     build(&mpi.mpicc, "program", PROGRAM, &["-O2", "-g"])
 }
 
-/// What tells builds of a library apart: its version, if it says one, and the beginning of its file's SHA-256.
+/// Returns an identification of a library's build: its version, if known, and the beginning of its file's SHA-256.
 ///
 /// # Errors
 /// The file cannot be read.

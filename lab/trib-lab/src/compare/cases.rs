@@ -1,28 +1,28 @@
-//! The patterns of `trib-lab compare`: the program of each, and its sizes by number of ranks.
+//! Patterns of `trib-lab compare`: the program of each, and its sizes by number of ranks.
 
 use trib::Failure;
 
-/// Sizes of a pattern for the program in C, in the order that its sources give.
+/// Sizes of a pattern as arguments of the C program, in the order of the program's sources.
 pub type Sizes = Vec<u64>;
 
-/// A pattern that is measured.
+/// Access pattern that is measured.
 pub struct PatternCase {
-    /// Its name. The name of its read has `-read` added.
+    /// Name of the pattern. The name of its read has `-read` added.
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
-    /// Its name in the C program.
+    /// Name of the pattern in the C program.
     pub program: &'static str,
-    /// Whether reading it back is measured too.
+    /// True if reading the file back is measured too.
     pub reads: bool,
-    /// Whether lists describe it fully: no file exists before, and no bytes are written twice.
+    /// True if list files describe the pattern fully: no file exists before, and no bytes are written twice.
     pub lists: bool,
-    /// Hints that the program of this pattern gives, whoever runs it.
+    /// Hints that the program of this pattern sets itself, with every library.
     pub hints: &'static [&'static str],
     sizes: fn(&Room) -> Result<Sizes, Failure>,
 }
 
-/// The inputs of sizes.
+/// Numbers from which the sizes of a pattern are computed.
 pub struct Room {
     ranks: u64,
     scale: f64,
@@ -30,27 +30,29 @@ pub struct Room {
 }
 
 impl Room {
-    /// `value` times the scale, at least 1.
+    /// Returns `value` times the scale, at least 1.
     fn part(&self, value: u64) -> u64 {
         ((value as f64 * self.scale).round() as u64).max(1)
     }
 
-    /// Bytes or pieces of a rank, if all ranks together have `total`.
+    /// Returns the number of bytes or pieces of a rank, if all ranks together have `total` of them.
     fn each(&self, total: u64) -> u64 {
         self.part(total / self.ranks)
     }
 
-    /// Number of calls: fewer if ranks share cores, because each call then takes much longer.
+    /// Returns the number of calls of a run: fewer if ranks share cores, because each call then takes much longer.
     fn calls(&self, alone: u64) -> Result<Sizes, Failure> {
         Ok(vec![self.part(if self.crowded { alone / 20 } else { alone })])
     }
 
-    /// The same of calls whose slowest hundredth is of interest: so many that there are some.
+    /// Returns the number of calls of a run for patterns whose 99th percentile is of interest: enough calls that one in
+    /// a hundred is several.
     fn many_calls(&self) -> Result<Sizes, Failure> {
         Ok(vec![self.part(if self.crowded { 200 } else { 1000 })])
     }
 
-    /// The side of a `dimensions`-dimensional cube whose volume is scaled, rounded up to a multiple.
+    /// Returns the side of a cube of `dimensions` dimensions, the volume scaled, rounded up to a multiple of
+    /// `multiple`.
     fn side(&self, side: u64, dimensions: i32, multiple: u64) -> u64 {
         let scaled = (side as f64 * self.scale.powf(1.0 / f64::from(dimensions))).round() as u64;
         scaled.max(1).div_ceil(multiple) * multiple
@@ -58,7 +60,7 @@ impl Room {
 }
 
 impl PatternCase {
-    /// The sizes on `ranks` ranks of a machine with `cores`.
+    /// Returns the pattern's sizes on `ranks` ranks of a machine with `cores`.
     ///
     /// # Errors
     /// The pattern does not support this number of ranks.
@@ -66,12 +68,12 @@ impl PatternCase {
         (self.sizes)(&Room { ranks, scale, crowded: ranks > cores })
     }
 
-    /// Whether its program takes list files.
+    /// Returns true if the pattern's program takes list files.
     pub fn is_listed(&self) -> bool {
         ["lists", "netcdf"].contains(&self.program)
     }
 
-    /// The name of its read.
+    /// Returns the name of the pattern's read.
     pub fn read_name(&self) -> String {
         format!("{}-read", self.name)
     }
@@ -86,7 +88,7 @@ const fn case(
     PatternCase { name, about, program, reads: true, lists: true, hints: &[], sizes }
 }
 
-/// A pattern that other libraries (`--peer`) do not run, because lists do not describe it fully.
+/// Returns a pattern that other libraries (`--peer`) do not run, because lists do not describe it fully.
 const fn alone(
     name: &'static str,
     program: &'static str,
@@ -96,22 +98,22 @@ const fn alone(
     PatternCase { lists: false, ..case(name, program, about, sizes) }
 }
 
-/// A pattern of E3SM-IO's program, with its hint.
+/// Returns a pattern of E3SM-IO's program, with its hint.
 const fn e3sm(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
     PatternCase { hints: &["romio_cb_write=enable"], ..case(name, "netcdf", about, sizes) }
 }
 
-/// A pattern of FLASH-IO's program, with its hints.
+/// Returns a pattern of FLASH-IO's program, with its hints.
 const fn flash(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
     PatternCase { hints: &["romio_no_indep_rw=true", "romio_ds_write=disable"], ..case(name, "netcdf", about, sizes) }
 }
 
-/// A pattern of calls without data.
+/// Returns a pattern of calls without data.
 const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> PatternCase {
     PatternCase { reads: false, lists: false, ..case(name, name, about, sizes) }
 }
 
-/// All of them, in the order in which they are listed.
+/// All patterns, in the order in which they are listed.
 pub const CASES: &[PatternCase] = &[
     e3sm("e3sm-f", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![0, 0, 1])),
     e3sm("e3sm-g", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![0, 0, 1])),
@@ -208,7 +210,7 @@ pub const CASES: &[PatternCase] = &[
     calls("sync-written", "write 8 bytes a rank, MPI_File_sync", |room| room.calls(60)),
 ];
 
-/// Ranks in a row of BTIO's grid.
+/// Returns the number of ranks in a row of BTIO's square grid.
 fn square_root(ranks: u64) -> Result<u64, Failure> {
     let root = ranks.isqrt();
     if root * root != ranks {
@@ -217,21 +219,23 @@ fn square_root(ranks: u64) -> Result<u64, Failure> {
     Ok(root)
 }
 
-/// Sites and ranks along each dimension, and the bytes of a site.
+/// Returns the sites and ranks along each dimension of the lattice, and the bytes of a site.
 fn lattice(room: &Room) -> Sizes {
     let side = room.side(16, 4, 1);
     let grid = cut(room.ranks, [1, 2, 0, 3]);
     [&grid.map(|ranks| side.next_multiple_of(ranks))[..], &grid[..], &[576]].concat()
 }
 
-/// Points and ranks along each dimension: x first, as the program's usual grids have it (4, 2 and 2 of 16 ranks).
+/// Returns the points and ranks along each dimension: x first, as in the program's usual grids (4, 2 and 2 of 16
+/// ranks).
 fn grid_of_points(room: &Room) -> Sizes {
     let side = room.side(100, 3, 1);
     let grid = cut(room.ranks, [0, 1, 2]);
     [grid.map(|ranks| side.next_multiple_of(ranks)), grid].concat()
 }
 
-/// Ranks along each dimension. Of those that are cut least the first in `order` is cut next.
+/// Returns the number of ranks along each dimension. A prime factor goes to the dimension with the fewest ranks, the
+/// first in `order` among equals.
 fn cut<const N: usize>(ranks: u64, order: [usize; N]) -> [u64; N] {
     let mut grid = [1; N];
     for factor in factors(ranks) {
@@ -241,7 +245,7 @@ fn cut<const N: usize>(ranks: u64, order: [usize; N]) -> [u64; N] {
     grid
 }
 
-/// Prime factors, largest first.
+/// Returns the prime factors of a number, largest first.
 fn factors(mut number: u64) -> Vec<u64> {
     let mut found = Vec::new();
     let mut candidate = 2;
@@ -256,7 +260,7 @@ fn factors(mut number: u64) -> Vec<u64> {
     found
 }
 
-/// The names of all patterns, reads included.
+/// Returns the names of all patterns, reads included.
 pub fn names() -> Vec<String> {
     CASES
         .iter()

@@ -1,9 +1,9 @@
-//! Damaged texts, for tests of parsers.
+//! Damages texts, for tests of parsers.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Replacements for some characters.
+/// Texts that replace characters of a good text.
 const PIECES: [&str; 14] = [
     "",
     "0",
@@ -21,7 +21,7 @@ const PIECES: [&str; 14] = [
     "é",
 ];
 
-/// `good` with replaced pieces, cut off, or repeated.
+/// Returns a strategy for texts made from `good`: with replaced pieces, cut off, or repeated.
 pub fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let piece = (any::<Index>(), 0_usize..6, select(&PIECES[..]));
     let cut = prop::option::weighted(0.2, any::<Index>());

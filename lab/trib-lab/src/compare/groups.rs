@@ -1,8 +1,9 @@
-//! Rows that belong in one table.
+//! Groups the rows that belong in one table.
 
 use super::row::Row;
 
-/// Rows that were measured on the same MPI, ranks and directory, in the order in which they came; with the table's title.
+/// Groups rows that were measured on the same MPI, ranks and directory, in the order in which they came; each group has
+/// the table's title.
 pub fn groups(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {

@@ -1,4 +1,5 @@
-//! List files: the extents of every rank and step, for the C program (E3SM) and for other libraries without datatypes.
+//! Writes list files: the extents of every rank and step, for the C program (E3SM) and for other libraries without
+//! datatypes.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -13,19 +14,19 @@ use super::cases::{PatternCase, Sizes};
 use crate::cli::compare::MeasureOptions;
 use trib::Failure;
 
-/// Bytes of a double.
+/// Number of bytes of a double.
 const DOUBLE: u64 = 8;
-/// Ghost points on each side of a BTIO cell.
+/// Number of ghost points on each side of a BTIO cell.
 const GHOSTS: u64 = 2;
-/// Bytes of the NetCDF headers of the C program's S3D and BTIO.
+/// Numbers of bytes of the NetCDF headers of the C program's S3D and BTIO.
 const S3D_HEADER: u64 = 592;
 const BTIO_HEADER: u64 = 356;
 /// Lengths of the slowest dimension of S3D's arrays.
 const S3D_ARRAYS: [u64; 4] = [11, 3, 1, 1];
-/// Bytes between two arrays of S3D in memory.
+/// Number of bytes between two arrays of S3D in memory.
 const S3D_GAP: u64 = 64;
 
-/// The accesses of every rank in every step.
+/// Accesses of every rank in every step of a pattern.
 pub struct StepLists {
     ranks: u64,
     steps: u64,
@@ -33,10 +34,10 @@ pub struct StepLists {
 }
 
 impl StepLists {
-    /// The lists of a pattern with its sizes; none for a pattern without data.
+    /// Returns the lists of a pattern with its sizes; none for a pattern without data.
     ///
     /// # Errors
-    /// A map that cannot be used.
+    /// A decomposition map that cannot be used.
     pub fn of(
         case: &PatternCase,
         sizes: &Sizes,
@@ -63,8 +64,8 @@ impl StepLists {
         Ok(Some(Self { ranks, steps, access: Box::new(access) }))
     }
 
-    /// FLASH's checkpoint: blocks and cells are the last two sizes. A program has room for more blocks than it uses, so that there
-    /// is a gap in memory behind each variable.
+    /// Returns the lists of FLASH's checkpoint; the last two sizes are blocks and cells. A program has room for more
+    /// blocks than it uses, so that there is a gap in memory behind each variable.
     fn of_flash(sizes: &Sizes, ranks: u64) -> Result<Self, Failure> {
         let options = FlashOptions { blocks: sizes[3], cells: [sizes[4]; 3], ..FlashOptions::default() };
         let pattern = Flash::new(ranks as usize, options)?;
@@ -84,7 +85,7 @@ impl StepLists {
         let case = match name {
             "e3sm-g" => E3smCase::G,
             "e3sm-i" => E3smCase::I,
-            // Also what is written over a file.
+            // This includes bytes that are written over a file.
             _ => E3smCase::F,
         };
         let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };
@@ -95,7 +96,7 @@ impl StepLists {
         Ok(Self { ranks, steps, access: Box::new(access) })
     }
 
-    /// The bytes that all ranks write in all steps, in ascending order. O(extents log extents).
+    /// Returns the bytes that all ranks write in all steps, in ascending order. O(extents log extents).
     ///
     /// # Errors
     /// A map that cannot be used.
@@ -111,7 +112,7 @@ impl StepLists {
     /// Writes the files of all steps; returns the path prefix of their names.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
         let prefix = folder.join("list");
         for step in 0..self.steps {
@@ -139,7 +140,7 @@ impl StepLists {
     }
 }
 
-/// Number of the program's steps with data.
+/// Returns the number of steps in which the program has data.
 fn steps(program: &str, sizes: &[u64]) -> u64 {
     match program {
         "append" | "tiny-moving" => sizes[0],
@@ -149,8 +150,8 @@ fn steps(program: &str, sizes: &[u64]) -> u64 {
     }
 }
 
-/// A rank's extents in a step: in the file, and in memory if it has gaps. The same that the C program describes by
-/// datatypes.
+/// Returns a rank's extents in a step: in the file, and in memory if it has gaps. The C program describes the same
+/// extents by datatypes.
 fn extents(
     program: &str,
     sizes: &[u64],
@@ -186,7 +187,7 @@ fn extents(
     })
 }
 
-/// A rank's cells: one in every layer, on a diagonal, with ghost points around them in memory.
+/// Returns a rank's cells in BTIO: one in every layer, on a diagonal, with ghost points around them in memory.
 fn btio(side: u64, ranks: u64, rank: u64, step: u64) -> Result<(Extents, Option<Extents>), Error> {
     let parts = ranks.isqrt();
     let cell = side / parts;
@@ -201,7 +202,7 @@ fn btio(side: u64, ranks: u64, rank: u64, step: u64) -> Result<(Extents, Option<
     Ok((file, Some(memory)))
 }
 
-/// A rank's block of S3D's four arrays, each with memory of its own.
+/// Returns a rank's block of S3D's four arrays, each with memory of its own.
 fn s3d(sizes: &[u64], ranks: u64, rank: u64) -> Result<(Extents, Option<Extents>), PatternError> {
     let three = |at: usize| [sizes[at], sizes[at + 1], sizes[at + 2]];
     let options = S3dOptions { points: Some(three(0)), grid: Some(three(3)), call_per_array: false };
@@ -215,7 +216,7 @@ fn s3d(sizes: &[u64], ranks: u64, rank: u64) -> Result<(Extents, Option<Extents>
     Ok((file, Some(memory)))
 }
 
-/// A rank's block of the lattice; x is the fastest, in the file and among the ranks.
+/// Returns a rank's block of the lattice; x varies fastest, in the file and among the ranks.
 fn block4d(sizes: &[u64], rank: u64) -> Result<Extents, Error> {
     let (mut whole, mut own, mut starts, mut rest) = ([0; 4], [0; 4], [0; 4], rank);
     for dimension in 0..4 {

@@ -1,4 +1,4 @@
-//! Tables in documents, between two marker comments that name the table.
+//! Writes tables into documents, between two marker comments that name the table.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use trib::Failure;
 use trib::compare::variant::{ABOUT_VULCAN, VULCAN};
 use trib::numbers;
 
-/// The comments before the tables, and the one behind each.
+/// Marker comments before the full and the short table, and the marker behind each.
 const FULL: &str = "<!-- trib-lab compare: full table -->";
 const SHORT: &str = "<!-- trib-lab compare: short table -->";
 const END: &str = "<!-- trib-lab compare: end -->";
@@ -20,7 +20,7 @@ const END: &str = "<!-- trib-lab compare: end -->";
 /// Checks, before anything is measured, that a file has a place for a table.
 ///
 /// # Errors
-/// It has no place, or cannot be read.
+/// The file has no place, or cannot be read.
 pub fn check(path: &Path) -> Result<(), Failure> {
     document::check(path, &tables(&[]))
 }
@@ -28,7 +28,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// Writes the tables of the rows into the file.
 ///
 /// # Errors
-/// As [`check`], or those of the operating system.
+/// The errors of [`check`], and errors of the operating system.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     document::write(path, &tables(rows))
 }
@@ -37,7 +37,7 @@ fn tables(rows: &[Row]) -> [Table; 2] {
     [(FULL, full(rows)), (SHORT, short(rows))].map(|(begin, text)| Table { begin, end: END, text })
 }
 
-/// Everything.
+/// Returns the full tables of all rows.
 fn full(rows: &[Row]) -> String {
     let mut text = String::new();
     for (title, rows) in groups(rows) {
@@ -61,7 +61,7 @@ fn full(rows: &[Row]) -> String {
     text + "\n"
 }
 
-/// Which library was measured, as far as the rows know, and on which maps.
+/// Returns a text with the library that was measured, as far as the rows know it, and the maps.
 fn origins(rows: &[&Row]) -> String {
     let mut libraries: Vec<&str> = rows.iter().filter_map(|row| row.library.as_deref()).collect();
     libraries.dedup();
@@ -71,7 +71,7 @@ fn origins(rows: &[&Row]) -> String {
     said.iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!(" {name} {what}.")).collect()
 }
 
-/// The map of a row of E3SM-IO.
+/// Returns the decomposition map of a row of E3SM-IO.
 fn map_of(row: &Row) -> Option<String> {
     let pattern = row.key.pattern.strip_suffix(READ).unwrap_or(&row.key.pattern);
     let usual = match pattern {
@@ -82,7 +82,7 @@ fn map_of(row: &Row) -> Option<String> {
     Some(format!("{pattern} {}", row.key.map.as_deref().unwrap_or(usual)))
 }
 
-/// How many rows meet their targets, and which are missed, farthest first.
+/// Returns a text with the number of rows that meet their targets, and the rows that miss them, farthest first.
 fn targets(rows: &[&Row]) -> String {
     let verdict = verdict(rows);
     let mut text = format!("**Targets**: {}.\n", verdict.sentence());
@@ -131,7 +131,7 @@ fn table_of_times(rows: &[&Row]) -> String {
     text
 }
 
-/// Other costs: ours and, in brackets, those of the library with the best hints.
+/// Returns the table of other costs: ours and, in brackets, those of the library with the best hints.
 fn table_of_costs(rows: &[&Row]) -> String {
     let mut text =
         "| pattern | call, median, us | call, 99th percentile, us | context switches | system calls | page faults | memory of an aggregator, MB | of the job, peaks, MB | \
@@ -165,7 +165,8 @@ fn table_of_costs(rows: &[&Row]) -> String {
     text
 }
 
-/// Only ratios: one line for each pattern and its read, one column for each MPI library and number of ranks.
+/// Returns the table of ratios only: one line for each pattern and its read, one column for each MPI library and number
+/// of ranks.
 fn short(rows: &[Row]) -> String {
     let groups = groups(rows);
     let mut patterns: Vec<&str> = Vec::new();

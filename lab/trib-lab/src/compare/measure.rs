@@ -15,27 +15,27 @@ use tributary::Extent;
 use trib::Failure;
 use trib::parallel::processors;
 
-/// The plan of a measurement.
+/// Plan of the measurement of one pattern.
 pub struct Plan<'a> {
-    /// The pattern, ranks and tools.
+    /// Pattern, ranks and tools.
     pub job: Job<'a>,
-    /// The operations: write (0), read (1).
+    /// Numbers of the operations to measure: write (0), read (1).
     pub operations: Vec<usize>,
-    /// How often every variant is measured.
+    /// Number of measurements of every variant.
     pub pairs: u64,
-    /// The other libraries of `--peer`.
+    /// Other libraries of `--peer`, with their names.
     pub peers: &'a [(String, Variant)],
-    /// Whether system calls are counted.
+    /// True if system calls are counted.
     pub system_calls: bool,
-    /// The bytes that the pattern writes, in ascending order; empty where that is not known.
+    /// Returns the bytes that the pattern writes, in ascending order; empty if they are not known.
     pub written: &'a dyn Fn() -> Result<Vec<Extent>, Failure>,
 }
 
-/// The names of the operations, as the program prints them.
+/// Names of the operations, as the program prints them.
 pub const OPERATIONS: [&str; 2] = ["write", "read"];
 const FLOORS: [&str; 2] = ["floor-write", "floor-read"];
 
-/// A measured variant: its roles (operation and name), and the output of its runs.
+/// Variant that is measured: its roles (operation and name), and the output of its runs.
 struct Turn {
     variant: Variant,
     roles: Vec<(usize, String)>,
@@ -54,7 +54,7 @@ impl Turn {
     }
 }
 
-/// Measures. Calls `step` with a description of each next step.
+/// Measures one pattern by a plan. Calls `step` with a description of each next step.
 ///
 /// # Errors
 /// A run fails, or a library reads other bytes than were written.
@@ -83,19 +83,19 @@ pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&st
     rows.collect()
 }
 
-/// The machine.
+/// Properties of this machine and of our library, for rows.
 pub struct System {
-    /// Processor and cores.
+    /// Processor and number of cores.
     pub machine: String,
-    /// Our library's version and file.
+    /// Our library's version, and the beginning of its file's SHA-256.
     pub library: String,
-    /// The kind of file system.
+    /// Type of the file system.
     pub file_system: String,
-    /// The load before any run.
+    /// Load average before any run.
     pub load: f64,
 }
 
-/// How often each set of hints is tried; only once if ranks share cores, which is slow.
+/// Number of times that each set of hints is tried; once if ranks share cores, which is slow.
 const ROUNDS: usize = 2;
 
 /// Runs all candidates in alternation, to find the best hints for each operation.
@@ -131,7 +131,7 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
     Ok(turns)
 }
 
-/// The fastest candidate.
+/// Returns the number of the fastest candidate for an operation.
 fn best(times: &[[f64; 2]], operation: usize) -> usize {
     let time = |candidate: &usize| times[*candidate][operation];
     (0..times.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0)
@@ -149,12 +149,12 @@ fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], part
     }
 }
 
-/// The write, and the read if it is measured, which needs the write.
+/// Returns the parts of a run: the write, and the read if it is measured, which needs the write.
 fn writes_and_reads(plan: &Plan<'_>) -> String {
     if plan.operations.contains(&1) { "write,read".to_string() } else { "write".to_string() }
 }
 
-/// The parts to run. The floor is measured in the runs of the MPI library's own I/O.
+/// Returns the parts to run for a variant. The floor is measured in the runs of the MPI library's own I/O.
 fn parts(plan: &Plan<'_>, turn: &Turn) -> String {
     let floors = match turn.has(plan.operations[0], "default") {
         true if plan.operations.contains(&1) => ",floor-write,floor-read",
@@ -164,8 +164,9 @@ fn parts(plan: &Plan<'_>, turn: &Turn) -> String {
     writes_and_reads(plan) + floors
 }
 
-/// Keeps the first file as the reference, and compares later files with it. ROMIO leaves what its buffers held in gaps of a new
-/// file, so that two of its own files may differ there: then the bytes that the pattern writes decide.
+/// Keeps the first file as the reference, and compares later files with it. ROMIO leaves old contents of its buffers in
+/// gaps of a new file, so that two of its own files may differ there: then only the bytes that the pattern writes are
+/// compared.
 fn compare(plan: &Plan<'_>, reference: &PathBuf) -> Result<bool, Failure> {
     let file = &plan.job.file;
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", file.display()));
@@ -180,7 +181,7 @@ fn compare(plan: &Plan<'_>, reference: &PathBuf) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Combines the numbers of all runs.
+/// Combines the results of all runs of an operation into a row.
 fn row(
     plan: &Plan<'_>,
     turns: &[Turn],
@@ -245,7 +246,7 @@ fn row(
     })
 }
 
-/// If the MPI library's defaults are faster than the hints that were best in the trial, the defaults count as its best.
+/// Takes the MPI library's defaults as its best, if they are faster than the hints that were best in the trial.
 fn no_worse_than_default(peers: &mut BTreeMap<String, Peer>) {
     let wall = |name: &str| peers.get(name).map(|peer| peer.measured.wall_seconds);
     if wall("default") < wall("best")
@@ -259,7 +260,7 @@ fn cpu(parts: &[&MeasuredPart]) -> Vec<f64> {
     parts.iter().map(|part| part.sum("cpu")).collect()
 }
 
-/// Medians over runs.
+/// Returns the medians over the runs.
 fn together(parts: &[&MeasuredPart], calls: Result<f64, &String>) -> Measured {
     let over = |value: &dyn Fn(&MeasuredPart) -> f64| {
         median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()

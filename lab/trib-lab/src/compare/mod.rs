@@ -1,5 +1,5 @@
-//! `trib-lab compare`: measures an MPI library's own I/O, the same with its best hints, and the preload library, on patterns, in
-//! alternation.
+//! `trib-lab compare`: measures on patterns, in alternation, an MPI library's own I/O with default and with best hints,
+//! and our preload library.
 //!
 //! | module | holds |
 //! |---|---|
@@ -82,7 +82,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     finish(options, &outcome, tasks.len())
 }
 
-/// The result of all tasks.
+/// Result of all tasks.
 #[derive(Default)]
 struct TasksOutcome {
     found: Vec<Row>,

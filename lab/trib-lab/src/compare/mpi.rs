@@ -1,4 +1,5 @@
-//! The MPI library under comparison: its family, compiler wrapper and launcher, and how variables reach its ranks.
+//! Tools of the MPI library under comparison: its family, compiler wrapper and launcher, and how variables reach its
+//! ranks.
 
 use std::process::Command;
 
@@ -11,21 +12,21 @@ use trib::launcher::{self, Launcher};
 
 pub use trib::launcher::Family;
 
-/// The tools of one MPI library.
+/// Tools of one MPI library.
 #[derive(Debug, Clone)]
 pub struct Mpi {
-    /// Its family.
+    /// Family of the MPI library (MPICH, Open MPI).
     pub family: Family,
-    /// The compiler wrapper.
+    /// Name of the compiler wrapper.
     pub mpicc: String,
-    /// The launcher.
+    /// Name of the launcher.
     pub mpiexec: String,
-    /// Where ranks run.
+    /// Place where ranks run: this machine, or emulated hosts.
     pub place: RunPlace,
 }
 
 impl Mpi {
-    /// The MPI library that the options name.
+    /// Returns the MPI library that the options name.
     ///
     /// # Errors
     /// No compiler wrapper finds an mpi.h of a known family; there is no launcher, or one of another family.
@@ -48,10 +49,10 @@ impl Mpi {
         Ok(Self { family, mpicc, mpiexec, place: RunPlace::Here })
     }
 
-    /// A command that starts, itself or by a shell, a launcher of this MPI library for `ranks` ranks.
+    /// Returns a command that starts, itself or by a shell, a launcher of this MPI library for `ranks` ranks.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn command(&self, program: &str, ranks: u64) -> Result<Command, Failure> {
         match self.place.emulated() {
             Some(hosts) => hosts.command(program, ranks.div_ceil(hosts.count())),
@@ -59,10 +60,10 @@ impl Mpi {
         }
     }
 
-    /// The launcher's command for `ranks` ranks, without the program. `arguments` are for the launcher.
+    /// Returns the launcher's command for `ranks` ranks, without the program. `arguments` are for the launcher.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn launch(&self, ranks: u64, arguments: &[String]) -> Result<Command, Failure> {
         let mut command = self.command(&self.mpiexec, ranks)?;
         // Open MPI: allow more ranks than cores, let waiting ranks yield, and allow root, as in containers.
@@ -79,7 +80,7 @@ impl Mpi {
             let name = format!("host$((${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} / {here}))");
             command.arg("unshare");
             if !nix::unistd::geteuid().is_root() {
-                // Then a namespace of users comes first, where the kernel lets anyone have one.
+                // Users other than root need a user namespace first, where the kernel allows it.
                 command.args(["--user", "--map-root-user"]);
             }
             command.args(["--uts", "sh", "-c", &format!("hostname {name} && exec \"$@\""), "sh"]);
@@ -87,12 +88,12 @@ impl Mpi {
         Ok(command)
     }
 
-    /// The settings to try on so many ranks.
+    /// Returns the settings to try on `ranks` ranks.
     pub fn candidates(&self, ranks: u64) -> Vec<Variant> {
         variant::candidates(self.family, &self.mpiexec, ranks, self.place.hosts(ranks))
     }
 
-    /// What is measured beside the defaults and the best hints, by name.
+    /// Returns the variant that is measured in addition to the defaults and the best hints, with its name.
     pub fn beside(&self, ranks: u64) -> Option<(&'static str, Variant)> {
         variant::beside(self.family, ranks, self.place.hosts(ranks))
     }
@@ -100,16 +101,16 @@ impl Mpi {
     /// Refuses a launcher that does not find emulated hosts.
     ///
     /// # Errors
-    /// It is neither hydra nor Open MPI's.
+    /// The launcher is neither hydra nor Open MPI's.
     pub fn check_launcher(&self) -> Result<(), Failure> {
         check_launcher(&self.mpiexec).map(|_| ())
     }
 }
 
-/// A launcher that finds emulated hosts.
+/// Returns the launcher called `name`, which finds emulated hosts.
 ///
 /// # Errors
-/// It is neither hydra nor Open MPI's.
+/// The launcher is neither hydra nor Open MPI's.
 pub fn check_launcher(name: &str) -> Result<&'static Launcher, Failure> {
     launcher::asked(name)?.ok_or_else(|| {
         let allowed = "hydra (mpiexec of MPICH), or mpiexec of Open MPI";
@@ -117,12 +118,12 @@ pub fn check_launcher(name: &str) -> Result<&'static Launcher, Failure> {
     })
 }
 
-/// The family of a launcher, from its version; none if it is not known.
+/// Returns the family of a launcher, from its version; none if the family is not known.
 fn launcher(name: &str) -> Result<Option<Family>, Failure> {
     Ok(launcher::asked(name)?.and_then(|launcher| launcher.family))
 }
 
-/// The family of the mpi.h that the wrapper finds.
+/// Returns the family of the mpi.h that the wrapper finds.
 fn family_of(mpicc: &str) -> Result<Family, Failure> {
     let no_mpi = |why: &str| {
         Failure::new(format!(

@@ -1,5 +1,5 @@
-//! The output of the C program, or of another library, for one part: a line of JSON, with a list over the repetitions for
-//! each number.
+//! Parses the output of the C program, or of another library, for one part: a line of JSON, with a list over the
+//! repetitions for each number.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use serde::Deserialize;
 use trib::Failure;
 use trib::compare::statistics::median;
 
-/// A write, a read, or the floor of one.
+/// Results of one part of a run: a write, a read, or the floor of one.
 #[derive(Debug, Clone, Deserialize)]
 pub struct MeasuredPart {
-    /// Its name.
+    /// Name of the part: `write`, `read`, or the floor of one of them.
     pub part: String,
-    /// The number of the set of hints.
+    /// Number of the set of hints.
     #[serde(default)]
     pub set: usize,
-    /// Calls of a repetition.
+    /// Number of calls of a repetition.
     #[serde(default)]
     pub calls: u64,
-    /// Bytes of all ranks in a repetition.
+    /// Number of bytes of all ranks in a repetition.
     #[serde(default)]
     pub bytes: u64,
-    /// Whether a read returned the right bytes.
+    /// True if a read returned the right bytes.
     #[serde(default)]
     pub verified: Option<bool>,
-    /// The MPI library, if it was asked for.
+    /// Name of the MPI library, if the program was asked for it.
     #[serde(default)]
     pub library: Option<String>,
-    /// Ranks.
+    /// Number of ranks.
     #[serde(default)]
     pub ranks: u64,
-    /// Hosts, by the names that the MPI library gives them.
+    /// Number of hosts, by the host names that the MPI library returns.
     #[serde(default)]
     pub hosts: u64,
     #[serde(default)]
@@ -41,15 +41,15 @@ pub struct MeasuredPart {
 }
 
 impl MeasuredPart {
-    /// All parts, among other lines of output.
+    /// Returns all parts that `text` contains among other lines of output.
     pub fn all(text: &str) -> Vec<Self> {
         text.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
     }
 
-    /// The part of this name.
+    /// Returns the part of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such part.
     pub fn find<'a>(parts: &'a [Self], name: &str, who: &str) -> Result<&'a Self, Failure> {
         let found = parts.iter().find(|part| part.part == name && (part.verified != Some(false)));
         found.ok_or_else(|| match parts.iter().any(|part| part.part == name) {
@@ -58,32 +58,32 @@ impl MeasuredPart {
         })
     }
 
-    /// The maximum over ranks, in the median repetition; 0 if it was not printed.
+    /// Returns the maximum over ranks of the number `name`, in the median repetition; 0 if it was not printed.
     pub fn max(&self, name: &str) -> f64 {
         self.max.get(name).and_then(|all| median(all)).unwrap_or(0.0)
     }
 
-    /// The maximum over ranks, where it is told.
+    /// Returns the maximum over ranks of the number `name`, if it was printed.
     pub fn told_max(&self, name: &str) -> Option<f64> {
         self.max.get(name).and_then(|all| median(all))
     }
 
-    /// The minimum over repetitions of the maximum over ranks.
+    /// Returns the minimum over repetitions of the maximum over ranks of the number `name`.
     pub fn least(&self, name: &str) -> f64 {
         self.max.get(name).into_iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The sum over ranks, in the median repetition; 0 if it was not printed.
+    /// Returns the sum over ranks of the number `name`, in the median repetition; 0 if it was not printed.
     pub fn sum(&self, name: &str) -> f64 {
         self.told_sum(name).unwrap_or(0.0)
     }
 
-    /// The sum over ranks, where it is told.
+    /// Returns the sum over ranks of the number `name`, if it was printed.
     pub fn told_sum(&self, name: &str) -> Option<f64> {
         self.sum.get(name).and_then(|all| median(all))
     }
 
-    /// Whether it has any repetition.
+    /// Returns true if the part has any repetition.
     pub fn is_measured(&self) -> bool {
         self.max.get("wall").is_some_and(|all| !all.is_empty())
     }

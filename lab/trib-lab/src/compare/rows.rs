@@ -1,4 +1,4 @@
-//! Rows in a file of JSON lines, so that measurements are not repeated after an interruption.
+//! Keeps rows in a file of JSON lines, so that measurements are not repeated after an interruption.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -8,7 +8,7 @@ use super::row::{Key, Row};
 use super::targets;
 use trib::Failure;
 
-/// The existing rows, and the file for new ones.
+/// Existing rows, and the file for new ones.
 #[derive(Default)]
 pub struct Rows {
     rows: Vec<Row>,
@@ -19,7 +19,7 @@ impl Rows {
     /// Reads the rows of the file, if one is named.
     ///
     /// # Errors
-    /// It cannot be read or written, or has other lines. An incomplete last line is ignored.
+    /// The file cannot be read or written, or has other lines. An incomplete last line is ignored.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else { return Ok(Self::default()) };
         let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
@@ -39,7 +39,7 @@ impl Rows {
         Ok(Self { rows, file: Some(file) })
     }
 
-    /// The row of a key.
+    /// Returns the row of a key.
     pub fn find(&self, key: &Key) -> Option<&Row> {
         self.rows.iter().find(|row| row.key == *key)
     }
@@ -47,7 +47,7 @@ impl Rows {
     /// Adds a row and writes it at once.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn push(&mut self, row: Row) -> Result<(), Failure> {
         if let Some(file) = &mut self.file {
             let line = targets::line(&row)? + "\n";
@@ -57,7 +57,7 @@ impl Rows {
         Ok(())
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn all(&self) -> &[Row] {
         &self.rows
     }

@@ -1,4 +1,4 @@
-//! One run of a pattern by a variant.
+//! Runs a pattern once with a variant.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,63 +7,63 @@ use std::time::Duration;
 use super::mpi::Mpi;
 use super::part::MeasuredPart;
 use trib::Failure;
-use trib::compare::process::{self, Output};
-use trib::compare::variant::{Runner, Variant};
+use trib::compare::process::{self, ProcessOutput};
+use trib::compare::variant::{ProgramRunner, Variant};
 
-/// A run that takes longer is assumed to hang.
+/// Maximum time of a run. A run that takes longer is assumed to hang.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// A pattern on a number of ranks, its file and its lists.
+/// Pattern on a number of ranks, with its file and lists.
 pub struct Job<'a> {
-    /// The MPI.
+    /// Tools of the MPI library.
     pub mpi: &'a Mpi,
-    /// The program in C.
+    /// Path of the C program.
     pub program: &'a Path,
-    /// Our library.
+    /// Path of our library.
     pub library: &'a Path,
-    /// The C program's name of the pattern.
+    /// Name of the pattern in the C program.
     pub pattern: &'a str,
-    /// The pattern's sizes.
+    /// Sizes of the pattern.
     pub sizes: Vec<u64>,
-    /// Hints that the pattern's program gives; those of a variant come behind them.
+    /// Hints that the pattern's program sets; hints of a variant come after them.
     pub hints: &'static [&'static str],
     /// Number of ranks.
     pub ranks: u64,
-    /// The file.
+    /// Path of the file to write and read.
     pub file: PathBuf,
-    /// The path prefix of the lists.
+    /// Path prefix of the list files.
     pub lists: Option<PathBuf>,
-    /// Repetitions at most.
+    /// Maximum number of repetitions.
     pub repeats: u64,
-    /// Seconds after which a run does not repeat any more.
+    /// Seconds after which a run starts no repetition.
     pub budget: f64,
-    /// How long a run may take.
+    /// Maximum time of a run.
     pub limit: Duration,
 }
 
 /// Additional purposes of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extra<'a> {
-    /// Our library prints its report.
+    /// True if our library prints its report.
     pub report: bool,
-    /// Ranks run under strace, which writes their system calls to files with this path prefix.
+    /// Path prefix of files for the ranks' system calls, if ranks run under strace.
     pub strace: Option<&'a Path>,
 }
 
 impl Job<'_> {
-    /// Runs `parts` (`write,read,...`).
+    /// Runs the parts `parts` (`write,read,...`) of the pattern.
     ///
     /// # Errors
     /// The run fails.
-    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
+    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<ProcessOutput, Failure> {
         let mut command = match &variant.runner {
-            Runner::Peer(template) => self.shell(template, parts)?,
-            runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
+            ProgramRunner::Peer(template) => self.shell(template, parts)?,
+            runner => self.launch(variant, *runner == ProgramRunner::Ours, parts, extra)?,
         };
         process::run(&mut command, self.limit)
     }
 
-    /// The same, with the output parsed.
+    /// Runs the parts like [`Job::run`] and parses the output.
     ///
     /// # Errors
     /// The run fails.
@@ -112,7 +112,7 @@ impl Job<'_> {
         Ok(MeasuredPart::all(&process::run(&mut command, self.limit)?.stdout))
     }
 
-    /// Options of the program.
+    /// Returns the hints of the pattern and the variant as options of the program.
     fn hints<'b>(&self, variant: &'b Variant) -> Vec<&'b str> {
         let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
         let of = |(name, own): (&'static str, &'b Vec<String>)| {
@@ -122,7 +122,7 @@ impl Job<'_> {
         named.into_iter().flat_map(of).collect()
     }
 
-    /// The command of another library, with its placeholders filled in.
+    /// Returns the command of another library, with its placeholders filled in.
     fn shell(&self, template: &str, parts: &str) -> Result<Command, Failure> {
         let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
         let text = template

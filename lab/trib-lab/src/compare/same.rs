@@ -7,13 +7,13 @@ use std::path::Path;
 
 use tributary::Extent;
 
-/// Bytes that are compared at a time.
+/// Number of bytes that are compared at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Whether `a` and `b` have the same bytes.
+/// Returns true if `a` and `b` have the same bytes.
 ///
 /// # Errors
-/// Those of the operating system.
+/// Errors of the operating system.
 pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     let (mut a, mut b) = (File::open(a)?, File::open(b)?);
     if a.metadata()?.len() != b.metadata()?.len() {
@@ -31,10 +31,10 @@ pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// Whether `a` and `b` are of one size and have the same bytes in the extents, which ascend.
+/// Returns true if `a` and `b` have the same size and the same bytes in `extents`, which must ascend.
 ///
 /// # Errors
-/// Those of the operating system; an extent behind the end.
+/// Errors of the operating system; an extent behind the end.
 pub fn same_extents(a: &Path, b: &Path, extents: &[Extent]) -> std::io::Result<bool> {
     let (a, b) = (File::open(a)?, File::open(b)?);
     if a.metadata()?.len() != b.metadata()?.len() {

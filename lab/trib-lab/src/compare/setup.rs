@@ -1,4 +1,4 @@
-//! The common state of all measurements (tools, program, our library), and the measurement of a task.
+//! State that all measurements share (tools, program, our library), and the measurement of a task.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,10 +18,10 @@ use trib::compare::machine;
 use trib::compare::variant::Variant;
 use trib::launcher::library::library;
 
-/// How long the first run on emulated hosts may take. An MPI library that is not fit for them may hang there.
+/// Maximum time of the first run on emulated hosts. An MPI library that does not support them may hang there.
 const FIRST_LIMIT: Duration = Duration::from_secs(40);
 
-/// The common state of all measurements.
+/// State that all measurements share.
 pub struct Setup<'a> {
     options: &'a CompareOptions,
     mpi: Mpi,
@@ -29,7 +29,7 @@ pub struct Setup<'a> {
     name: String,
     program: PathBuf,
     library: PathBuf,
-    /// Its version and file, for people.
+    /// Version of our library, and the beginning of its file's SHA-256.
     revision: String,
     peers: Vec<(String, Variant)>,
     system_calls: bool,
@@ -56,7 +56,7 @@ impl<'a> Setup<'a> {
         Ok(setup)
     }
 
-    /// A tiny run, which tells what MPI this is, and which revision of our library.
+    /// Makes a tiny run. Returns the name and version of the MPI library, and the revision of our library.
     fn introduce(&self, directory: &Path) -> Result<(String, String), Failure> {
         let folder = folder_in(directory)?;
         let ranks = self.options.measure.ranks[0];
@@ -84,7 +84,7 @@ impl<'a> Setup<'a> {
         Ok((name_of(about.library.as_deref().unwrap_or_default()), revision))
     }
 
-    /// Explains why a first run on emulated hosts may fail.
+    /// Adds to the failure of a first run on emulated hosts the possible reasons.
     fn on_hosts(&self, failure: Failure) -> Failure {
         if self.mpi.place.emulated().is_none() {
             return failure;
@@ -96,7 +96,8 @@ impl<'a> Setup<'a> {
         ))
     }
 
-    /// An MPI library that takes several emulated hosts for one would exchange through memory what belongs on the network.
+    /// Refuses an MPI library that takes several emulated hosts for one: it would exchange through memory what belongs
+    /// on the network.
     fn check_hosts(&self, about: &MeasuredPart) -> Result<(), Failure> {
         match self.mpi.place.emulated() {
             Some(hosts) if about.hosts != hosts.count() => Err(Failure::new(format!(
@@ -109,7 +110,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The MPI library's name, and the hosts of `ranks` ranks.
+    /// Returns the MPI library's name, and the hosts of `ranks` ranks.
     fn name_with_hosts(&self, ranks: u64) -> String {
         let name = &self.name;
         match (self.mpi.place.emulated(), self.mpi.place.pretended(ranks)) {
@@ -143,7 +144,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The rows of a task: existing ones, or new measurements.
+    /// Returns the rows of a task: existing ones, or new measurements.
     pub fn measure(&self, task: &Task, rows: &mut Rows, step: &dyn Fn(&str)) -> Result<Vec<Row>, Failure> {
         let keys: Vec<Key> = task.operations.iter().map(|&operation| self.key(task, operation)).collect();
         let there: Option<Vec<Row>> = keys.iter().map(|key| rows.find(key).cloned()).collect();
@@ -197,13 +198,13 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// A temporary folder for the files of one task.
+/// Returns a temporary folder for the files of one task.
 fn folder_in(directory: &Path) -> Result<tempfile::TempDir, Failure> {
     let made = tempfile::Builder::new().prefix("trib-compare-").tempdir_in(directory);
     made.map_err(|cause| Failure::new(format!("directory: {}: {cause}", directory.display())))
 }
 
-/// A short name from the library's version text: `MPICH 4.0.2 (ch4:ucx)`, `Open MPI 4.1.4`.
+/// Returns a short name from the library's version text: `MPICH 4.0.2 (ch4:ucx)`, `Open MPI 4.1.4`.
 fn name_of(library: &str) -> String {
     let after =
         |mark: &str| library.split(mark).nth(1).map(|rest| rest.split(['|', ',']).next().unwrap_or(rest).trim());

@@ -1,4 +1,4 @@
-//! Rows as a table on the terminal.
+//! Prints rows as a table on the terminal.
 
 use super::groups::groups;
 use super::row::{Measured, Row};
@@ -7,7 +7,7 @@ use trib::compare::statistics::{Ratio, geometric_mean};
 use trib::compare::variant::{ABOUT_VULCAN, VULCAN};
 use trib::{listing, numbers};
 
-/// A table for each directory, what they say in all, and which targets they miss.
+/// Returns a table for each directory, with a summary and the targets that rows miss.
 pub fn table(rows: &[Row]) -> String {
     let mut directories: Vec<&str> = rows.iter().map(|row| row.key.directory.as_str()).collect();
     directories.dedup();
@@ -30,7 +30,7 @@ pub fn table(rows: &[Row]) -> String {
     text.trim_end().to_string()
 }
 
-/// How many rows of a group meet their targets, and which are missed.
+/// Returns a text with the number of rows of a group that meet their targets, and the missed targets.
 fn targets(title: &str, rows: &[&Row]) -> String {
     let verdict = verdict(rows);
     let mut text = format!("targets, {title}: {}\n", verdict.sentence());
@@ -79,7 +79,7 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
     table
 }
 
-/// What a call takes, the median and the 99th percentile: ours, and in brackets the MPI library's own.
+/// Returns a text with the time of a call, median and 99th percentile: ours and, in brackets, the MPI library's own.
 fn calls_of(row: &Row) -> String {
     let of = |all: &Measured| {
         Some(format!("{}, {}", numbers::time(all.call_p50_seconds?), numbers::time(all.call_p99_seconds?)))
@@ -92,20 +92,20 @@ fn calls_of(row: &Row) -> String {
     }
 }
 
-/// The geometric mean of a peer's ratios.
+/// Returns the geometric mean of a peer's ratios.
 pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>, peer: &str) -> Option<f64> {
     let ratios: Vec<f64> = rows.into_iter().filter_map(|row| row.peers.get(peer)?.wall_ratio).collect();
     geometric_mean(&ratios)
 }
 
-/// The median, with minimum and maximum.
+/// Returns a text with the median of a ratio, and its minimum and maximum.
 pub fn ratio(ratio: Option<Ratio>) -> String {
     ratio.map_or("-".to_string(), |Ratio { median, min, max }| {
         format!("{} ({}-{})", number(median), number(min), number(max))
     })
 }
 
-/// A ratio with its significant digits.
+/// Returns a text with the significant digits of a ratio.
 pub fn number(value: f64) -> String {
     match value {
         _ if value < 0.1 => format!("{value:.3}"),

@@ -1,13 +1,13 @@
-//! The sources of the C program that `trib-lab compare` builds with an MPI library's compiler wrapper (`programs/`).
+//! Sources of the C program that `trib-lab compare` builds with an MPI library's compiler wrapper (`programs/`).
 
-use trib::compare::build::Source;
+use trib::compare::build::SourceFile;
 
 macro_rules! sources {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../programs/", $name)))),*] };
 }
 
-/// The access patterns through MPI-IO: headers and sources of one program.
-pub const PROGRAM: &[Source] = sources![
+/// Headers and sources of the C program that makes the access patterns through MPI-IO.
+pub const PROGRAM: &[SourceFile] = sources![
     "compare.h",
     "program.c",
     "steps.c",

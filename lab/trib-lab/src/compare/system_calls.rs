@@ -7,18 +7,18 @@ use std::path::Path;
 
 use super::run::{Extra, Job};
 use trib::Failure;
-use trib::compare::variant::{Runner, Variant};
+use trib::compare::variant::{ProgramRunner, Variant};
 
-/// The marks of a part's beginning and end: nonexistent files for which the program asks.
+/// Marks in the trace of a part's beginning and end: nonexistent files that the program tries to open.
 const BEGIN: &str = "\"/trib-compare/begin-";
 const END: &str = "\"/trib-compare/end-";
 
-/// The number of system calls of a write and of a read.
+/// Returns the number of system calls of a write and of a read.
 ///
 /// # Errors
-/// The reason why there are none.
+/// The reason why they cannot be counted.
 pub fn count(job: &Job<'_>, variant: &Variant, parts: &str) -> Result<[f64; 2], String> {
-    if matches!(variant.runner, Runner::Peer(_)) {
+    if matches!(variant.runner, ProgramRunner::Peer(_)) {
         return Err("not counted for peers that are commands".to_string());
     }
     all(job, variant, parts).map_err(|failure| failure.to_string())
@@ -36,7 +36,7 @@ fn all(job: &Job<'_>, variant: &Variant, parts: &str) -> Result<[f64; 2], Failur
     Ok(sums)
 }
 
-/// The counts of one rank, over all of its threads.
+/// Returns the counts of the write and the read of one rank, over all its threads.
 fn of_rank(path: &Path) -> Result<[f64; 2], Failure> {
     let mut counts = [0.0; 2];
     let mut inside = None;

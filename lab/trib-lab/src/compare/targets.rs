@@ -1,7 +1,7 @@
-//! The targets of speed, and which rows miss them.
+//! Targets of speed, and the rows that miss them.
 //!
-//! Only what a row can show is judged. What takes a real program (HDF5's tests, PnetCDF above GIO), or rows of several numbers
-//! of ranks, is not.
+//! Only targets that a single row can show are checked here; not those that need a real program (HDF5's tests, PnetCDF
+//! above GIO) or rows of several numbers of ranks.
 
 use serde::Serialize;
 
@@ -9,32 +9,33 @@ use super::row::{READ, Row};
 use super::show::{mean, number};
 use trib::Failure;
 
-/// Targets are of medians of so many pairs, at the usual sizes.
+/// Number of pairs of a row to which targets apply, at the usual sizes.
 const PAIRS: u64 = 7;
-/// Least geometric means of all wall ratios, by peer.
+/// Minimum geometric mean of all wall ratios, by peer.
 const MEANS: [(&str, f64); 2] = [("default", 2.0), ("best", 1.5)];
-/// What a small call may take of the time of the MPI library's own.
+/// Maximum time of a small call, as a multiple of the time of the MPI library's own.
 const SMALL_CALL: f64 = 1.1;
-/// Seconds that it may take beside that, where each rank has a core, and where ranks share cores.
+/// Seconds that a small call may take in addition, where each rank has a core, and where ranks share cores.
 const SMALL_CALL_SECONDS: [f64; 2] = [5e-6, 20e-6];
-/// Bytes that a job may hold beside the MPI library's own, for each host, which has one aggregator at least: two windows of
-/// the usual `cb_buffer_size`.
+/// Number of bytes that a job may hold in addition to the MPI library's own, for each host, which has at least one
+/// aggregator: two windows of the usual `cb_buffer_size`.
 const JOB_BYTES: f64 = 2.0 * 16.0 * 1048576.0;
-/// A peer of this name is to be no faster than ours, as the best hints are.
+/// Name of a peer that must not be faster than our library, as the best hints must not.
 const GIO: &str = "gio";
 
-/// A target that is missed.
+/// Target that a row misses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Missed {
-    /// What was to be reached: a ratio, a multiple, or microseconds.
+    /// Name of the missed number: a ratio, a multiple, or microseconds.
     pub what: String,
-    /// What was.
+    /// Measured value.
     pub value: f64,
-    /// What it was to be, at least (ratios) or at most.
+    /// Target value: a minimum (ratios) or a maximum.
     pub target: f64,
-    /// By what factor it was missed.
+    /// Factor by which the target was missed.
     pub by: f64,
-    /// The ratio if ours took no longer than the floor: one below the target forbids it.
+    /// Ratio that the row would have if our library took no longer than the floor. If it is below the target, the
+    /// target is out of reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_floor: Option<f64>,
 }
@@ -52,15 +53,15 @@ impl Missed {
         is_judged.then(|| Self { what: what.to_string(), value, target, by, at_floor: None })
     }
 
-    /// What was, what it was to be, and what it would be at the floor.
+    /// Returns as text the measured value, the target, and the value at the floor.
     pub fn numbers(&self) -> [String; 3] {
-        // More digits than elsewhere: 0.996 is not 1.
+        // These numbers have more digits than elsewhere, because 0.996 is not 1.
         let exact = |value: f64| if value < 10.0 { format!("{value:.3}") } else { number(value) };
         [exact(self.value), exact(self.target), self.at_floor.map_or("-".to_string(), number)]
     }
 }
 
-/// Least ratio of the best hints' time to ours.
+/// Returns the minimum ratio of the best hints' time to ours.
 fn ratio_target(pattern: &str) -> f64 {
     match pattern {
         "e3sm-f" | "e3sm-f-over" | "e3sm-g" | "e3sm-i" | "memory" => 2.0,
@@ -69,7 +70,7 @@ fn ratio_target(pattern: &str) -> f64 {
     }
 }
 
-/// How often the floor's time is the most.
+/// Returns the maximum of our time as a multiple of the floor's time, for patterns with such a target.
 fn floor_target(pattern: &str) -> Option<f64> {
     match pattern {
         "flash" | "btio" | "ior-segmented" | "ior-strided" | "ior-strided-64k" | "contiguous" => Some(1.5),
@@ -78,7 +79,7 @@ fn floor_target(pattern: &str) -> Option<f64> {
     }
 }
 
-/// Functions of MPI in each call that a row of small calls counts.
+/// Returns the number of MPI functions in each call of a pattern of small calls.
 fn functions(pattern: &str) -> Option<f64> {
     match pattern {
         "tiny-same" | "tiny-moving" | "empty" | "first-move" | "set-view" | "view-write" | "sync" | "sync-written" => {
@@ -90,7 +91,7 @@ fn functions(pattern: &str) -> Option<f64> {
     }
 }
 
-/// The targets that a row misses.
+/// Returns the targets that a row misses.
 pub fn missed(row: &Row) -> Vec<Missed> {
     let pattern = row.key.pattern.strip_suffix(READ).unwrap_or(&row.key.pattern);
     let of = |name: &str| row.peers.get(name);
@@ -110,7 +111,7 @@ pub fn missed(row: &Row) -> Vec<Missed> {
     all.into_iter().flatten().collect()
 }
 
-/// A small call, in microseconds, against the MPI library's own.
+/// Compares the time of a small call, in microseconds, with the MPI library's own; returns the target if it is missed.
 fn small_call(row: &Row, functions: f64) -> Option<Missed> {
     let calls = row.calls as f64 * functions;
     let own = row.peers.get("default")?.measured.wall_seconds;
@@ -118,29 +119,30 @@ fn small_call(row: &Row, functions: f64) -> Option<Missed> {
     Missed::above("us a call", 1e6 * row.ours.wall_seconds / calls, 1e6 * (SMALL_CALL * own / calls + beside))
 }
 
-/// What the job holds after its last call, in MB more than with the MPI library alone.
+/// Compares the memory that the job holds after its last call, in MB, with that of the MPI library alone; returns the
+/// target if it is missed.
 fn memory(row: &Row) -> Option<Missed> {
     let beside = row.ours.job_pss_bytes? - row.peers.get("default")?.measured.job_pss_bytes?;
     Missed::above("MB of the job beside default's", beside / 1e6, JOB_BYTES * row.key.hosts() as f64 / 1e6)
 }
 
-/// Of `machine::name`. One that does not say has as many as ranks need.
+/// Returns the number of cores in a text of `machine::name`; infinitely many if the text has none.
 fn cores(machine: &str) -> u64 {
     let last = machine.rsplit(", ").next().and_then(|text| text.split(' ').next());
     last.and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// What rows of one table say together.
+/// Targets that the rows of one table meet and miss.
 pub struct Verdict {
-    /// How many rows meet all of their targets, and how many there are.
+    /// Number of rows that meet all their targets, and number of rows.
     pub met: (usize, usize),
-    /// What is missed, by the row's pattern or what the rows have together; by how far, farthest first.
+    /// Missed targets, with the row's pattern or the name of a mean over rows; the farthest missed first.
     pub missed: Vec<(String, Missed)>,
-    /// Whether these are rows that targets are of.
+    /// True if the targets apply to these rows.
     pub is_whole: bool,
 }
 
-/// Judges the rows of one table.
+/// Compares the rows of one table with the targets.
 pub fn verdict(rows: &[&Row]) -> Verdict {
     let of_rows: Vec<(&Row, Vec<Missed>)> = rows.iter().map(|row| (*row, missed(row))).collect();
     let met = of_rows.iter().filter(|(_, missed)| missed.is_empty()).count();
@@ -157,7 +159,7 @@ pub fn verdict(rows: &[&Row]) -> Verdict {
 }
 
 impl Verdict {
-    /// How many meet theirs, in a sentence without its end.
+    /// Returns the number of rows that meet their targets as a sentence without its end.
     pub fn sentence(&self) -> String {
         let (met, all) = self.met;
         let rest = if self.is_whole {
@@ -169,7 +171,7 @@ impl Verdict {
     }
 }
 
-/// A row as a line of JSON, with the targets that it misses.
+/// Returns a row as a line of JSON, with the targets that it misses.
 ///
 /// # Errors
 /// A number that JSON does not have.
@@ -189,7 +191,7 @@ mod tests {
     use super::super::row::tests::row;
     use super::*;
 
-    /// A row in which the best hints take `best` times as long as ours, in wall time and processor time.
+    /// Returns a row in which the best hints take `best` times as long as ours, in wall time and processor time.
     fn with(pattern: &str, default: f64, best: f64) -> Row {
         let mut row = row(pattern);
         for (name, ratio) in [("default", default), ("best", best)] {

@@ -1,4 +1,4 @@
-//! The measurements that the options ask for, checked before anything runs.
+//! Lists the measurements that the options ask for, and checks them before anything runs.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::hosts::{self, RunPlace};
 use trib::Failure;
 use trib::parallel::processors;
 
-/// Refuses numbers with which nothing can be measured.
+/// Refuses option values with which nothing can be measured.
 pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
     if !(measure.scale > 0.0 && measure.scale <= 1.0) {
         return Err(Failure::new(format!("scale: {}; allowed: above 0, up to 1", measure.scale)));
@@ -29,7 +29,7 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
     hosts::check_shape(measure)
 }
 
-/// The patterns with their operations: write (0), read (1).
+/// Returns the chosen patterns, each with the operations to measure: write (0), read (1).
 pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static PatternCase, Vec<usize>)>, Failure> {
     let names = names();
     if let Some(unknown) = options.patterns.iter().find(|name| !names.contains(name)) {
@@ -50,7 +50,7 @@ pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static PatternCase, Vec
     Ok(wanted)
 }
 
-/// The directories for files. Without any, they are on what emulated hosts share, or in memory.
+/// Returns the directories for files. By default, files are on the file system that emulated hosts share, or in memory.
 pub fn directories(measure: &MeasureOptions, place: &RunPlace) -> Result<Vec<PathBuf>, Failure> {
     let memory = PathBuf::from("/dev/shm");
     let default = || match place.emulated() {
@@ -67,28 +67,29 @@ pub fn directories(measure: &MeasureOptions, place: &RunPlace) -> Result<Vec<Pat
     Ok(all)
 }
 
-/// A pattern, on a number of ranks, in a directory.
+/// Measurement to make: a pattern, on a number of ranks, in a directory.
 pub struct Task {
-    /// The pattern.
+    /// Pattern to run.
     pub case: &'static PatternCase,
-    /// The operations: write (0), read (1).
+    /// Numbers of the operations to measure: write (0), read (1).
     pub operations: Vec<usize>,
-    /// The pattern's sizes.
+    /// Sizes of the pattern.
     pub sizes: Sizes,
     /// Number of ranks.
     pub ranks: u64,
-    /// The directory of the file.
+    /// Directory of the file.
     pub directory: PathBuf,
 }
 
 impl Task {
-    /// Its name in messages.
+    /// Returns the name of the task in messages.
     pub fn name(&self) -> String {
         format!("{}, {} ranks, {}", self.case.name, self.ranks, self.directory.display())
     }
 }
 
-/// All tasks. A pattern that does not support a number of ranks is left out with --all, and refused if it is named.
+/// Returns all tasks. A pattern that does not support a number of ranks is left out with --all, and refused if it is
+/// named.
 pub fn tasks(
     options: &CompareOptions,
     wanted: &[(&'static PatternCase, Vec<usize>)],

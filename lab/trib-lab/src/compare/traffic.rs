@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::row::Traffic;
 
-/// The part of a report that is used.
+/// Fields of a report that are used.
 #[derive(Debug, Deserialize)]
 struct Report {
     file: String,
@@ -16,7 +16,7 @@ struct Report {
     traffic: Option<Sums>,
 }
 
-/// Sums over a file's calls.
+/// Sums over the calls of a file.
 #[derive(Debug, Default, Deserialize)]
 struct Sums {
     requests: u64,
@@ -26,10 +26,10 @@ struct Sums {
     data_bytes: u64,
 }
 
-/// The text before a report in a line.
+/// Text before a report in a line.
 const MARK: &str = "tributary: {";
 
-/// Whether `text` has a report.
+/// Returns true if `text` has a report.
 pub fn is_reported(text: &str) -> bool {
     text.contains(MARK)
 }
@@ -39,12 +39,13 @@ fn reports(text: &str) -> impl DoubleEndedIterator<Item = Report> + '_ {
     text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok())
 }
 
-/// The version of the library that reports. None of one that does not say.
+/// Returns the version of the library that reports; none if the report has none.
 pub fn version(text: &str) -> Option<String> {
     reports(text).find_map(|report| report.version)
 }
 
-/// From standard error: the last report of `file` in which calls of the operation (`write` or `read`) were taken.
+/// Returns the counts in the last report of `file` in which calls of the operation (`write` or `read`) were made;
+/// `text` is the standard error of the run.
 pub fn of(text: &str, file: &str, operation: &str) -> Traffic {
     let is_it = |report: &Report| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
     let Some(sums) = reports(text).rev().find(is_it).and_then(|report| report.traffic) else {

@@ -1,4 +1,5 @@
-//! `trib-lab figures`: the main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `lab/batch` wrote.
+//! `trib-lab figures`: the main paper's figures 4 and 5 for a machine, from the rows that the job scripts of
+//! `lab/batch` wrote.
 //!
 //! | module | holds |
 //! |---|---|
@@ -21,16 +22,16 @@ use trib::{Failure, say};
 use crate::reproduce::{plot, write};
 use panels::Figure;
 
-/// Reads the rows of a directory, prints their medians, and writes the figures (an SVG each) and a page into `output`, by
-/// default the directory itself.
+/// Reads the rows of a directory, prints their medians, and writes the figures (an SVG each) and a page into `output`,
+/// by default the directory itself.
 ///
 /// # Errors
-/// No rows; a row that is not as the job scripts write it, by file and line; rows of several machines; a file that cannot
-/// be written.
+/// No rows; a row that the job scripts cannot have written, with file and line; rows of several machines; a file that
+/// cannot be written.
 pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     let read = rows::read(from)?;
     let medians = summary::medians(&read.rows);
-    // Printed first, so that a full disk loses nothing.
+    // The table is printed first, so that a full disk loses nothing.
     say(table::text(&read, &medians))?;
     let output = output.unwrap_or(from);
     std::fs::create_dir_all(output).map_err(|cause| Failure::new(format!("{}: {cause}", output.display())))?;
@@ -43,7 +44,7 @@ pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     say(format!("{} figures; all on one page: {}", drawn.len(), page.display()))
 }
 
-/// The figures, each with its SVG.
+/// Returns the figures of a machine, each with its SVG.
 fn drawn(machine: &str, medians: &[summary::Median]) -> Result<Vec<(Figure, String)>, Failure> {
     let draw = |figure: Figure| match plot::draw(&figure.title, &figure.drawing) {
         Ok(svg) => Ok((figure, svg)),
@@ -52,7 +53,7 @@ fn drawn(machine: &str, medians: &[summary::Median]) -> Result<Vec<(Figure, Stri
     panels::of(machine, medians).into_iter().map(draw).collect()
 }
 
-/// Everything that is made of the results, except files.
+/// Returns the page with all results. For tests, because it writes no file.
 #[cfg(test)]
 fn all(read: &rows::Results) -> Result<String, Failure> {
     let medians = summary::medians(&read.rows);

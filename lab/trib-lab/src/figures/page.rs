@@ -1,4 +1,4 @@
-//! Figures and numbers as one self-contained HTML page.
+//! Makes one self-contained HTML page of figures and numbers.
 
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -15,7 +15,7 @@ th:nth-child(n+5), td:nth-child(n+5) { text-align: right; }
 .note { color: #a40e26; }
 figure { margin: 2em 0; } svg { max-width: 100%; height: auto; }";
 
-/// The page.
+/// Returns the page as HTML.
 pub fn html(results: &Results, medians: &[Median], figures: &[(Figure, String)]) -> String {
     let machine = &results.machine;
     let page = html! {

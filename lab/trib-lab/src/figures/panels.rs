@@ -4,21 +4,21 @@ use tributary_lab::papers::{Axis, Drawing};
 
 use super::summary::Median;
 
-/// The throttle of the paper's figure 5.
+/// Throttle of the paper's figure 5, in requests.
 const USUAL: u64 = 32;
 
-/// A figure.
+/// Figure of a machine.
 pub struct Figure {
-    /// The name of its file.
+    /// Name of the figure's file.
     pub name: String,
-    /// Its title.
+    /// Title of the figure.
     pub title: String,
-    /// Its contents.
+    /// Data of the figure.
     pub drawing: Drawing,
 }
 
-/// All figures of a machine: for each pattern and number of nodes, those that its medians suffice for. `medians` is
-/// sorted.
+/// Returns all figures of a machine: for each pattern and number of nodes, the figures for which there are enough
+/// medians. `medians` is sorted.
 pub fn of(machine: &str, medians: &[Median]) -> Vec<Figure> {
     let panels = || medians.chunk_by(|a, b| (&a.code, a.nodes, a.ranks) == (&b.code, b.nodes, b.ranks));
     let fourth = panels().filter_map(|panel| figure(4, machine, panel, by_throttle(panel)?));
@@ -36,7 +36,7 @@ fn figure(number: u32, machine: &str, panel: &[Median], drawing: Drawing) -> Opt
     })
 }
 
-/// A curve for each column that ran under several throttles.
+/// Returns a curve for each column that ran under several throttles.
 fn by_throttle(panel: &[Median]) -> Option<Drawing> {
     let curves: Vec<_> = panel.chunk_by(|a, b| a.column == b.column).filter_map(curve).collect();
     (!curves.is_empty()).then(|| Drawing::Curves {
@@ -52,7 +52,7 @@ fn curve(column: &[Median]) -> Option<(String, Vec<(f64, f64)>)> {
     (points.len() > 1).then(|| (column[0].column.clone(), points))
 }
 
-/// A bar for each column.
+/// Returns a bar for each column.
 fn by_kernel(panel: &[Median]) -> Option<Drawing> {
     let chosen: Vec<_> = panel.chunk_by(|a, b| a.column == b.column).filter_map(usual).collect();
     chosen.iter().any(|median| median.seconds.total() > 0.0).then(|| Drawing::Bars {
@@ -62,12 +62,13 @@ fn by_kernel(panel: &[Median]) -> Option<Drawing> {
     })
 }
 
-/// The median of a column with the kernel's own throttle, or else the paper's, or else the one nearest to it.
+/// Returns the median of a column with the kernel's own throttle; without one, with the paper's throttle, or else the
+/// nearest.
 pub fn usual(column: &[Median]) -> Option<&Median> {
     column.iter().min_by_key(|median| median.throttle.map_or(0, |throttle| 1 + throttle.abs_diff(USUAL)))
 }
 
-/// The label of a bar.
+/// Returns the label of a bar.
 pub fn name(median: &Median) -> String {
     match (median.column.as_str(), median.throttle) {
         ("mpi", _) => "the MPI's own".to_string(),

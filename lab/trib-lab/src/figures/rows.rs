@@ -1,4 +1,4 @@
-//! The lines of the results: one JSON row each, as `lab/batch/body.sh` writes them.
+//! Reads the lines of the results: one JSON row each, as `lab/batch/body.sh` writes them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,31 +7,31 @@ use serde::Deserialize;
 use serde_json::Value;
 use trib::Failure;
 
-/// The time of a write in seconds.
+/// Time of a write in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seconds {
-    /// By phase.
+    /// Times by phase, if Tributary wrote.
     Phases {
-        /// Metadata messages.
+        /// Seconds of the exchange of metadata.
         metadata: f64,
-        /// Data messages.
+        /// Seconds of the exchange of data.
         data: f64,
-        /// The whole write.
+        /// Seconds of the whole write.
         total: f64,
     },
-    /// Only the whole write: another library wrote.
+    /// Seconds of the whole write, if another library wrote.
     Whole(f64),
 }
 
 impl Seconds {
-    /// Seconds of the whole write.
+    /// Returns the seconds of the whole write.
     pub fn total(&self) -> f64 {
         match *self {
             Self::Phases { total, .. } | Self::Whole(total) => total,
         }
     }
 
-    /// The parts metadata, data, other, not divided.
+    /// Returns the seconds of metadata, data and other, and of a time that is not divided into phases.
     pub fn parts(&self) -> [f64; 4] {
         match *self {
             Self::Phases { metadata, data, total } => [metadata, data, (total - metadata - data).max(0.0), 0.0],
@@ -39,7 +39,7 @@ impl Seconds {
         }
     }
 
-    /// Metadata plus data, if they are known.
+    /// Returns the seconds of metadata and data together, if they are known.
     pub fn communication(&self) -> Option<f64> {
         match *self {
             Self::Phases { metadata, data, .. } => Some(metadata + data),
@@ -48,37 +48,38 @@ impl Seconds {
     }
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Debug, Clone)]
 pub struct RunRow {
     /// Number of nodes.
     pub nodes: u64,
     /// Number of ranks.
     pub ranks: u64,
-    /// The pattern.
+    /// Name of the pattern.
     pub code: String,
-    /// The kernels; `mpi` for the MPI library's own I/O, `preload` for the same program with the preload library.
+    /// Name of the kernels; `mpi` for the MPI library's own I/O, `preload` for the same program with the preload
+    /// library.
     pub column: String,
-    /// The throttle; none for the kernel's own.
+    /// Throttle; none for the kernel's own.
     pub throttle: Option<u64>,
-    /// Its time.
+    /// Time of the run.
     pub seconds: Seconds,
-    /// The SHA-256 of the file, if it is known.
+    /// SHA-256 of the file, if it is known.
     pub digest: Option<String>,
 }
 
-/// The results of a machine.
+/// Results of a machine.
 #[derive(Debug)]
 pub struct Results {
     /// Name of the machine.
     pub machine: String,
-    /// The rows, in the order of the files.
+    /// Rows in the order of the files.
     pub rows: Vec<RunRow>,
-    /// What was left out and why, one line each.
+    /// Notes on rows that were left out, with the reason, one line each.
     pub notes: Vec<String>,
 }
 
-/// A line of the file. Unknown keys are ignored.
+/// Line of a result file. Unknown keys are ignored.
 #[derive(Deserialize)]
 struct FileLine {
     row: String,
@@ -93,7 +94,7 @@ struct FileLine {
     result: Replayed,
 }
 
-/// The output of a row's command: `trib replay`, or the program on plain MPI-IO.
+/// Output of a row's command: `trib replay`, or the program on plain MPI-IO.
 #[derive(Deserialize)]
 #[serde(try_from = "Printed")]
 struct Replayed {
@@ -115,7 +116,7 @@ struct Phases {
     total: f64,
 }
 
-/// The maximum over all ranks, for every repetition.
+/// Maximum over all ranks of a phase's seconds, for every repetition.
 #[derive(Deserialize)]
 struct Most {
     wall: Vec<f64>,
@@ -134,7 +135,7 @@ impl TryFrom<Printed> for Replayed {
     }
 }
 
-/// All rows of the files `*.jsonl` in a directory.
+/// Returns all rows of the files `*.jsonl` in a directory.
 ///
 /// # Errors
 /// No such directory, no rows in it, a line that is not a row, a duplicate row, rows of two machines.
@@ -168,7 +169,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 struct Reading {
     rows: Vec<RunRow>,
     notes: Vec<String>,
-    /// The machine, and where it was read first.
+    /// Name of the machine, and the line where it was read first.
     machine: Option<(String, String)>,
     seen: HashMap<String, String>,
 }
@@ -210,7 +211,8 @@ impl Reading {
     }
 }
 
-/// Notes rows whose files differ, although a pattern writes the same bytes on the same ranks with every kernel.
+/// Returns notes on rows whose files differ, although a pattern writes the same bytes on the same ranks with every
+/// kernel.
 fn different_files(rows: &[RunRow]) -> Vec<String> {
     let mut first: HashMap<(&str, u64), &RunRow> = HashMap::new();
     let mut notes = Vec::new();

@@ -1,4 +1,5 @@
-//! The median of the runs of each row. This also sorts by pattern, nodes, column and throttle, as the figures do.
+//! Computes the median of the runs of each row. This also sorts by pattern, nodes, column and throttle, as the figures
+//! do.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,8 @@ use tributary::hints::KernelHint;
 
 use super::rows::{RunRow, Seconds};
 
-/// Columns: the MPI library's own I/O, the preload library, the kernels in the order of the registry; others follow by name.
+/// Returns the columns in order: the MPI library's own I/O, the preload library, the kernels in the order of the
+/// registry. Other columns follow by name.
 fn columns() -> Vec<String> {
     let kernels = KernelHint::all().map(|kernel| kernel.to_string());
     ["mpi", "preload"].map(str::to_string).into_iter().chain(kernels).collect()
@@ -15,28 +17,29 @@ fn columns() -> Vec<String> {
 /// Patterns in the paper's order; others follow by name.
 const CODES: [&str; 3] = ["e3sm-f", "flash", "btio"];
 
-/// The median of the runs of a row.
+/// Median of the runs with the same settings.
 #[derive(Debug, Clone)]
 pub struct Median {
-    /// The pattern.
+    /// Name of the pattern.
     pub code: String,
     /// Number of nodes.
     pub nodes: u64,
     /// Number of ranks.
     pub ranks: u64,
-    /// The kernels, or the library that wrote instead.
+    /// Name of the kernels, or of the library that wrote instead.
     pub column: String,
-    /// The throttle; none for the kernel's own.
+    /// Throttle; none for the kernel's own.
     pub throttle: Option<u64>,
     /// Number of runs.
     pub runs: usize,
-    /// The phases of the run whose total is the median (of an even number, the lower). They are of one run, so they add up.
+    /// Phases of the run whose total is the median (the lower one of an even number). They are of one run, so they add
+    /// up.
     pub seconds: Seconds,
-    /// The smallest and the largest total.
+    /// Smallest and largest total in seconds.
     pub range: (f64, f64),
 }
 
-/// The medians, in the order of the figures.
+/// Returns the medians, in the order of the figures.
 pub fn medians(rows: &[RunRow]) -> Vec<Median> {
     let mut groups: BTreeMap<_, Vec<&RunRow>> = BTreeMap::new();
     let columns = columns();
@@ -72,7 +75,7 @@ fn median(mut runs: Vec<&RunRow>) -> Option<Median> {
 pub mod tests {
     use super::*;
 
-    /// A row of 2 nodes whose phases take a quarter, a half and a quarter of the total.
+    /// Returns a row of 2 nodes whose phases take a quarter, a half and a quarter of the total.
     pub fn row(code: &str, column: &str, throttle: Option<u64>, total: f64) -> RunRow {
         let seconds = match column {
             "mpi" => Seconds::Whole(total),

@@ -1,15 +1,15 @@
-//! Medians as a table.
+//! Writes medians as a table.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use super::rows::{Results, Seconds};
 use super::summary::Median;
 
-/// The titles of the columns.
+/// Titles of the columns.
 pub const HEAD: [&str; 10] =
     ["pattern", "nodes", "ranks", "kernel", "throttle", "runs", "metadata s", "data s", "total s", "from - to"];
 
-/// The cells of a median.
+/// Returns the cells of a median's row in the table.
 pub fn cells(median: &Median) -> [String; 10] {
     let (metadata, data) = match median.seconds {
         Seconds::Phases { metadata, data, .. } => (seconds(metadata), seconds(data)),
@@ -33,7 +33,7 @@ fn seconds(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// The table and the notes, for a terminal.
+/// Returns the table and the notes, for a terminal.
 pub fn text(results: &Results, medians: &[Median]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(HEAD);

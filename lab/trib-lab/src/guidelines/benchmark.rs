@@ -1,7 +1,8 @@
 //! Measures MPI's operations and ours in alternation, on every rank of the program.
 //!
-//! As in section 5 of the paper, the root is rank floor(p / 2), an MPI_Barrier precedes each measurement, and the time is
-//! that of the slowest rank. Unlike there, implementations alternate, so that a pair of measurements has the same load.
+//! As in section 5 of the paper, the root is rank floor(p / 2), an MPI_Barrier precedes each measurement, and the time
+//! is the slowest rank's. Unlike in the paper, implementations alternate, so that a pair of measurements has the same
+//! load.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -22,7 +23,7 @@ use crate::cli::guidelines::Irregular;
 /// Number of runs before the measurements. The result of the first is checked.
 const WARM_UP: usize = 2;
 
-/// The ranks of the program, with MPI's communicator and our endpoint.
+/// Ranks of the program: MPI's communicator, and our endpoint.
 pub struct Benchmark {
     native: Native,
     endpoint: Endpoint,
@@ -33,11 +34,11 @@ struct Inputs<'a> {
     operation: Irregular,
     problem: &'a Problem,
     root: usize,
-    /// The tree of the problem.
+    /// Tree of the problem, as our gather uses it.
     part: GatherPart,
     /// This rank's input: for a gather its block, for a scatter all blocks at the root.
     given: Vec<u8>,
-    /// The same, padded.
+    /// The same input with all blocks padded to the largest.
     padded: Vec<u8>,
 }
 
@@ -45,22 +46,22 @@ impl Benchmark {
     /// Makes the endpoint over all ranks. Collective.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Errors of the fabric.
     pub fn new(world: &World) -> Result<Self, Error> {
         Ok(Self { native: world.native()?, endpoint: Endpoint::new(Box::new(world.endpoint()?)) })
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.endpoint.ranks()
     }
 
-    /// The root of all operations.
+    /// Returns the root of all operations.
     pub fn root(&self) -> usize {
         self.ranks() / 2
     }
 
-    /// Whether this rank reports.
+    /// Returns true if this rank prints the results.
     pub fn speaks(&self) -> bool {
         self.endpoint.rank() == 0
     }

@@ -1,23 +1,24 @@
 //! Decides which implementation violates which guideline. Measurements are paired: the i-th ones of all implementations
-//! were made right after one another, so a slow spell of the machine affects all of them. The median of the ratios decides.
+//! were made right after one another, so a slow spell of the machine affects all of them. The median of the ratios
+//! decides.
 
 use trib::compare::statistics::median;
 
 use super::sizes::Problem;
 use crate::cli::guidelines::Irregular;
 
-/// A measured implementation, in the order of the columns.
+/// Implementation that is measured, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Implementation {
-    /// MPI's regular operation on the padded blocks.
+    /// MPI's regular operation (MPI_Gather) on blocks padded to the largest.
     Regular,
     /// MPI_Allreduce of the largest size, then the regular operation: the bound of guideline (2).
     Padded,
-    /// MPI's irregular operation.
+    /// MPI's irregular operation (MPI_Gatherv).
     Irregular,
-    /// Ours, with the tree constructed each time from sizes known only locally.
+    /// Our irregular operation; the tree is constructed each time from sizes that only their owners know.
     Ours,
-    /// Ours, with the tree of the previous run.
+    /// Our irregular operation with the tree of the previous run.
     OursAgain,
 }
 
@@ -25,7 +26,7 @@ impl Implementation {
     /// All implementations.
     pub const ALL: [Self; 5] = [Self::Regular, Self::Padded, Self::Irregular, Self::Ours, Self::OursAgain];
 
-    /// Its name.
+    /// Returns the implementation's name.
     pub fn name(self, operation: Irregular) -> &'static str {
         match (self, operation) {
             (Self::Regular, Irregular::Gatherv) => "MPI_Gather",
@@ -40,23 +41,23 @@ impl Implementation {
     }
 }
 
-/// Seconds of each implementation's measurements, by [`Implementation::ALL`].
+/// Seconds of the measurements of each implementation, in the order of [`Implementation::ALL`].
 pub type Times = [Vec<f64>; 5];
 
-/// A guideline that is violated.
+/// Violation of a guideline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
-    /// The number of the guideline: 1 or 2.
+    /// Number of the guideline: 1 or 2.
     pub guideline: u8,
-    /// The implementation that violates it.
+    /// Name of the implementation that violates the guideline.
     pub by: &'static str,
-    /// The faster implementation.
+    /// Name of the faster implementation.
     pub against: &'static str,
-    /// The ratio of their times, above 1.
+    /// Time of the violating implementation divided by the time of the faster one, above 1.
     pub ratio: f64,
 }
 
-/// All violations, with a tolerance of `slack` per cent.
+/// Returns all violations, with a tolerance of `slack` per cent.
 pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack: u32) -> Vec<Violation> {
     use Implementation::{Irregular, Ours, OursAgain, Padded, Regular};
     let regular = [(1, Regular, Irregular), (1, Regular, Ours), (1, Regular, OursAgain)];
@@ -71,7 +72,7 @@ pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack:
     judged.filter(|violation| violation.ratio > 1.0 + f64::from(slack) / 100.0).collect()
 }
 
-/// The median of the ratios of measurements made together.
+/// Returns the median of the ratios of measurements that were made together.
 fn ratio(these: &[f64], those: &[f64]) -> f64 {
     let ratios = these.iter().zip(those).map(|(this, that)| this / that.max(f64::MIN_POSITIVE));
     median(&ratios.collect::<Vec<_>>()).unwrap_or(0.0)

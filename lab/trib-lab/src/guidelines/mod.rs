@@ -1,11 +1,13 @@
-//! `trib-lab guidelines`: the performance guidelines for irregular gather and scatter (irregular gather and scatter, section 4).
+//! `trib-lab guidelines`: the performance guidelines for irregular gather and scatter (irregular gather and scatter,
+//! section 4).
 //!
 //! | guideline | says |
 //! |---|---|
 //! | (1) | MPI_Gather(m) <= MPI_Gatherv(m): where all blocks are equal, the regular operation is no slower |
 //! | (2) | MPI_Gatherv(m) <= MPI_Allreduce(1) + MPI_Gather(m'): no slower than padding all blocks to the largest |
 //!
-//! and the same for scatter. One run checks the MPI library's operations and ours, over the six distributions of section 5.
+//! and the same for scatter. One run checks the MPI library's operations and ours, over the six distributions of
+//! section 5.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,7 +25,7 @@ use trib::{Failure, say};
 
 use crate::cli::guidelines::GuidelinesOptions;
 
-/// Measures and reports. Runs in every process.
+/// Measures, and prints the report. Runs in every process.
 pub fn run(options: &GuidelinesOptions) -> Result<(), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let mut benchmark = benchmark::Benchmark::new(&world)?;

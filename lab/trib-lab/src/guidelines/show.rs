@@ -1,4 +1,4 @@
-//! The report of `trib-lab guidelines`: a table, or JSON.
+//! Prints the report of `trib-lab guidelines`: a table, or JSON.
 
 use serde_json::{Value, json};
 use trib::compare::statistics::median;
@@ -9,19 +9,19 @@ use super::judge::{Implementation, Times, Violation};
 use super::sizes::Problem;
 use crate::cli::guidelines::{GuidelinesOptions, Irregular};
 
-/// One problem and its results.
+/// Problem and its results.
 pub struct Measured {
-    /// The operation.
+    /// Operation that was measured.
     pub operation: Irregular,
-    /// The block sizes.
+    /// Block sizes of the problem.
     pub problem: Problem,
-    /// The measurements.
+    /// Measured times.
     pub times: Times,
-    /// The violations that they show.
+    /// Violations that the times show.
     pub violations: Vec<Violation>,
 }
 
-/// As tables, one for each operation.
+/// Returns the results as tables, one for each operation.
 pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
     let mut text = String::new();
     for &operation in &options.operations {
@@ -53,7 +53,7 @@ fn say(problem: &Problem, violation: &Violation) -> String {
     format!("({guideline}) by {by}: {name}, b = {block}: {ratio:.2} times as long as {against}")
 }
 
-/// As JSON.
+/// Returns the results as JSON.
 pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
     let problems: Vec<Value> = all.iter().map(object).collect();
     let all = json!({

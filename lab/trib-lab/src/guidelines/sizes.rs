@@ -1,43 +1,44 @@
-//! The six distributions of block sizes (irregular gather and scatter, section 5).
+//! Makes the six distributions of block sizes (irregular gather and scatter, section 5).
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
-/// The average number of ranks per large block.
+/// Average number of ranks for each large block.
 const SPIKES: u64 = 5;
 
 /// Block sizes of all ranks.
 pub struct Problem {
-    /// The distribution.
+    /// Name of the distribution.
     pub name: &'static str,
-    /// Its block size b in bytes.
+    /// Block size b of the distribution in bytes.
     pub block: u64,
-    /// The block size of each rank in bytes.
+    /// Block size of each rank in bytes.
     pub sizes: Vec<u64>,
 }
 
 impl Problem {
-    /// m: bytes of all blocks.
+    /// Returns m, the number of bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         self.sizes.iter().sum()
     }
 
-    /// Bytes of the largest block, to which padding extends all.
+    /// Returns the number of bytes of the largest block, to which padding extends all.
     pub fn largest(&self) -> u64 {
         self.sizes.iter().copied().max().unwrap_or(0)
     }
 
-    /// m': bytes of all blocks, padded.
+    /// Returns m', the number of bytes of all blocks, each padded to the largest.
     pub fn padded(&self) -> u64 {
         self.largest() * self.sizes.len() as u64
     }
 
-    /// Whether all blocks are equal by definition, so that guideline (1) applies.
+    /// Returns true if all blocks are equal by definition, so that guideline (1) applies.
     pub fn is_regular(&self) -> bool {
         self.name == "same"
     }
 }
 
-/// Every distribution with every block size. The random ones are the same in every run with the same number of ranks.
+/// Returns every distribution with every block size. Random distributions are the same in every run with the same
+/// number of ranks.
 pub fn problems(ranks: usize, blocks: &[u64]) -> Vec<Problem> {
     blocks.iter().flat_map(|&block| of_block(ranks, block)).collect()
 }

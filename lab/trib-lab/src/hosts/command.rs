@@ -1,11 +1,11 @@
-//! `trib-lab hosts`: any command on emulated hosts.
+//! `trib-lab hosts`: runs any command on emulated hosts.
 
 use super::{Hosts, Plan};
 use crate::cli::hosts::HostsOptions;
 use trib::Failure;
 use trib::launcher::child;
 
-/// Runs the command, and ends this program as the command ended.
+/// Runs the command, and ends this program with the command's exit code.
 ///
 /// # Errors
 /// Hosts cannot be made here; the command cannot be started.
@@ -26,7 +26,7 @@ pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     child::end_as(status)
 }
 
-/// Number of ranks that the command line of a launcher asks for.
+/// Returns the number of ranks that the command line of a launcher asks for.
 fn ranks_of(words: &[String]) -> Option<u64> {
     let number = words.iter().position(|word| ["-n", "-np", "--np"].contains(&word.as_str()))?;
     words.get(number + 1)?.parse().ok()

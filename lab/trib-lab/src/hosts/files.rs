@@ -1,4 +1,4 @@
-//! The file system that all hosts share: a tmpfs in a namespace of mounts of this program's own, which its hosts inherit.
+//! Mounts the file system that all hosts share: a tmpfs in a mount namespace of this program, which its hosts inherit.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -10,18 +10,19 @@ use nix::sched::{CloneFlags, unshare};
 
 use trib::Failure;
 
-/// Where it is mounted. Only this program and the hosts see it there, so that other programs can have theirs.
+/// Directory where the file system is mounted. Only this program and its hosts see the file system there, so several
+/// such programs can run.
 const MOUNTED_AT: &str = "/run/trib-hosts";
 
-/// The mounted file system, until it is dropped.
+/// Mounted file system, until it is dropped.
 #[derive(Debug)]
 pub struct Files(PathBuf);
 
 impl Files {
-    /// Mounts it.
+    /// Mounts the file system.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn mount() -> Result<Self, Failure> {
         let at = PathBuf::from(MOUNTED_AT);
         let fail = |what: &str, cause: &dyn std::fmt::Display| Failure::new(format!("hosts: {what}: {cause}"));
@@ -36,12 +37,12 @@ impl Files {
         Ok(files)
     }
 
-    /// The directory for what is measured.
+    /// Returns the directory for the measured files.
     pub fn directory(&self) -> PathBuf {
         self.0.join("files")
     }
 
-    /// A file of the hosts themselves.
+    /// Returns the path of a file that the hosts themselves need.
     pub fn own(&self, name: &str) -> PathBuf {
         self.0.join("own").join(name)
     }
@@ -49,16 +50,17 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Whoever still uses it keeps it; the namespace ends with this program in any case. The empty directory stays: to remove it
-        // would take the file system away from any other program that has its own mounted there.
+        // A process that still uses the file system keeps it; the namespace ends with this program in any case. The
+        // empty directory stays, because removing it would take the file system away from another program that has
+        // mounted its own there.
         let _ = umount(&self.0);
     }
 }
 
-/// Writes a program that can be started.
+/// Writes an executable file.
 ///
 /// # Errors
-/// Those of the operating system.
+/// Errors of the operating system.
 pub fn write_program(path: &Path, text: &str) -> Result<(), Failure> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(path)?;
     Ok(file.write_all(text.as_bytes())?)

@@ -1,4 +1,5 @@
-//! Processes that hold namespaces. One ends when its standard input does: with this program, however that ends.
+//! Starts processes that hold namespaces. A process ends when its standard input ends: with this program, however this
+//! program ends.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -6,19 +7,20 @@ use std::process::{Child, Command, Stdio};
 
 use trib::Failure;
 
-/// The namespaces of a host.
+/// Options of unshare for the namespaces of a host.
 const OF_HOST: [&str; 4] = ["--mount", "--uts", "--ipc", "--net"];
 
-/// What a holder prints when its namespaces are as they should be.
+/// Text that a holder prints when its namespaces are ready.
 const READY: &str = "ready";
 
-/// Ends what still runs in the network namespace when this program has ended: launchers and ranks of a run under way.
+/// Shell script that ends the processes that still run in the network namespace when this program has ended: launchers
+/// and ranks of a run.
 const END_OTHERS: &str = "own=$(readlink /proc/$$/ns/net)\n\
     for at in /proc/[0-9]*; do\n\
     [ \"$at\" != /proc/$$ ] && [ \"$(readlink $at/ns/net)\" = \"$own\" ] && kill -9 ${at#/proc/}\n\
     done 2> /dev/null";
 
-/// A process that holds namespaces.
+/// Process that holds namespaces.
 #[derive(Debug)]
 pub struct Holder {
     child: Child,
@@ -26,15 +28,16 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// A network without hosts, in which a bridge can be.
+    /// Starts the holder of a network without hosts, for a bridge.
     ///
     /// # Errors
-    /// As [`Holder::host`].
+    /// The errors of [`Holder::host`].
     pub fn switch() -> Result<Self, Failure> {
         Self::start(&["--net"], "ip link set lo up", &[])
     }
 
-    /// A host: its name, its addresses of others (`/etc/hosts`), a /dev/shm and a network of its own.
+    /// Starts the holder of a host: a host name, the addresses of the other hosts (`/etc/hosts`), a /dev/shm and a
+    /// network of its own.
     ///
     /// # Errors
     /// A step fails.
@@ -60,7 +63,7 @@ impl Holder {
         read.is_some_and(|read| read.is_ok()) && line.trim() == READY
     }
 
-    /// What one that has ended says.
+    /// Returns the error output of a holder that has ended.
     fn reason(&mut self) -> String {
         let mut said = String::new();
         if let Some(mut errors) = self.child.stderr.take() {
@@ -69,12 +72,12 @@ impl Holder {
         said.lines().next().unwrap_or("a namespace cannot be made").to_string()
     }
 
-    /// Its number, by which its namespaces are entered.
+    /// Returns the holder's process id, by which its namespaces are entered.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The beginning of a command that runs in its namespaces, under the number of the process that is started.
+    /// Returns the beginning of a command that runs in the holder's namespaces, as the process that is started.
     pub fn enter(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.pid().to_string()]).args(self.namespaces).arg("--");

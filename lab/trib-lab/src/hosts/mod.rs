@@ -1,11 +1,12 @@
-//! Emulated hosts: a network, a host name, shared memory and a /dev/shm of their own for every N ranks, on one machine.
+//! Emulated hosts on one machine: a network, a host name, shared memory and a /dev/shm of their own for every N ranks.
 //!
-//! A host is a process that holds namespaces (`holder`). A bridge in a namespace of its own joins the hosts (`network`), so that
-//! nothing appears in the machine's own network, no name can be taken already, and any subnet is free. Files are on a tmpfs that
-//! is mounted before the hosts are made (`files`), in a mount namespace of this program's own. What holds all of it are
-//! processes that end when this program does, however it ends: the kernel takes it down.
+//! A host is a process that holds namespaces (`holder`). A bridge in a namespace of its own joins the hosts
+//! (`network`), so that nothing appears in the machine's own network, no name can be taken already, and any subnet is
+//! free. Files are on a tmpfs that is mounted before the hosts are made (`files`), in a mount namespace of this
+//! program's own. The processes that hold the namespaces end when this program does, however it ends; the kernel then
+//! removes the namespaces.
 //!
-//! `trib-lab compare --hosts` measures on them, `trib-lab hosts` runs any command there (`command`).
+//! `trib-lab compare --hosts` measures on emulated hosts, `trib-lab hosts` runs any command there (`command`).
 
 mod command;
 mod files;
@@ -27,8 +28,8 @@ use trib::launcher::Family;
 pub use command::run;
 pub use plan::{check, check_shape};
 
-/// What the ranks' own software needs to know on emulated hosts: that libfabric is to use their network; Open MPI, that root may
-/// start programs there, and more ranks than the machine has cores.
+/// Environment variables for the ranks' software on emulated hosts: libfabric uses the hosts' network; Open MPI lets
+/// root start programs there, and more ranks than the machine has cores.
 const VARIABLES: [(&str, &str); 6] = [
     ("FI_PROVIDER", "tcp"),
     ("FI_TCP_IFACE", "eth0"),
@@ -38,25 +39,26 @@ const VARIABLES: [(&str, &str); 6] = [
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
 ];
 
-/// Where the ranks of a run are.
+/// Place where the ranks of a run are.
 #[derive(Debug, Clone, Default)]
 pub enum RunPlace {
-    /// On this machine, as the launcher does it.
+    /// Ranks are on this machine, as the launcher places them.
     #[default]
     Here,
-    /// The same, with so many consecutive ranks under a host name of their own.
+    /// Ranks are on this machine, with this number of consecutive ranks under a host name of their own.
     Pretended(u64),
-    /// The same, with ranks divided among so many host names.
+    /// Ranks are on this machine, divided among this number of host names.
     PretendedHosts(u64),
-    /// On emulated hosts.
+    /// Ranks are on emulated hosts.
     Emulated(Arc<Hosts>),
 }
 
 impl RunPlace {
-    /// The place that the options ask for. Hosts are made. Where that is not possible, it is said and host names are pretended.
+    /// Returns the place that the options ask for. Makes the hosts. Where that is not possible, prints so and pretends
+    /// host names.
     ///
     /// # Errors
-    /// A rate that is refused, or what should work for this user does not.
+    /// A rate that is refused; a step that should work for this user fails.
     pub fn of(measure: &MeasureOptions) -> Result<Self, Failure> {
         let Some(plan) = Plan::of(measure) else {
             return Ok(measure.ranks_per_host.map_or(Self::Here, Self::Pretended));
@@ -73,7 +75,7 @@ impl RunPlace {
         }
     }
 
-    /// Number of hosts that a run of `ranks` has.
+    /// Returns the number of hosts of a run of `ranks` ranks.
     pub fn hosts(&self, ranks: u64) -> u64 {
         match self {
             Self::Here => 1,
@@ -83,7 +85,7 @@ impl RunPlace {
         }
     }
 
-    /// Ranks under each pretended host name.
+    /// Returns the number of ranks under each pretended host name, if host names are pretended.
     pub fn pretended(&self, ranks: u64) -> Option<u64> {
         match self {
             Self::Pretended(here) => Some(*here),
@@ -92,7 +94,7 @@ impl RunPlace {
         }
     }
 
-    /// The emulated hosts.
+    /// Returns the emulated hosts, if there are any.
     pub fn emulated(&self) -> Option<&Hosts> {
         match self {
             Self::Emulated(hosts) => Some(hosts),
@@ -111,10 +113,10 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Makes them.
+    /// Makes the hosts of a plan.
     ///
     /// # Errors
-    /// A command fails; its words are in the error.
+    /// A command fails; the error contains its message.
     fn up(plan: Plan) -> Result<Self, Failure> {
         let files = Files::mount()?;
         std::fs::write(files.own("hosts"), plan.names_and_addresses())?;
@@ -129,29 +131,30 @@ impl Hosts {
         Ok(made)
     }
 
-    /// The directory for files, which all hosts share.
+    /// Returns the directory for files, which all hosts share.
     pub fn directory(&self) -> PathBuf {
         self.files.directory()
     }
 
-    /// The program that runs a line of a shell on a host.
+    /// Returns the path of the program that runs a line of a shell on a host.
     fn agent(&self) -> PathBuf {
         self.files.own("agent")
     }
 
-    /// Their number.
+    /// Returns the number of hosts.
     pub fn count(&self) -> u64 {
         self.plan.hosts
     }
 
-    /// How rows name them on `ranks` ranks: `4 x 4`, and the shape.
+    /// Returns the name of the hosts in rows, for `ranks` ranks: `4 x 4`, and the shape.
     pub fn title(&self, ranks: u64) -> String {
         let shape = self.plan.shape.as_ref().map_or(String::new(), |shape| format!(", {shape}"));
         format!("{} x {}{shape}", self.plan.hosts, ranks / self.plan.hosts)
     }
 
-    /// A command that runs on the first host. A launcher of either family that it starts, itself or by a shell, finds the hosts in
-    /// its environment, and puts `slots` ranks on each before it goes on to the next.
+    /// Returns a command that runs on the first host. A launcher of either family that the command starts, itself or by
+    /// a shell, finds the hosts in its environment, and puts `slots` ranks on each host before it continues on the
+    /// next.
     ///
     /// # Errors
     /// The list of hosts cannot be written.

@@ -1,16 +1,16 @@
-//! The network of the hosts: a bridge, and a link of each host to it, shaped at both ends.
+//! Makes the network of the hosts: a bridge, and a link of each host to it, shaped at both ends.
 
 use super::holder::Holder;
 use super::plan::{PREFIX, Plan};
 use trib::Failure;
 
-/// The bridge, in the namespace of the switch.
+/// Name of the bridge, in the namespace of the switch.
 const BRIDGE: &str = "bridge0";
-/// Bytes that a link takes at once, and how long others may wait: as tc's manual has it for about these rates.
+/// Number of bytes that a link sends at once, and how long others may wait, as in tc's manual for about these rates.
 const BURST: &str = "64kb";
 const LATENCY: &str = "20ms";
 
-/// Joins the hosts.
+/// Connects the hosts to the bridge.
 ///
 /// # Errors
 /// A command fails: among them tc's, if it refuses the rate.
@@ -31,7 +31,7 @@ pub fn join(plan: &Plan, switch: &Holder, hosts: &[Holder]) -> Result<(), Failur
     Ok(())
 }
 
-/// Limits what a link sends at this end.
+/// Limits the rate at which a link sends at this end.
 fn shape(rate: &str, at: &Holder, link: &str) -> Result<(), Failure> {
     let command = format!("tc qdisc add dev {link} root tbf rate {rate} burst {BURST} latency {LATENCY}");
     run(at, &command)

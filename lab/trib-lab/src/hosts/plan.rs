@@ -1,4 +1,4 @@
-//! What hosts are to be made, checked; their names and addresses, and the texts that tell launchers of them.
+//! Plan of the hosts to make, checked; their names and addresses, and the texts by which launchers find them.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
@@ -9,27 +9,27 @@ use crate::cli::compare::MeasureOptions;
 use trib::Failure;
 use trib::launcher::Family;
 
-/// The subnet of the hosts, which nothing outside of them sees.
+/// First two bytes of the hosts' subnet, which nothing outside of the hosts sees.
 const SUBNET: [u8; 2] = [10, 88];
-/// Bits of the subnet.
+/// Number of bits of the subnet's prefix.
 pub const PREFIX: u8 = 16;
-/// Programs that make hosts, each with words that make it do nothing.
+/// Programs that make hosts, each with options with which it does nothing.
 const TOOLS: [&[&str]; 3] =
     [&["unshare", "--mount", "--uts", "--ipc", "--net", "true"], &["nsenter", "--version"], &["ip", "-V"]];
 
-/// The hosts that are asked for.
+/// Plan of the hosts that the options ask for.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Their number.
+    /// Number of hosts.
     pub hosts: u64,
-    /// The rate of every link.
+    /// Rate of every link, in the notation of tc.
     pub shape: Option<String>,
 }
 
-/// Refuses hosts that cannot be.
+/// Refuses impossible options of hosts.
 ///
 /// # Errors
-/// They do not divide a number of ranks, or a directory is not shared by all of them.
+/// The hosts do not divide a number of ranks, or do not share a directory.
 pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
     let Some(hosts) = measure.hosts else { return Ok(()) };
     if let Some(ranks) = measure.ranks.iter().find(|ranks| !ranks.is_multiple_of(hosts)) {
@@ -42,7 +42,7 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
 /// Refuses a directory that hosts do not share; `what` names it.
 ///
 /// # Errors
-/// It is none that they share.
+/// The hosts do not share the directory.
 pub fn shared(what: &str, directory: &Path) -> Result<(), Failure> {
     if directory.starts_with("/dev/shm") {
         let own = directory.display();
@@ -51,15 +51,16 @@ pub fn shared(what: &str, directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a rate that is not a number and a unit of bits or bytes a second. tc has the last word, when the hosts are there.
+/// Refuses a rate that is not a number and a unit of bits or bytes a second. tc makes the final check when the hosts
+/// are made.
 ///
 /// # Errors
-/// It is none.
+/// The rate is not valid.
 pub fn check_shape(measure: &MeasureOptions) -> Result<(), Failure> {
     check_rate(measure.shape.as_deref())
 }
 
-/// The same, for the rate itself.
+/// Refuses a rate that is not a number and a unit of bits or bytes a second.
 pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
     let Some(rate) = rate else { return Ok(()) };
     let unit = rate.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -73,12 +74,12 @@ pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
 }
 
 impl Plan {
-    /// The hosts of the options.
+    /// Returns the plan of the hosts that the options ask for.
     pub fn of(measure: &MeasureOptions) -> Option<Self> {
         Some(Self { hosts: measure.hosts?, shape: measure.shape.clone() })
     }
 
-    /// Why hosts cannot be made here.
+    /// Returns the reason why hosts cannot be made here, if they cannot.
     pub fn obstacle(&self) -> Option<String> {
         if !nix::unistd::geteuid().is_root() {
             return Some("only root can make them".to_string());
@@ -95,18 +96,18 @@ impl Plan {
         })
     }
 
-    /// The name of a host.
+    /// Returns the name of host number `host`.
     pub fn name(&self, host: u64) -> String {
         format!("trib-host{host}")
     }
 
-    /// Its address: beside its number, neither the first nor the last of 256.
+    /// Returns the address of host number `host`; neither the first nor the last of 256.
     pub fn address(&self, host: u64) -> Ipv4Addr {
         let [a, b] = SUBNET;
         Ipv4Addr::new(a, b, (host / 250) as u8, (host % 250 + 1) as u8)
     }
 
-    /// What /etc/hosts is on every host.
+    /// Returns the contents of /etc/hosts for every host.
     pub fn names_and_addresses(&self) -> String {
         (0..self.hosts).fold("127.0.0.1 localhost\n".to_string(), |mut text, host| {
             let _ = writeln!(text, "{} {}", self.address(host), self.name(host));
@@ -114,7 +115,7 @@ impl Plan {
         })
     }
 
-    /// The hosts for a launcher: so many ranks on each, before it goes on to the next.
+    /// Returns the list of hosts for a launcher, which puts `slots` ranks on each host before it continues on the next.
     pub fn list(&self, family: Family, slots: u64) -> String {
         let line = |host| match family {
             Family::Mpich => format!("{}:{slots}\n", self.name(host)),
@@ -123,7 +124,7 @@ impl Plan {
         (0..self.hosts).map(line).collect()
     }
 
-    /// A program that launchers call in place of ssh: options, a host, and a line for its shell.
+    /// Returns a program that launchers call in place of ssh: options, a host, and a line for its shell.
     pub fn agent(&self, pids: &[u32]) -> String {
         let mut text = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\ncase $1 in\n".to_string();
         for (host, pid) in pids.iter().enumerate() {

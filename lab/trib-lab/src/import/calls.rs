@@ -1,4 +1,4 @@
-//! The capture of a file: its header, and the calls of each rank.
+//! Makes the capture of a file: its header, and the calls of each rank.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use super::windows::Window;
 use trib::Failure;
 use trib::limits::MOST_RANKS;
 
-/// The stripe or block size of a file whose log does not say it.
+/// Stripe or block size in bytes of a file whose log has none.
 const UNIT: u64 = 1 << 20;
 
-/// What the log says of the file. The time of its open is that of its first call: when it was opened is not in a trace.
+/// Returns the capture's header for a file. Its open time is the time of its first call, because a trace has no time of
+/// the open.
 ///
 /// # Errors
-/// Ranks that there cannot be.
+/// Numbers of ranks that are not possible.
 pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result<Header, Failure> {
     let highest = log.traces.iter().map(|trace| trace.rank).max().unwrap_or(0);
     let ranks = log.ranks.unwrap_or(highest.saturating_add(1));
@@ -56,7 +57,7 @@ fn span(calls: &[Window]) -> (f64, f64) {
     (start, calls.iter().map(|call| call.end).fold(start, f64::max))
 }
 
-/// The driver of a file system, by the type that the log gives.
+/// Returns the name of the driver for a file system, by the type in the log.
 fn driver<'a>(mut types: impl Iterator<Item = &'a str>) -> &'static str {
     match types.find(|name| !name.is_empty()) {
         Some("lustre") => "lustre",
@@ -65,7 +66,8 @@ fn driver<'a>(mut types: impl Iterator<Item = &'a str>) -> &'static str {
     }
 }
 
-/// The nodes of ranks by their hosts, numbered as they come; a rank without a trace is on that of the rank before it.
+/// Returns runs of consecutive ranks on one node, each as (node, number of ranks). Nodes are numbered by host as they
+/// come; a rank without a trace is on the node of the rank before it.
 fn nodes(traces: &[Trace], ranks: usize) -> Vec<(usize, usize)> {
     let mut hosts: BTreeMap<usize, &str> = BTreeMap::new();
     hosts.extend(traces.iter().map(|trace| (trace.rank, trace.host.as_str())));
@@ -85,7 +87,7 @@ fn nodes(traces: &[Trace], ranks: usize) -> Vec<(usize, usize)> {
     nodes
 }
 
-/// What came of the calls, as far as a trace says it.
+/// Returns the outcome of each call, as far as a trace records it.
 pub fn outcomes(module: Module, calls: &[Window]) -> Vec<CallOutcome> {
     let outcome = |(number, call): (u64, &Window)| {
         let bytes = call.segments.iter().map(|(_, segment)| segment.len).sum();
@@ -108,7 +110,7 @@ pub fn outcomes(module: Module, calls: &[Window]) -> Vec<CallOutcome> {
     (0..).zip(calls).map(outcome).collect()
 }
 
-/// The calls of a rank; those in which it did nothing have no extents.
+/// Returns the calls of a rank; a call in which the rank did nothing has no extents.
 ///
 /// # Errors
 /// Bytes beyond 2^63 - 1 in one call.

@@ -1,5 +1,5 @@
-//! The records of PyDarshan as JSON: `metadata`, `name_records` and `records` of a `DarshanReport`, of which `records` has
-//! `DXT_MPIIO`, `DXT_POSIX` or both, each as `to_dict()` gives it.
+//! Reads the records of PyDarshan as JSON: `metadata`, `name_records` and `records` of a `DarshanReport`. `records` has
+//! `DXT_MPIIO`, `DXT_POSIX` or both, each in the form of `to_dict()`.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -66,7 +66,7 @@ struct Recorded {
 /// Reads a log.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The mistake in the log, and its position.
 pub fn read(input: impl BufRead) -> Result<Log, String> {
     let report: Report = serde_json::from_reader(input)
         .map_err(|cause| format!("{cause}; allowed: PyDarshan's metadata, name_records and records"))?;

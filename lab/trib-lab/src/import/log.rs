@@ -1,16 +1,16 @@
-//! What a log of Darshan's extended tracing says, in whichever form it came.
+//! Contents of a log of Darshan's extended tracing, in whichever form it came.
 
 use tributary::engine::Direction;
 
-/// Both, in the order in which a program that checks its file has them.
+/// Both directions, in the order of a program that writes and then checks its file.
 pub const DIRECTIONS: [Direction; 2] = [Direction::Write, Direction::Read];
 
-/// Which calls were recorded.
+/// Darshan module that recorded the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Module {
-    /// Those of MPI-IO: what ranks asked for.
+    /// Calls of MPI-IO: the requests of the ranks.
     Mpiio,
-    /// Those of the file system: what ranks, or aggregators, wrote and read.
+    /// Calls of the file system: what ranks, or aggregators, wrote and read.
     Posix,
 }
 
@@ -26,21 +26,21 @@ impl std::fmt::Display for Module {
 /// One recorded write or read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Segment {
-    /// Its first byte in the file.
+    /// First byte of the segment in the file.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length of the segment in bytes.
     pub len: u64,
-    /// When it began: seconds from the start of the job.
+    /// Time when the operation began, in seconds from the start of the job.
     pub start: f64,
-    /// When it ended, likewise.
+    /// Time when the operation ended, in seconds from the start of the job.
     pub end: f64,
 }
 
 impl Segment {
-    /// A segment of recorded numbers.
+    /// Creates a segment from recorded numbers.
     ///
     /// # Errors
-    /// Bytes before 0 or beyond 2^63 - 1; times that are none.
+    /// Bytes before 0 or beyond 2^63 - 1; invalid times.
     pub fn new(offset: i128, len: i128, (start, end): (f64, f64)) -> Result<Self, String> {
         let most = i128::from(i64::MAX);
         for (what, value) in [("offset", offset), ("length", len), ("end", offset.saturating_add(len))] {
@@ -54,38 +54,38 @@ impl Segment {
         Ok(Self { offset: offset as u64, len: len as u64, start, end })
     }
 
-    /// One past its last byte.
+    /// Returns one past the segment's last byte.
     pub fn until(&self) -> u64 {
         self.offset + self.len
     }
 }
 
-/// The longest job, in seconds: 30 years.
+/// Maximum duration of a job, in seconds: 30 years.
 const LATEST: f64 = 1e9;
 
-/// What one rank did to one file.
+/// Recorded accesses of one rank to one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Where it was recorded.
+    /// Module that recorded the accesses.
     pub module: Module,
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// The rank.
+    /// Number of the rank.
     pub rank: usize,
-    /// The host of the rank.
+    /// Host of the rank.
     pub host: String,
-    /// The type of the file system; empty if it is not said.
+    /// Type of the file system; empty if the log does not have it.
     pub file_system: String,
-    /// Stripe size in bytes and number of stripes, of a Lustre file.
+    /// Stripe size in bytes and number of stripes of a Lustre file.
     pub stripes: Option<(u64, u32)>,
-    /// Its writes, in their order.
+    /// Writes of the rank, in their order.
     pub writes: Vec<Segment>,
-    /// Its reads, in their order.
+    /// Reads of the rank, in their order.
     pub reads: Vec<Segment>,
 }
 
 impl Trace {
-    /// Its segments in one direction.
+    /// Returns the rank's writes or reads.
     pub fn segments(&self, direction: Direction) -> &[Segment] {
         match direction {
             Direction::Write => &self.writes,
@@ -94,19 +94,19 @@ impl Trace {
     }
 }
 
-/// A log.
+/// Contents of a log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Log {
-    /// The version of its format.
+    /// Version of the log's format.
     pub version: String,
-    /// The command line of the program.
+    /// Command line of the traced program.
     pub program: String,
-    /// When the job started: seconds since 1970.
+    /// Time when the job started, in seconds since 1970.
     pub started: f64,
-    /// Its ranks, if it says how many.
+    /// Number of ranks of the job, if the log has it.
     pub ranks: Option<usize>,
-    /// Whether it says that it has not recorded all.
+    /// True if the log says that it is incomplete.
     pub incomplete: bool,
-    /// One for each module, file and rank.
+    /// Traces: one for each module, file and rank.
     pub traces: Vec<Trace>,
 }

@@ -1,4 +1,4 @@
-//! `trib-lab import`: a capture made of what Darshan's extended tracing (DXT) recorded of a file.
+//! `trib-lab import`: makes a capture from the records of Darshan's extended tracing (DXT) about a file.
 //!
 //! | module | holds |
 //! |---|---|
@@ -58,7 +58,7 @@ pub fn run(options: &ImportOptions) -> Result<(), Failure> {
     ))
 }
 
-/// Reads the log. What begins with a brace is JSON.
+/// Reads the log. A log that begins with a brace is JSON.
 fn read(options: &ImportOptions) -> Result<Log, Failure> {
     let shown = options.log.display();
     let about = |wrong: String| Failure::new(format!("{shown}: {wrong}"));
@@ -73,7 +73,8 @@ fn read(options: &ImportOptions) -> Result<Log, Failure> {
     }
 }
 
-/// The file and the module that are asked for. Of both modules, that of MPI-IO says what ranks asked for.
+/// Returns the file and the module that the options ask for. If both modules recorded the file, MPI-IO is taken, which
+/// has the requests of the ranks.
 fn chosen(log: &Log, options: &ImportOptions) -> Result<(String, Module), Failure> {
     let asked = options.module.map(|module| match module {
         TraceModule::Mpiio => Module::Mpiio,
@@ -112,5 +113,5 @@ fn chosen(log: &Log, options: &ImportOptions) -> Result<(String, Module), Failur
     }
 }
 
-/// The most files that an error names: those of MPI-IO first, and those with the most bytes.
+/// Maximum number of files that an error lists: files of MPI-IO first, and those with the most bytes.
 const MOST_LISTED: usize = 10;

@@ -1,18 +1,19 @@
-//! The text that `darshan-dxt-parser` prints: lines of `#` that describe a rank's trace of a file, then a line for each segment.
+//! Reads the text that `darshan-dxt-parser` prints: lines of `#` that describe a rank's trace of a file, then a line
+//! for each segment.
 //!
-//! The columns of a segment are module, rank, `write` or `read`, number, offset, length, start and end in seconds. Versions
-//! differ in what follows (servers, threads), which is not read.
+//! The columns of a segment are module, rank, `write` or `read`, number, offset, length, start and end in seconds.
+//! Later columns (servers, threads) differ by version and are ignored.
 
 use std::io::BufRead;
 
 use super::log::{Log, Module, Segment, Trace};
 
-/// The text so far.
+/// State of reading: the log so far.
 #[derive(Default)]
 struct Reader {
     log: Log,
     module: Option<Module>,
-    /// Segments that the current trace says to have: writes, reads.
+    /// Numbers of segments that the current trace announces: writes, reads.
     announced: (usize, usize),
     seen: bool,
 }
@@ -20,7 +21,7 @@ struct Reader {
 /// Reads a log.
 ///
 /// # Errors
-/// What is wrong, with the number of its line.
+/// The mistake in the text, with its line number.
 pub fn read(input: impl BufRead) -> Result<Log, String> {
     let mut reader = Reader::default();
     for (number, line) in (1..).zip(input.split(b'\n')) {
@@ -54,7 +55,7 @@ impl Reader {
         if let Some(stripes) =
             about.strip_prefix("[Component ").and_then(|_| pair(about, "stripe_size: ", "stripe_count: "))
         {
-            // Of a file with several layouts the last, which goes to its end.
+            // If a file has several layouts, the last one extends to its end.
             self.current()?.stripes = Some(stripes);
         } else if let Some(version) = about.strip_prefix("darshan log version:") {
             (self.seen, self.log.version) = (true, version.trim().to_string());
@@ -74,7 +75,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A line of the description of a trace.
+    /// Reads a line of the description of a trace.
     fn describe(&mut self, about: &str) -> Result<(), String> {
         if let Some(file) = about.strip_prefix("file_id: ").and_then(|rest| Some(rest.split_once(", file_name: ")?.1)) {
             self.whole()?;
@@ -137,7 +138,7 @@ impl Reader {
         self.log.traces.last_mut().ok_or_else(|| "no `# DXT, file_id` before it; allowed: a whole text".to_string())
     }
 
-    /// Whether the last trace has all that it announced.
+    /// Checks that the last trace has a rank, and as many segments as it announced.
     fn whole(&self) -> Result<(), String> {
         let Some(trace) = self.log.traces.last() else { return Ok(()) };
         let (found, (writes, reads)) = ((trace.writes.len(), trace.reads.len()), self.announced);
@@ -152,7 +153,7 @@ impl Reader {
     }
 }
 
-/// Two numbers behind their names.
+/// Returns the two numbers that stand in `text` behind the names `one` and `other`.
 fn pair<A: std::str::FromStr, B: std::str::FromStr>(text: &str, one: &str, other: &str) -> Option<(A, B)> {
     let number = |name: &str| text.split_once(name).and_then(|(_, rest)| rest.split([',', ' ']).next());
     Some((number(one)?.parse().ok()?, number(other)?.parse().ok()?))

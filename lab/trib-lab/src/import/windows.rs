@@ -1,8 +1,9 @@
-//! Which segments are taken for one collective call.
+//! Decides which segments of a log belong to one collective call.
 //!
-//! A log does not say which calls were collective, nor which segments of different ranks belonged together. It says when each
-//! began and ended. A call is all that ranks did from one moment when none was in a write (or read) to the next such moment.
-//! What is written again begins a new call, so the bytes of the file stay those that came last.
+//! A log does not say which calls were collective, nor which segments of different ranks belonged together. It has the
+//! times at which each began and ended. A call is everything that ranks did from one moment when none was in a write
+//! (or read) to the next such moment. Bytes that are written again begin a new call, so that the last bytes stay in the
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,18 @@ use super::log::Segment;
 /// Segments that are taken for one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// Writes or reads.
+    /// Direction of the call: write or read.
     pub direction: Direction,
-    /// When the first began: seconds from the start of the job.
+    /// Time when the first segment began, in seconds from the start of the job.
     pub start: f64,
-    /// When the last ended.
+    /// Time when the last segment ended, in seconds from the start of the job.
     pub end: f64,
-    /// The rank and its segments, by rank, each rank's in the order of time. None is empty.
+    /// Pairs of a rank and a segment, by rank, each rank's in the order of time. No segment is empty.
     pub segments: Vec<(usize, Segment)>,
 }
 
-/// The calls in one direction, in the order of time. A pause of up to `gap` seconds does not end a call. O(n log n).
+/// Returns the calls in one direction, in the order of time. A pause of up to `gap` seconds does not end a call. O(n
+/// log n).
 ///
 /// # Errors
 /// Two ranks wrote the same byte at the same time.
@@ -55,12 +57,12 @@ pub fn windows(direction: Direction, mut segments: Vec<(usize, Segment)>, gap: f
         }
         taken.add(direction, rank, segment);
     }
-    // Stable: each rank's stay in the order of time.
+    // A stable sort keeps each rank's segments in the order of time.
     all.iter_mut().for_each(|window| window.segments.sort_by_key(|(rank, _)| *rank));
     Ok(all)
 }
 
-/// The bytes of a call so far, by owner and offset. Writes have one owner together; each rank's reads have their own.
+/// Bytes of a call so far, by owner and offset. All ranks' writes have one owner; each rank's reads have their own.
 #[derive(Default)]
 struct Taken(BTreeMap<(usize, u64), (usize, Segment)>);
 
@@ -72,7 +74,8 @@ impl Taken {
         }
     }
 
-    /// The segment of the call that has a byte of this one. Those of the call do not overlap.
+    /// Returns the segment of the call that has a byte in common with `segment`, and its rank. Segments of a call do
+    /// not overlap.
     fn holder(&self, direction: Direction, rank: usize, segment: &Segment) -> Option<(usize, Segment)> {
         let owner = Self::owner(direction, rank);
         let (_, last) = self.0.range((owner, 0)..(owner, segment.until())).next_back()?;
@@ -126,7 +129,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every byte is in a call, in the order of its rank, and no call has one twice.
+        /// Checks that every byte is in a call, in the order of its rank, and that no call has a byte twice.
         #[test]
         fn nothing_is_lost(parts in prop::collection::vec((0usize..4, 0u64..100, 0u64..9, 0u32..40, 0u32..4), 0..60), gap in 0u32..5) {
             let one = |&(rank, offset, len, start, took): &(usize, u64, u64, u32, u32)| {

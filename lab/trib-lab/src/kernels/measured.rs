@@ -1,4 +1,5 @@
-//! Whether `auto` chooses well, measured: every write with every choice in turns, on pretended nodes of this host.
+//! Measures whether `auto` chooses good kernels: every write with every choice in turns, on pretended nodes of this
+//! host.
 
 mod cases;
 mod passes;
@@ -22,7 +23,7 @@ use self::turns::Turns;
 use super::{keep, known};
 use crate::cli::kernels::KernelsOptions;
 
-/// Number of ranks on threads without --ranks.
+/// Default number of ranks on threads.
 const RANKS: u64 = 8;
 
 /// Runs the command.
@@ -38,7 +39,7 @@ pub fn run(options: &KernelsOptions, fabric: Fabric) -> Result<(), Failure> {
     }
 }
 
-/// Runs in every process.
+/// Runs the command on MPI, in every process.
 fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
     let (_world, endpoint, speaks) = crate::tune::under_mpi(options.measured.ranks)?;
     // `MPICH Version: 4.0.2`, or `Open MPI v4.1.4, package: ...`.
@@ -49,15 +50,15 @@ fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
     found.map_or(Ok(()), |found| found.say(options))
 }
 
-/// What is to be measured.
+/// Plan of the measurements.
 struct Plan {
     cases: Vec<PretendedWrite>,
-    /// What is not measured, with the reason.
+    /// Cases that are not measured, with the reason.
     left_out: Vec<String>,
     hints: Hints,
-    /// Rows of earlier runs, on rank 0.
+    /// Rows of earlier runs; on rank 0 only.
     rows: Vec<MeasuredTimes>,
-    /// The file, on rank 0.
+    /// Path of the file; on rank 0 only.
     file: Option<tempfile::TempPath>,
 }
 
@@ -78,7 +79,7 @@ impl Plan {
     }
 }
 
-/// The rows of an earlier run, which must have been measured in the same manner.
+/// Returns the rows of an earlier run, which must have been measured in the same manner.
 fn alike(path: &Path, manner: &Manner) -> Result<Vec<MeasuredTimes>, Failure> {
     let rows: Vec<MeasuredTimes> = known(path)?;
     match rows.iter().find(|row| row.manner != *manner) {
@@ -92,7 +93,7 @@ fn alike(path: &Path, manner: &Manner) -> Result<Vec<MeasuredTimes>, Failure> {
     }
 }
 
-/// The file that is written: the one given, or a temporary one. It is removed at the end.
+/// Returns the file that is written: the given one, or a temporary one. The file is removed at the end.
 fn file(given: Option<&Path>) -> Result<tempfile::TempPath, Failure> {
     let fail = |path: &Path, cause: std::io::Error| {
         Failure::new(format!("file: {}: {cause}; allowed: a new file", path.display()))
@@ -109,7 +110,7 @@ fn file(given: Option<&Path>) -> Result<tempfile::TempPath, Failure> {
     }
 }
 
-/// What was measured, with what was known before.
+/// Measured rows, together with those of earlier runs.
 struct Found {
     rows: Vec<MeasuredTimes>,
     left_out: Vec<String>,
@@ -158,7 +159,7 @@ fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> R
     Ok((rank == 0).then_some(Found { rows, left_out }))
 }
 
-/// The words of rank 0 on every rank. Collective.
+/// Broadcasts `words` of rank 0, and returns them on every rank. Collective.
 fn told(endpoint: &mut Endpoint, words: &str) -> Result<String, Failure> {
     let waiting = endpoint.waiting().clone();
     let words = waiting.wait(pin!(broadcast(endpoint, 0, words.as_bytes())))?;

@@ -1,4 +1,4 @@
-//! The rows as text, JSON and a table of a document.
+//! Prints the simulated rows as text, JSON and a table of a document.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use trib::{Failure, listing};
 use super::KernelTimes;
 use super::write::{CAPTURE, Write};
 
-/// The comments around the two tables of a document: of patterns, and of captures.
+/// Comments around the two tables in a document: the table of patterns, and the table of captures.
 const PATTERNS: (&str, &str) = ("<!-- trib-lab tune kernels: table -->", "<!-- trib-lab tune kernels: end -->");
 const CAPTURES: (&str, &str) =
     ("<!-- trib-lab tune kernels --capture: table -->", "<!-- trib-lab tune kernels --capture: end -->");
 
-/// `auto` is as good as the best fixed choice if it takes at most so much of its time.
+/// Maximum ratio of the time of `auto` to the time of the best fixed choice at which `auto` counts as equally good.
 const NEAR: f64 = 1.05;
 
-/// What all rows say together.
+/// Summary of all rows.
 struct Sum {
     cases: usize,
     near: usize,
@@ -85,7 +85,7 @@ fn cells(row: &KernelTimes) -> [String; 9] {
     ]
 }
 
-/// As a table for a terminal.
+/// Returns the rows as a table for a terminal.
 pub fn text(rows: &[KernelTimes]) -> String {
     let mut table = listing::table(HEAD);
     rows.iter().for_each(|row| {
@@ -94,7 +94,7 @@ pub fn text(rows: &[KernelTimes]) -> String {
     format!("{table}\n{}", sentence(rows))
 }
 
-/// As JSON.
+/// Returns the rows as JSON.
 pub fn object(rows: &[KernelTimes]) -> Value {
     let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
     json!({
@@ -110,7 +110,7 @@ pub fn object(rows: &[KernelTimes]) -> Value {
 /// Checks that a document has a place for a table of `writes`: of patterns, or of captures.
 ///
 /// # Errors
-/// It has none, or cannot be read.
+/// The document has none, or cannot be read.
 pub fn check(path: &Path, writes: &[Write]) -> Result<(), Failure> {
     let is_of = |captures: bool| writes.iter().any(|write| write.capture.is_some() == captures);
     let places = [(PATTERNS, is_of(false)), (CAPTURES, is_of(true))];
@@ -121,7 +121,7 @@ pub fn check(path: &Path, writes: &[Write]) -> Result<(), Failure> {
 /// Writes the tables into the document; one without rows stays as it is.
 ///
 /// # Errors
-/// As [`check`], or those of the operating system.
+/// The errors of [`check`], and errors of the operating system.
 pub fn write(path: &Path, rows: &[KernelTimes]) -> Result<(), Failure> {
     let (captures, patterns): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.pattern.starts_with(CAPTURE));
     let both = [(PATTERNS, patterns), (CAPTURES, captures)];

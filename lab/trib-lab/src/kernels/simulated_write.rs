@@ -1,4 +1,4 @@
-//! One write, simulated with every choice of kernels.
+//! Simulates one write with every choice of kernels.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use tributary_lab::sim::{self, Machine};
 use super::KernelTimes;
 use super::write::Write;
 
-/// The default without `auto`, with its own throttle.
+/// Name of the default choice when `auto` is not used, with its own throttle.
 pub const DEFAULT: &str = "balanced";
 
-/// The other kernels of the registry.
+/// Returns the kernels of the registry other than the default.
 pub fn others() -> impl Iterator<Item = &'static str> {
     KERNELS.iter().map(|kernel| kernel.name).filter(|name| *name != DEFAULT)
 }
 
-/// A write on nodes of a machine.
+/// Write on nodes of a simulated machine.
 pub struct SimulatedWrite {
     machine: Machine,
     name: String,
@@ -38,14 +38,15 @@ pub struct SimulatedWrite {
     hints: Hints,
 }
 
-/// What the ranks write.
+/// Source of the ranks' accesses: a pattern or a capture.
 enum Written {
     Pattern(Box<dyn Pattern>),
     Capture(Box<ScaledWrite>),
 }
 
 impl Written {
-    /// Of a pattern or a capture on so many ranks, or on as many fewer as it needs.
+    /// Creates the accesses of a pattern or a capture on `ranks` ranks, or on the largest smaller number that it
+    /// allows.
     fn new(write: &Write, ranks: usize) -> Result<Self, Failure> {
         if let Some(path) = &write.capture {
             let own = Capture::open(path)?.header().ranks.max(1);
@@ -59,7 +60,7 @@ impl Written {
             return ScaledWrite::open(path, Some(ranks / own * own), None).map(|write| Self::Capture(Box::new(write)));
         }
         let chosen = write.parsed()?;
-        // Some patterns want square numbers.
+        // Some patterns need a square number of ranks.
         let square = ranks.isqrt().pow(2);
         let pattern = chosen.subject(Some(ranks)).or_else(|_| chosen.subject(Some(square)))?;
         pattern.into_file("trib-lab tune kernels").map(Self::Pattern)
@@ -79,7 +80,7 @@ impl Written {
         }
     }
 
-    /// The rank whose counts are taken for those of `rank`.
+    /// Returns the rank whose counts stand for those of `rank`.
     fn stand_in(&self, rank: usize) -> usize {
         match self {
             Self::Pattern(_) => rank,
@@ -87,7 +88,7 @@ impl Written {
         }
     }
 
-    /// First byte, and one past the last.
+    /// Returns the first byte that is written, and one past the last.
     fn range(&self) -> Result<(u64, u64), PatternError> {
         if let Self::Capture(write) = self {
             return Ok(write.range);
@@ -102,7 +103,7 @@ impl Written {
     }
 }
 
-/// The fixed choices: name, and hints. Of `given` hints, if any, and the default without `auto`.
+/// Returns the fixed choices with name and hints: `given` hints, if any, and the default without `auto`.
 fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
     let flat = |name: &str, kernel: &str, more: &str| {
         (name.to_string(), format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; {more}"))
@@ -131,10 +132,10 @@ fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
 }
 
 impl SimulatedWrite {
-    /// Prepares a case.
+    /// Prepares the simulation of a write on `nodes` nodes of a machine.
     ///
     /// # Errors
-    /// A pattern that does not exist, or not on so many ranks; those of a capture.
+    /// A pattern that does not exist or does not allow this number of ranks; errors of reading a capture.
     pub fn new(machine: &Machine, write: &Write, nodes: usize, sample: usize) -> Result<Self, Failure> {
         let machine = Machine { connection: None, ..machine.clone() };
         let per_node = machine.ranks_per_node;
@@ -145,10 +146,10 @@ impl SimulatedWrite {
         Ok(Self { machine, name: write.name.clone(), nodes, sample, written, topology, hints })
     }
 
-    /// Simulates it: with every fixed choice, or with `choices`, and with `auto`.
+    /// Simulates the write with every fixed choice, or with `choices`, and with `auto`.
     ///
     /// # Errors
-    /// Those of the pattern, the hints and the simulator.
+    /// Errors of the pattern, the hints and the simulator.
     pub fn row(&self, choices: &[String]) -> Result<KernelTimes, Failure> {
         let counted = self.counted()?;
         let per_node = self.topology.ranks_on(0);
@@ -181,7 +182,7 @@ impl SimulatedWrite {
         })
     }
 
-    /// What the ranks send. The same for all kernels.
+    /// Returns the division of the file and the counts of the ranks' messages, which are the same for all kernels.
     fn counted(&self) -> Result<(SharedFile, Arc<MessageCounts>), Failure> {
         let (written, range) = (&self.written, self.written.range()?);
         let file = SharedFile::of(&self.topology, &self.hints, range)?;
@@ -193,7 +194,7 @@ impl SimulatedWrite {
         Ok((file, Arc::new(counts)))
     }
 
-    /// The kernels in force, and the time.
+    /// Returns the kernels that the simulation used, and the seconds of the write.
     fn seconds(&self, counted: &(SharedFile, Arc<MessageCounts>), hints: &str) -> Result<(String, f64), Failure> {
         let mut with = self.hints.clone();
         with.apply(hints)?;

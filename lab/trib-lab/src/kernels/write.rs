@@ -1,4 +1,4 @@
-//! What is written, by name: a pattern with its parameters, or the largest call of a capture.
+//! Write that is named: a pattern with its parameters, or the largest call of a capture.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use clap::FromArgMatches;
 use trib::Failure;
 use trib::source::Chosen;
 
-/// How the name of a capture's write begins.
+/// Beginning of the name of a capture's write.
 pub const CAPTURE: &str = "capture ";
-/// How a capture's file name ends.
+/// Ending of a capture's file name.
 const ENDING: &str = "tribcap";
 
-/// A write.
+/// Write to simulate or measure.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// The pattern with its parameters, or the capture.
+    /// Pattern with its parameters, or name of the capture.
     pub name: String,
-    /// The capture's file.
+    /// Path of the capture's file.
     pub capture: Option<PathBuf>,
 }
 
 impl Write {
-    /// The patterns and the captures of the folders that are named; if none are, `patterns`.
+    /// Returns the writes of the named patterns and of the captures in the folders; of `patterns` if nothing is named.
     ///
     /// # Errors
     /// A folder without captures.
@@ -36,7 +36,7 @@ impl Write {
         Ok(all)
     }
 
-    /// The pattern of the name.
+    /// Parses the name as a pattern.
     ///
     /// # Errors
     /// A name or parameters that do not exist.
@@ -52,7 +52,7 @@ impl Write {
     }
 }
 
-/// The captures of a folder, by name.
+/// Returns the captures of a folder, by name.
 fn captures(folder: &Path) -> Result<Vec<Write>, Failure> {
     let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("capture: {}: {cause}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(|cause| fail(&cause))?;

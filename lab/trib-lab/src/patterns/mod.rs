@@ -1,5 +1,5 @@
-//! `trib-lab patterns`: each pattern's description, parameters and counts. The parameters come from the definition of the
-//! command line, the counts from the pattern's closed forms.
+//! `trib-lab patterns`: shows each pattern's description, parameters and counts. The parameters come from the
+//! definition of the command line, the counts from the pattern's closed forms.
 //!
 //! | module | holds |
 //! |---|---|
@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 
 use crate::cli::patterns::{DivisionOptions, PatternsOptions};
 use trib::report::facts;
-use trib::source::{SOURCES, Source, Subject};
+use trib::source::{PatternSource, SOURCES, Subject};
 use trib::{Failure, say};
 
-/// Width of the table in characters without a terminal.
+/// Width of the table in characters if standard output is no terminal.
 const PIPED: u16 = 120;
 
-/// Prints all, or one.
+/// Prints all patterns, or one.
 pub fn run(options: &PatternsOptions) -> Result<(), Failure> {
     let Some(chosen) = &options.pattern else { return all(options) };
     let numbers = match chosen.subject(options.ranks) {
@@ -43,7 +43,7 @@ pub fn run(options: &PatternsOptions) -> Result<(), Failure> {
     say(one(chosen.source, numbers.as_ref(), &options.division))
 }
 
-/// The list of all patterns.
+/// Prints the list of all patterns.
 fn all(options: &PatternsOptions) -> Result<(), Failure> {
     if options.json {
         let rows: Vec<_> = SOURCES.iter().map(about).collect();
@@ -65,8 +65,8 @@ fn all(options: &PatternsOptions) -> Result<(), Failure> {
     say(format!("{table}\n{more}"))
 }
 
-/// One pattern, without numbers.
-fn about(source: &Source) -> Value {
+/// Returns one pattern as JSON, without numbers.
+fn about(source: &PatternSource) -> Value {
     json!({
         "name": source.name,
         "what": source.about(),
@@ -79,9 +79,9 @@ fn about(source: &Source) -> Value {
     })
 }
 
-/// One pattern, for people.
-fn one(source: &Source, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
-    let Source { name, code, origin, formulas, example, picture, .. } = source;
+/// Returns the text about one pattern.
+fn one(source: &PatternSource, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
+    let PatternSource { name, code, origin, formulas, example, picture, .. } = source;
     let mut rows = vec![("pattern", format!("{name}: {}", source.about()))];
     rows.extend([("code", code.to_string()), ("source", origin.to_string())]);
     let parameters: Vec<_> = parameters::of(source).iter().map(ToString::to_string).collect();

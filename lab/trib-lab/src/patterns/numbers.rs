@@ -1,4 +1,4 @@
-//! The counts of a pattern: its sums, and its fan-in for both ways to divide a file.
+//! Counts of a pattern: its sums, and its fan-in for both ways to divide a file.
 
 use serde_json::{Value, json};
 use tributary_benchmarks::wrf::Trace;
@@ -9,13 +9,13 @@ use trib::exchange::describe;
 use trib::numbers::{grouped, sized};
 use trib::report::fan_in;
 
-/// The two ways to divide a file.
+/// Returns the two ways to divide a file, with their names.
 fn divisions(options: &DivisionOptions) -> [(&'static str, Division); 2] {
     let DivisionOptions { aggregators, stripe, window } = *options;
     [("lustre", Division::Stripes { stripe, aggregators }), ("gpfs", Division::Ranges { window, aggregators })]
 }
 
-/// For programs.
+/// Returns the counts of a pattern as JSON.
 pub fn of(pattern: &dyn Pattern, options: &DivisionOptions) -> Value {
     let divided = divisions(options).map(|(name, division)| {
         let ClosedForm { requests, bytes, metadata_fan_in, data_fan_in } = pattern.closed_form(division);
@@ -37,7 +37,7 @@ pub fn of(pattern: &dyn Pattern, options: &DivisionOptions) -> Value {
     })
 }
 
-/// For people.
+/// Returns the counts of a pattern as names and texts.
 pub fn rows(pattern: &dyn Pattern, options: &DivisionOptions) -> Vec<(&'static str, String)> {
     let totals = pattern.totals();
     let mut rows = vec![
@@ -57,7 +57,7 @@ pub fn rows(pattern: &dyn Pattern, options: &DivisionOptions) -> Vec<(&'static s
     rows
 }
 
-/// For programs.
+/// Returns the counts of an exchange as JSON.
 pub fn of_exchange(trace: &Trace) -> Value {
     json!({
         "source": describe(trace),
@@ -70,7 +70,7 @@ pub fn of_exchange(trace: &Trace) -> Value {
     })
 }
 
-/// For people.
+/// Returns the counts of an exchange as names and texts.
 pub fn rows_of_exchange(trace: &Trace) -> Vec<(&'static str, String)> {
     vec![
         ("in numbers", describe(trace)),

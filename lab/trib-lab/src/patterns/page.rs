@@ -1,5 +1,5 @@
-//! `lab/docs/patterns.md` and its pictures, from the registry. Only tests use it: they compare the checked-in files with it, or
-//! write them.
+//! Makes `lab/docs/patterns.md` and its pictures from the registry. Only tests use this module: they compare the
+//! checked-in files with the result, or write them.
 
 use std::fmt::Write;
 
@@ -9,24 +9,23 @@ use super::parameters;
 use crate::cli::{Cli, Command};
 use crate::generated::{self, at_root};
 use crate::picture;
-use trib::source::{SOURCES, Source};
+use trib::source::{PatternSource, SOURCES};
 
 const HEAD: &str = "\
 <!-- Generated from trib/src/source/; regenerate with: lab/generate -->
 
 # Patterns
 
-Access patterns of real codes, as `trib replay NAME` runs them. Every rank's extents and buffer are a pure function of
-rank, ranks and parameters (`benchmarks/src/`, one module each). So the same pattern runs on threads and on MPI, is planned
-for any number of ranks, and is compared with a file that one process writes element by element.
+Access patterns of real codes, as `trib replay NAME` runs them. The extents and the buffer of a rank depend only on rank, number of ranks and
+parameters (`benchmarks/src/`, one module for each pattern). So the same pattern runs on threads and on MPI, is planned for any number of
+ranks, and is compared with a file that one process writes element by element.
 
-`trib-lab patterns` lists them. `trib-lab patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers.
-`trib-lab picture NAME --output F.svg` draws one. A picture shows the file as cells in the colour of the rank that writes them; a
-hatched cell has bytes of several ranks. Where most cells of the whole file would be hatched, and neither `--from` nor `--bytes`
-is given, a part is drawn in which most are of one rank; the heading says which. Below are the stripes and their aggregators A0,
-A1, ..., then the memory of the first ranks and where it goes. An exchange has no file: its picture shows one round, as bytes
-from sender to receiver. The pictures here are of tiny parameters. Paths in the examples are from the root of the repository.
-`p` is the number of ranks.
+`trib-lab patterns` lists the patterns. `trib-lab patterns NAME --ranks P` computes the counts of a pattern for any number of ranks.
+`trib-lab picture NAME --output F.svg` draws a pattern. A picture shows the file as cells in the colour of the rank that writes them; a
+hatched cell has bytes of several ranks. If most cells of the whole file would be hatched, the picture shows a part of the file, which the
+heading names. Below the file are the stripes and their aggregators A0, A1, ..., then the memory of the first ranks and its place in the
+file. An exchange has no file: its picture shows one round, as bytes from sender to receiver. The pictures here have very small parameters.
+Paths in the examples are from the root of the repository. `p` is the number of ranks.
 
 Every replay has these options:
 
@@ -53,8 +52,8 @@ fn page() -> String {
     page
 }
 
-fn section(page: &mut String, source: &Source) {
-    let Source { name, code, origin, formulas, example, .. } = source;
+fn section(page: &mut String, source: &PatternSource) {
+    let PatternSource { name, code, origin, formulas, example, .. } = source;
     let _ = writeln!(page, "\n## {name}\n\n{code}\n\nSource: {origin}");
     let _ = writeln!(page, "\n![{name}: who owns what](patterns/{name}.svg)");
     let cell = |text: &str| text.replace('|', "\\|");
@@ -97,7 +96,7 @@ fn the_pictures_in_docs_are_current() {
     }
 }
 
-/// Every row of the registry has a description and the other texts of the page.
+/// Checks that every row of the registry has a description and the other texts of the page.
 #[test]
 fn every_pattern_says_what_it_is() {
     for source in SOURCES {

@@ -1,29 +1,29 @@
-//! A pattern's parameters, as the command line defines them.
+//! Reads a pattern's parameters from the definition of the command line.
 
 use std::fmt;
 
 use clap::Arg;
 use serde::Serialize;
 
-use trib::source::Source;
+use trib::source::PatternSource;
 
-/// One parameter.
+/// Parameter of a pattern.
 #[derive(Debug, Serialize)]
 pub struct Parameter {
-    /// The option, with `--`; empty for an argument that has none.
+    /// Name of the option, with `--`; empty for an argument without a name.
     pub option: String,
-    /// The placeholder of its value; none for a switch.
+    /// Placeholder of the parameter's value; none for a switch.
     pub value: Option<String>,
-    /// Its default.
+    /// Default of the parameter.
     pub default: Option<String>,
-    /// The allowed values, if they can be listed.
+    /// Allowed values, if they can be listed.
     pub allowed: Vec<String>,
-    /// Its help text.
+    /// Help text of the parameter.
     pub meaning: String,
 }
 
-/// All parameters of a pattern.
-pub fn of(source: &Source) -> Vec<Parameter> {
+/// Returns all parameters of a pattern.
+pub fn of(source: &PatternSource) -> Vec<Parameter> {
     let own = |argument: &&Arg| argument.get_long().is_some() || argument.is_positional();
     source.command().get_arguments().filter(own).map(parameter).collect()
 }
@@ -47,7 +47,7 @@ fn parameter(argument: &Arg) -> Parameter {
 }
 
 impl Parameter {
-    /// The option with its value.
+    /// Returns the option with the placeholder of its value.
     pub fn usage(&self) -> String {
         match &self.value {
             Some(value) => format!("{} {value}", self.option).trim_start().to_string(),
@@ -55,7 +55,7 @@ impl Parameter {
         }
     }
 
-    /// The option with its default.
+    /// Returns the option with its default.
     pub fn short(&self) -> String {
         match &self.default {
             Some(default) => format!("{} {default}", self.option),
@@ -63,7 +63,7 @@ impl Parameter {
         }
     }
 
-    /// Its values and default, in brackets, if it has any.
+    /// Returns the allowed values and the default, in brackets, if there are any.
     pub fn values(&self) -> String {
         let allowed = Some(self.allowed.join("|")).filter(|allowed| !allowed.is_empty());
         let default = self.default.as_ref().map(|default| format!("default {default}"));

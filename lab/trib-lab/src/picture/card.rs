@@ -1,4 +1,4 @@
-//! The picture of a pattern: the file, the memory of some ranks, and a legend.
+//! Draws the picture of a pattern: the file, the memory of some ranks, and a legend.
 
 use tributary_benchmarks::Pattern;
 
@@ -9,7 +9,7 @@ use crate::cli::patterns::Drawing;
 use trib::numbers::grouped;
 use trib::picture::ink::{self, DARK, GREY, NOBODY, block, ribbon, words};
 
-/// The whole picture.
+/// Returns the picture of a pattern as SVG.
 pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[Lane]) -> String {
     let mut sheet = Sheet::new(format!("{}: who writes what", pattern.name()), &pattern.describe());
     file(&mut sheet, drawing, strip, pattern.steps() > 1);
@@ -46,7 +46,7 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     }
 }
 
-/// Whether two cells look the same. Of several ranks, a cell shows how many they are.
+/// Returns true if two cells look the same. A cell of several ranks shows only the number of ranks.
 fn looks_as(a: &Cell, b: &Cell) -> bool {
     a.overlap == b.overlap && a.ranks() == b.ranks() && (a.ranks() > 1 || a.owners == b.owners)
 }
@@ -73,7 +73,7 @@ fn run(sheet: &mut Sheet, x: f64, width: f64, cell: &Cell, many: bool) {
     }
 }
 
-/// The opacity of a call's bytes: calls alternate.
+/// Returns the opacity of the bytes of a call; it alternates from call to call.
 fn tint(step: usize) -> f64 {
     if step.is_multiple_of(2) { 1.0 } else { 0.5 }
 }

@@ -1,26 +1,26 @@
-//! The layout of an algorithm's picture: rows for ranks, on their nodes, and columns for rounds.
+//! Computes the layout of an algorithm's picture: rows for ranks, on their nodes, and columns for rounds.
 
 use tributary::Topology;
 
-/// Left edge of the bars.
+/// Left edge of the bars, in pixels.
 pub const LEFT: f64 = 122.0;
-/// Right edge of the last bar.
+/// Right edge of the last bar, in pixels.
 const EDGE: f64 = 944.0;
 
-/// The layout of a picture.
+/// Layout of an algorithm's picture, in pixels.
 pub struct Grid {
     /// Width of a bar.
     pub bar: f64,
     /// Width of the space for arrows between two bars.
     pub arrows: f64,
-    /// The middle of every rank's row.
+    /// Vertical position of the middle of every rank's row.
     pub rows: Vec<f64>,
     /// Upper and lower edge of every node.
     pub nodes: Vec<(f64, f64)>,
 }
 
 impl Grid {
-    /// The layout of `rounds` rounds, from `top` down.
+    /// Computes the layout of `rounds` rounds, from `top` down.
     pub fn new(topology: &Topology, rounds: usize, top: f64) -> Self {
         let (rounds, width) = (rounds as f64, EDGE - LEFT);
         let bar = (width / (2.4 * rounds + 1.0)).min(104.0);
@@ -38,22 +38,22 @@ impl Grid {
         Self { bar, arrows, rows, nodes }
     }
 
-    /// Left edge of the bars before round `round`.
+    /// Returns the left edge of the bars before round `round`.
     pub fn bars(&self, round: usize) -> f64 {
         LEFT + round as f64 * (self.bar + self.arrows)
     }
 
-    /// Left and right end of the arrows of a round.
+    /// Returns the left and right end of the arrows of a round.
     pub fn span(&self, round: usize) -> (f64, f64) {
         (self.bars(round) + self.bar + 2.0, self.bars(round + 1) - 2.0)
     }
 
-    /// The lower edge.
+    /// Returns the lower edge of the rows.
     pub fn bottom(&self) -> f64 {
         self.nodes.last().map_or(0.0, |node| node.1)
     }
 
-    /// Font size of the text below every round.
+    /// Returns the font size of the text below every round.
     pub fn small(&self) -> u32 {
         if self.bar + self.arrows < 54.0 { 8 } else { 10 }
     }

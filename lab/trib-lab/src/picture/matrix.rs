@@ -1,5 +1,5 @@
-//! One round of an exchange as a matrix of bytes: a row for each receiver, a column for each rank. If there are more than
-//! [`LINES`] of either, neighbours share a line.
+//! Collects one round of an exchange as a matrix of bytes: a row for each receiver, a column for each rank. If there
+//! are more than [`LINES`] of either, neighbours share a line.
 
 use std::ops::Range;
 
@@ -8,35 +8,36 @@ use tributary_benchmarks::wrf::Trace;
 
 use trib::Failure;
 
-/// The most rows, and the most columns.
+/// Maximum number of rows, and of columns.
 const LINES: usize = 64;
 
-/// A row: one receiver or several.
+/// Row of the matrix: one receiver, or several neighbours.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReceiverRow {
-    /// First and last of its receivers.
+    /// First and last receiver of the row.
     pub receivers: (usize, usize),
-    /// The largest fan-in of any of them.
+    /// Largest fan-in of any receiver of the row.
     pub fan_in: usize,
-    /// Bytes from each column's senders to all its receivers.
+    /// Number of bytes from each column's senders to all receivers of the row.
     pub bytes: Vec<u64>,
 }
 
-/// One round.
+/// Messages of one round.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// Number of the round.
     pub round: usize,
-    /// The senders of each column.
+    /// Senders of each column.
     pub columns: Vec<Range<usize>>,
-    /// The rows, by ascending receiver.
+    /// Rows by ascending receiver.
     pub rows: Vec<ReceiverRow>,
-    /// Number of messages, including those of ranks to themselves.
+    /// Number of messages, including messages of ranks to themselves.
     pub messages: u64,
 }
 
 impl Matrix {
-    /// The matrix of a round, or of the first round with messages. O(ranks + messages of the round) once the round is known.
+    /// Returns the matrix of a round, or of the first round with messages. O(ranks + messages of the round) once the
+    /// round is known.
     ///
     /// # Errors
     /// The round does not exist or has no messages.
@@ -76,12 +77,12 @@ impl Matrix {
         Ok(Self { round, columns, rows, messages })
     }
 
-    /// Bytes of the whole round.
+    /// Returns the number of bytes of the whole round.
     pub fn bytes(&self) -> u64 {
         self.rows.iter().flat_map(|row| &row.bytes).sum()
     }
 
-    /// Bytes of the largest cell; not 0.
+    /// Returns the number of bytes of the largest cell; not 0.
     pub fn largest(&self) -> u64 {
         self.rows.iter().flat_map(|row| &row.bytes).max().copied().unwrap_or(0).max(1)
     }
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares with the transfers one by one: none is missing, and none is in a wrong line.
+    /// Compares the matrix with the transfers one by one: none is missing, and none is in a wrong line.
     #[test]
     fn a_line_holds_its_ranks_and_no_others() {
         let wide = Synthetic { points: [300, 90, 8], ranks: [50, 4], aggregators: 100, rounds: 2 };

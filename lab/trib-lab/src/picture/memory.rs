@@ -1,4 +1,4 @@
-//! The pieces of a rank's memory in the first call, and the position of each in the file.
+//! Finds the pieces of a rank's memory in the first call, and the position of each piece in the file.
 
 use tributary::access::Piece;
 use tributary::access::pieces::pieces;
@@ -7,28 +7,28 @@ use tributary_benchmarks::Pattern;
 use super::strip::Strip;
 use trib::Failure;
 
-/// The most ranks whose memory is drawn.
+/// Maximum number of ranks whose memory is drawn.
 const LANES: usize = 4;
-/// The most pieces drawn for a rank.
+/// Maximum number of pieces that are drawn for a rank.
 const PIECES: usize = 64;
 
-/// One rank.
+/// Memory of one rank, as it is drawn.
 #[derive(Debug)]
 pub struct Lane {
-    /// The rank.
+    /// Number of the rank.
     pub rank: usize,
-    /// The pieces, contiguous in memory and in the file, within the part of the file that is drawn.
+    /// Pieces of memory that are contiguous in memory and in the file, within the drawn part of the file.
     pub pieces: Vec<Piece>,
-    /// Number of all its pieces in that part.
+    /// Number of all pieces of the rank in the drawn part of the file.
     pub count: usize,
-    /// The part of the memory that they span.
+    /// Range of memory from the first to the last piece, in bytes.
     pub span: (u64, u64),
 }
 
-/// The first ranks that write into the part of the file that is drawn.
+/// Returns the memory of the first ranks that write into the part of the file that is drawn.
 ///
 /// # Errors
-/// The pattern's.
+/// Errors of the pattern.
 pub fn lanes(pattern: &dyn Pattern, strip: &Strip) -> Result<Vec<Lane>, Failure> {
     let mut lanes = Vec::new();
     for rank in 0..pattern.ranks() {
@@ -64,7 +64,7 @@ impl Lane {
     }
 }
 
-/// The part of a piece that lies in the part of the file that is drawn.
+/// Returns the part of a piece that lies in the part of the file that is drawn.
 fn clipped(piece: Piece, strip: &Strip) -> Option<Piece> {
     let (offset, end) = (piece.offset.max(strip.from), (piece.offset + piece.len).min(strip.to));
     (offset < end).then(|| Piece { offset, memory: piece.memory + (offset - piece.offset), len: end - offset })

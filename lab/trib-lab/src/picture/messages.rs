@@ -1,5 +1,5 @@
-//! The picture of an algorithm: ranks as rows, on their nodes; rounds as columns; messages as arrows; and, as bars between
-//! the rounds, the data of every rank.
+//! Draws the picture of an algorithm: ranks as rows, on their nodes; rounds as columns; messages as arrows; and, as
+//! bars between the rounds, the data of every rank.
 
 use svg::node::element::{Circle, Line, Path, Rectangle};
 use tributary::{Rank, Topology};
@@ -15,70 +15,70 @@ const BETWEEN: &str = "#cf222e";
 /// Colours of combined data, and of a node's background.
 const COMBINED: &str = "#009e73";
 const NODE: &str = "#f6f8fa";
-/// Height of a bar.
+/// Height of a bar in pixels.
 const BAR: f64 = 14.0;
 
-/// The contents of a picture.
+/// Contents of an algorithm's picture.
 pub struct Diagram<'a> {
-    /// Operation and name.
+    /// Operation and name of the algorithm.
     pub title: String,
-    /// The algorithm's description, case and cost.
+    /// Description, case and cost of the algorithm.
     pub subject: String,
     /// Ranks and nodes.
     pub topology: &'a Topology,
     /// Number of rounds.
     pub rounds: usize,
-    /// All messages.
+    /// All messages of the algorithm.
     pub messages: Vec<Message>,
     /// The bars of all ranks before the first round and after each round.
     pub bars: Vec<Vec<Bar>>,
-    /// Bytes of a whole bar.
+    /// Number of bytes that a whole bar stands for.
     pub length: u64,
-    /// m.
+    /// m: the number of bytes of a block or message, the unit of sizes in the picture.
     pub unit: u64,
-    /// Marked ranks, and their role.
+    /// Ranks that are marked, for example the root.
     pub marked: Vec<Rank>,
-    /// See `marked`.
+    /// Role of the marked ranks.
     pub mark: &'static str,
-    /// The meaning of bars.
+    /// Text that says what the bars mean.
     pub meaning: &'static str,
 }
 
-/// A message.
+/// Message in the picture.
 pub struct Message {
-    /// Its round, from 0 on.
+    /// Round of the message, from 0 on.
     pub round: usize,
-    /// The sender.
+    /// Rank that sends.
     pub from: Rank,
-    /// The receiver.
+    /// Rank that receives.
     pub to: Rank,
-    /// Its bytes.
+    /// Number of bytes of the message.
     pub bytes: u64,
 }
 
-/// The data of a rank; none if it has no bar.
+/// Cells of a rank's bar; none if the rank has no bar.
 pub type Bar = Option<Vec<Cell>>;
 
-/// A painted part of a bar.
+/// Painted part of a bar.
 pub struct Cell {
-    /// First byte.
+    /// First byte of the cell.
     pub first: u64,
-    /// One past the last byte.
+    /// One past the last byte of the cell.
     pub end: u64,
-    /// Its colour.
+    /// Colour of the cell.
     pub paint: Paint,
 }
 
-/// The colour of a part of a bar.
+/// Colour of a part of a bar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
-    /// A rank's.
+    /// Colour of a rank.
     Rank(Rank),
-    /// A shade for the number of ranks whose data is combined.
+    /// Shade for the number of ranks whose data is combined.
     Combined(usize),
 }
 
-/// The whole picture.
+/// Returns the picture of an algorithm as SVG.
 pub fn card(diagram: &Diagram<'_>) -> String {
     let mut sheet = Sheet::new(diagram.title.clone(), &diagram.subject);
     sheet.y += 28.0;
@@ -96,23 +96,23 @@ pub fn card(diagram: &Diagram<'_>) -> String {
 }
 
 impl Diagram<'_> {
-    /// Whether a message is between nodes.
+    /// Returns true if a message is between nodes.
     fn apart(&self, message: &Message) -> bool {
         self.topology.node_of(message.from) != self.topology.node_of(message.to)
     }
 
-    /// The messages of a round.
+    /// Returns the messages of a round.
     fn of(&self, round: usize) -> impl Iterator<Item = &Message> {
         self.messages.iter().filter(move |message| message.round == round)
     }
 
-    /// Bytes of the shortest message that has any.
+    /// Returns the number of bytes of the shortest message that is not empty.
     fn least(&self) -> u64 {
         self.messages.iter().map(|message| message.bytes).filter(|&bytes| bytes > 0).min().unwrap_or(1)
     }
 }
 
-/// The numbers of the rounds.
+/// Draws the numbers of the rounds.
 fn rounds(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     if diagram.rounds > 0 {
         sheet.add(words(LEFT - 10.0, sheet.y, 11, "end", GREY, "round"));
@@ -124,7 +124,7 @@ fn rounds(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     }
 }
 
-/// Nodes, and the ranks on them.
+/// Draws the nodes, and the ranks on them.
 fn nodes(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     let right = grid.bars(diagram.rounds) + grid.bar;
     for (node, &(top, bottom)) in grid.nodes.iter().enumerate() {
@@ -169,7 +169,7 @@ fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     }
 }
 
-/// Opacity: from a fifth for one rank's data to 1 for all ranks'.
+/// Returns the opacity of combined data: from a fifth for one rank's data to 1 for all ranks' data.
 fn shade(ranks: usize, all: usize) -> f64 {
     if all < 2 { 1.0 } else { 0.2 + 0.8 * (ranks - 1) as f64 / (all - 1) as f64 }
 }
@@ -253,7 +253,7 @@ fn legend(sheet: &mut Sheet, diagram: &Diagram<'_>) {
     ));
 }
 
-/// Bytes as a multiple of `unit`, which is m.
+/// Returns the number of bytes as a multiple of `unit`, with the name m.
 pub fn multiple(bytes: u64, unit: u64) -> String {
     let (mut divisor, mut rest) = (unit.max(1), bytes);
     while rest > 0 {

@@ -1,5 +1,5 @@
-//! `trib-lab picture`: draws as SVG which rank owns which bytes. It uses only the interface of patterns, so any pattern can be
-//! drawn. An exchange, which has no file, is drawn as a matrix of messages.
+//! `trib-lab picture`: draws as SVG which rank owns which bytes. It uses only the interface of patterns, so any pattern
+//! can be drawn. An exchange, which has no file, is drawn as a matrix of messages.
 //!
 //! | module | holds |
 //! |---|---|
@@ -32,7 +32,7 @@ use crate::cli::patterns::{Drawing, PictureOptions};
 use trib::source::Subject;
 use trib::{Failure, exchange, say};
 
-/// Draws.
+/// Draws the picture that the options ask for, and prints or writes it.
 pub fn run(options: &PictureOptions) -> Result<(), Failure> {
     let subject = options.pattern.subject(options.drawing.ranks)?;
     let picture = draw(&subject, &options.drawing)?;
@@ -53,11 +53,11 @@ pub fn write_or_say(path: Option<&Path>, picture: &str, what: impl FnOnce() -> S
     say(format!("{}: {}", path.display(), what()))
 }
 
-/// The picture of a pattern or of a round of an exchange, as SVG. The same arguments give the same text.
+/// Returns the picture of a pattern or of a round of an exchange, as SVG. The same arguments give the same text.
 ///
 /// # Errors
-/// A pattern that is too large to draw or fails; a round that does not exist or has no messages; options for files with an
-/// exchange, or the other way round.
+/// A pattern that is too large to draw or fails; a round that does not exist or has no messages; options for files with
+/// an exchange, or the other way round.
 pub fn draw(subject: &Subject, drawing: &Drawing) -> Result<String, Failure> {
     match subject {
         Subject::File(pattern) => file(&**pattern, drawing),

@@ -1,4 +1,5 @@
-//! The picture of one round of an exchange: the matrix of bytes by sender and receiver, and the fan-in of the receivers.
+//! Draws the picture of one round of an exchange: the matrix of bytes by sender and receiver, and the fan-in of the
+//! receivers.
 
 use tributary_benchmarks::wrf::Trace;
 
@@ -8,16 +9,16 @@ use trib::exchange::describe;
 use trib::numbers::grouped;
 use trib::picture::ink::{DARK, GREY, NOBODY, block, words};
 
-/// Right edge of the matrix, and left edge of the strip of the fan-in.
+/// Right edge of the matrix, and left edge of the strip of the fan-in, in pixels.
 const EDGE: f64 = 730.0;
 const STRIP: f64 = 752.0;
-/// The colour of bytes, and of the fan-in: of the palette of Okabe and Ito.
+/// Colours of bytes and of the fan-in, from the palette of Okabe and Ito.
 const BYTES: &str = "#0072b2";
 const FAN_IN: &str = "#e69f00";
-/// Shades of the colour of bytes.
+/// Number of shades of the colour of bytes.
 const SHADES: u64 = 5;
 
-/// The whole picture.
+/// Returns the picture of a round as SVG.
 pub fn card(trace: &Trace, matrix: &Matrix) -> String {
     let mut sheet = Sheet::new("wrf: who sends how much to whom".to_string(), &describe(trace));
     let (round, rounds) = (matrix.round, trace.rounds());
@@ -39,7 +40,7 @@ pub fn card(trace: &Trace, matrix: &Matrix) -> String {
     sheet.finish()
 }
 
-/// A row of the matrix, and its fan-in.
+/// Draws a row of the matrix, and its fan-in.
 fn line(sheet: &mut Sheet, matrix: &Matrix, row: &ReceiverRow, height: f64, most: usize) {
     let (y, middle) = (sheet.y, sheet.y + height / 2.0 + 3.5);
     sheet.add(words(LEFT - 8.0, middle, 10, "end", DARK, ranks(row.receivers)));
@@ -55,7 +56,7 @@ fn line(sheet: &mut Sheet, matrix: &Matrix, row: &ReceiverRow, height: f64, most
     sheet.y += height;
 }
 
-/// The shade of a cell, from 1 for the fewest bytes to [`SHADES`] for the most.
+/// Returns the shade of a cell, from 1 for the fewest bytes to [`SHADES`] for the most.
 fn shade(bytes: u64, largest: u64) -> u64 {
     (u128::from(bytes) * u128::from(SHADES)).div_ceil(u128::from(largest)) as u64
 }
@@ -102,7 +103,7 @@ fn legend(sheet: &mut Sheet, matrix: &Matrix) {
     sheet.notes(&notes);
 }
 
-/// Ranks of a row.
+/// Returns the text that names the ranks of a row.
 fn ranks((first, last): (usize, usize)) -> String {
     if first == last { format!("rank {first}") } else { format!("{first} to {last}") }
 }

@@ -1,29 +1,29 @@
-//! The card on which every picture is drawn, with a title, the contents and notes. It is opaque, so that it looks the same
-//! on light and dark pages.
+//! Card on which every picture is drawn, with a title, the contents and notes. The card is opaque, so that it looks the
+//! same on light and dark pages.
 
 use svg::Document;
 use svg::node::element::{Rectangle, Title};
 
 use trib::picture::ink::{self, DARK, GREY, words};
 
-/// Width of the card.
+/// Width of the card in pixels.
 const WIDTH: f64 = 980.0;
-/// Left and right edge of strips.
+/// Left edge of strips in pixels.
 pub const LEFT: f64 = 104.0;
-/// See [`LEFT`].
+/// Right edge of strips in pixels.
 pub const RIGHT: f64 = 920.0;
-/// Characters per line of text.
+/// Number of characters in a line of text.
 const LINE: usize = 135;
 
-/// A card being drawn, and the position of the next item.
+/// Card that is being drawn, and the position of the next item.
 pub struct Sheet {
     nodes: Vec<Box<dyn svg::Node>>,
-    /// Vertical position of the next item.
+    /// Vertical position of the next item in pixels.
     pub y: f64,
 }
 
 impl Sheet {
-    /// A card with a title and, below it, its subject.
+    /// Returns a card with a title and, below it, its subject.
     pub fn new(title: String, subject: &str) -> Self {
         let mut sheet = Self { nodes: vec![Box::new(Title::new(&title).set("id", "title"))], y: 32.0 };
         sheet.add(words(24.0, 32.0, 16, "start", DARK, title).set("font-weight", "bold"));
@@ -34,19 +34,19 @@ impl Sheet {
         sheet
     }
 
-    /// Draws something.
+    /// Adds an element to the picture.
     pub fn add(&mut self, node: impl Into<Box<dyn svg::Node>>) {
         self.nodes.push(node.into());
     }
 
-    /// The heading of a part.
+    /// Adds a heading to the card.
     pub fn heading(&mut self, text: impl Into<String>) {
         self.y += 30.0;
         self.add(words(24.0, self.y, 13, "start", DARK, text).set("font-weight", "bold"));
         self.y += 12.0;
     }
 
-    /// Notes below a picture.
+    /// Adds notes below a picture.
     pub fn notes(&mut self, text: &str) {
         for line in wrapped(text) {
             self.add(words(24.0, self.y, 11, "start", GREY, line));
@@ -55,7 +55,7 @@ impl Sheet {
         self.y -= 16.0;
     }
 
-    /// The whole card, as SVG.
+    /// Returns the whole card, as SVG.
     pub fn finish(self) -> String {
         let height = self.y + 24.0;
         let back = Rectangle::new().set("x", 1).set("y", 1).set("width", WIDTH - 2.0);
@@ -73,7 +73,7 @@ impl Sheet {
     }
 }
 
-/// Lines of words.
+/// Returns the words of a text in lines of limited length.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

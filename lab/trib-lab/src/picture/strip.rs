@@ -1,46 +1,46 @@
-//! The file as cells: the ranks and calls whose bytes are in each cell after all calls.
+//! Divides a file into cells: the ranks and calls whose bytes are in each cell after all calls.
 //!
-//! Calls are applied in order, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So a rank that
-//! writes a whole cell replaces its earlier owners; a rank that writes a part of a cell shares it.
+//! Calls are applied in order, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So a rank
+//! that writes a whole cell replaces its earlier owners; a rank that writes a part of a cell shares it.
 //!
-//! Of a cell that several ranks share, a picture cannot show which bytes are whose. So where nobody says what part of the file
-//! to draw, it is the whole file only if most cells are one rank's, else a part of it in which they are.
+//! A picture cannot show who owns which bytes of a cell that several ranks share. So if the user names no part of the
+//! file, the whole file is drawn only if most cells belong to one rank; else a part of it in which they do.
 
 use tributary::access::Extent;
 use tributary_benchmarks::Pattern;
 
 use trib::Failure;
 
-/// The most cells of a picture.
+/// Maximum number of cells in a picture.
 const CELLS: u64 = 768;
-/// Cells per row without --row.
+/// Default number of cells in a row.
 const COLUMNS: u64 = 64;
-/// The most extents that are visited for a picture.
+/// Maximum number of extents that are visited for a picture.
 const EXTENTS: u64 = 20_000_000;
 
-/// A part of the file with too many cells of several ranks is drawn anew, smaller by this factor.
+/// Factor by which the drawn part of the file gets smaller if too many cells belong to several ranks.
 const SMALLER: u64 = 4;
 
-/// An owner of a cell.
+/// Owner of a cell: the rank and the call that wrote its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// The rank.
+    /// Number of the rank.
     pub rank: usize,
-    /// The call.
+    /// Number of the call.
     pub step: usize,
 }
 
-/// A cell.
+/// Equal part of the drawn range of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// The owners of its bytes, ascending and distinct.
+    /// Owners of the cell's bytes, ascending and distinct.
     pub owners: Vec<Owner>,
-    /// Whether a rank overwrote all of it after another rank in the same call.
+    /// True if a rank overwrote the whole cell after another rank in the same call.
     pub overlap: bool,
 }
 
 impl Cell {
-    /// Number of ranks with bytes in it.
+    /// Returns the number of ranks with bytes in the cell.
     pub fn ranks(&self) -> usize {
         self.owners.chunk_by(|a, b| a.rank == b.rank).count()
     }
@@ -57,26 +57,27 @@ impl Cell {
     }
 }
 
-/// A part of the file, in equal cells.
+/// Drawn part of a file, divided into equal cells.
 #[derive(Debug)]
 pub struct Strip {
-    /// First byte.
+    /// First byte of the drawn part.
     pub from: u64,
-    /// One past the last byte.
+    /// One past the last byte of the drawn part.
     pub to: u64,
-    /// Bytes of the whole file.
+    /// Number of bytes of the whole file.
     pub size: u64,
-    /// Bytes of a cell.
+    /// Number of bytes of a cell.
     pub cell: u64,
-    /// Cells of a row.
+    /// Number of cells in a row.
     pub columns: u64,
-    /// The cells.
+    /// Cells of the drawn part, in the order of the file.
     pub cells: Vec<Cell>,
 }
 
 impl Strip {
-    /// The part of the file from byte `from` on, of `bytes` bytes; without either, the part that shows most. `row`: bytes of
-    /// a row. Walks the extents of all ranks and steps, in the last case up to some ten times.
+    /// Returns the part of the file from byte `from` on, of `bytes` bytes; without either, the part that shows most.
+    /// `row` is the number of bytes of a row. Visits the extents of all ranks and steps, without `from` and `bytes` up
+    /// to ten times.
     ///
     /// # Errors
     /// The pattern is too large to draw, the part to be drawn is empty, or the pattern fails.
@@ -125,13 +126,13 @@ impl Strip {
         Ok(Self { from, to, size, cell, columns, cells })
     }
 
-    /// Whether two of three cells that hold bytes of ranks, or more, hold those of one.
+    /// Returns true if at least two of three cells with bytes have the bytes of one rank only.
     fn is_clear(&self) -> bool {
         let of = |is: fn(usize) -> bool| self.cells.iter().filter(|cell| is(cell.ranks())).count();
         2 * of(|ranks| ranks > 1) <= of(|ranks| ranks == 1)
     }
 
-    /// Bytes of a row.
+    /// Returns the number of bytes of a row.
     pub fn row(&self) -> u64 {
         self.cell * self.columns
     }

@@ -11,23 +11,23 @@ use tributary_lab::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verd
 
 use crate::cli::reproduce::ReproduceOptions;
 
-/// A paper and its findings.
+/// Paper and the findings about its claims and figures.
 pub struct Found<'a> {
     pub paper: &'a Paper,
     pub findings: Vec<Finding<'a>>,
     pub figures: Vec<Drawn<'a>>,
 }
 
-/// A claim and its finding.
+/// Claim, its measured values and verdict.
 pub struct Finding<'a> {
     pub claim: &'a Claim,
     pub values: Values,
     pub verdict: Verdict,
-    /// Duration of the measurement. If several claims share one, it counts for the first.
+    /// Seconds of the measurement. If several claims share a measurement, the first has its time.
     pub seconds: f64,
 }
 
-/// A figure and its drawing.
+/// Figure and its measured drawing.
 pub struct Drawn<'a> {
     pub figure: &'a Figure,
     pub drawing: Drawing,
@@ -85,7 +85,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Of a processor, as far as it was recorded: what a step of the bar is.
+    /// Returns the recorded processor time of the task in milliseconds, by which the progress bar advances.
     fn milliseconds(&self) -> u64 {
         let seconds = match self {
             Self::Claim(_, claim) => claim.seconds,

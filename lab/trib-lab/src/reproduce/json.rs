@@ -1,10 +1,10 @@
-//! Findings as JSON: one object per paper.
+//! Writes findings as JSON: one object per paper.
 
 use serde_json::{Value, json};
 
 use super::findings::{Finding, Found};
 
-/// All papers.
+/// Returns the findings of all papers as a JSON array.
 pub fn array(found: &[Found<'_>]) -> Value {
     found.iter().map(paper).collect()
 }

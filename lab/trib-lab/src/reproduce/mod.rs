@@ -6,7 +6,7 @@
 //! | `table`, `json` | findings as tables and as JSON |
 //! | `page` | findings and figures as HTML |
 //! | `plot` | a figure as SVG |
-//! | `document` | the pages in `lab/docs/papers/` |
+//! | `document` | the tables in `lab/docs/papers/` |
 
 #[cfg(test)]
 mod document;
@@ -41,7 +41,7 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
             .map_err(|cause| Failure::new(format!("figures: {}: {cause}", directory.display())))?;
     }
     let found = findings::measure(&papers, options)?;
-    // Printed first, so that nothing is lost if a file cannot be written.
+    // The table is printed first, so that nothing is lost if a file cannot be written.
     if options.json {
         say(serde_json::to_string_pretty(&json::array(&found))?)?;
     } else {
@@ -60,7 +60,7 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
     finish(&found)
 }
 
-/// The papers with the chosen claims. Figures belong to whole papers.
+/// Returns the papers with the chosen claims. Figures belong to whole papers.
 fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     let mut papers = papers::papers()?;
     if let Some(unknown) = options.papers.iter().find(|id| papers.iter().all(|paper| paper.id != **id)) {
@@ -85,7 +85,7 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     Ok(papers)
 }
 
-/// Writes a file; an error names it.
+/// Writes a file. The error, if any, names the file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }

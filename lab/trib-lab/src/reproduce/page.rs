@@ -1,4 +1,4 @@
-//! Findings and figures as one self-contained HTML page.
+//! Makes one self-contained HTML page of findings and figures.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use trib::Failure;
@@ -17,7 +17,7 @@ td:nth-child(3) { white-space: pre-line; }
 .good { color: #116329; } .bad { color: #a40e26; }
 figure { margin: 2em 0; } figcaption { color: #57606a; } svg { max-width: 100%; height: auto; }";
 
-/// The page.
+/// Returns the page as HTML.
 ///
 /// # Errors
 /// A figure that cannot be drawn.

@@ -1,4 +1,4 @@
-//! A figure as SVG: stacked bars, or curves.
+//! Draws a figure as SVG: stacked bars, or curves.
 
 use svg::node::element::{Circle, Polyline};
 use svg::{Document, Node};
@@ -12,7 +12,7 @@ use super::findings::Drawn;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 520.0;
-/// Left edge of what is drawn, of the names at its right, and its upper and lower edge.
+/// Edges in pixels: left edge of the drawing, left edge of the names at the right, upper and lower edge of the drawing.
 const LEFT: f64 = 186.0;
 const NAMES: f64 = 792.0;
 const TOP: f64 = 46.0;
@@ -21,7 +21,7 @@ const GRID: &str = "#d0d7de";
 
 type Nodes = Vec<Box<dyn Node>>;
 
-/// The figure as SVG, in the size of a slide.
+/// Returns the figure as SVG, in the size of a slide.
 ///
 /// # Errors
 /// The figure is empty.
@@ -30,10 +30,10 @@ pub fn svg(drawn: &Drawn<'_>) -> Result<String, Failure> {
     draw(&figure.title, &drawn.drawing).map_err(|problem| Failure::new(format!("{}: {problem}", figure.id)))
 }
 
-/// A drawing with a title above it.
+/// Returns a drawing with a title above it.
 ///
 /// # Errors
-/// One that has nothing to draw.
+/// The drawing is empty.
 pub fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
     let mut nodes: Nodes = vec![Box::new(words(WIDTH / 2.0, 26.0, 18, "middle", DARK, title))];
     match drawing {
@@ -57,7 +57,7 @@ fn names<'a>(nodes: &mut Nodes, names: impl Iterator<Item = &'a String>) {
     for (index, name) in names.enumerate() {
         let y = TOP + 38.0 + 22.0 * index as f64;
         nodes.push(Box::new(block(NAMES, y, 14.0, 12.0, of_rank(index), 1.0)));
-        // A long one is pressed together.
+        // A long name is drawn narrower.
         let text = words(NAMES + 20.0, y + 11.0, 13, "start", DARK, name);
         nodes.push(Box::new(if name.len() > 22 {
             text.set("textLength", 144).set("lengthAdjust", "spacingAndGlyphs")
@@ -67,7 +67,7 @@ fn names<'a>(nodes: &mut Nodes, names: impl Iterator<Item = &'a String>) {
     }
 }
 
-/// Draws the axis from left to right, below everything.
+/// Draws the horizontal axis, below everything.
 fn across(nodes: &mut Nodes, axis: &Axis, left: f64, label: &str) {
     for value in axis.ticks() {
         let x = axis.at(value);
@@ -78,7 +78,7 @@ fn across(nodes: &mut Nodes, axis: &Axis, left: f64, label: &str) {
     nodes.push(Box::new(words((left + NAMES - 20.0) / 2.0, BOTTOM + 46.0, 13, "middle", DARK, label)));
 }
 
-/// Draws horizontal bars, so that their names are horizontal too.
+/// Draws bars horizontally, so that their names are horizontal too.
 fn stacks(nodes: &mut Nodes, unit: &str, parts: usize, bars: &[(String, Vec<f64>)]) -> Result<(), String> {
     let longest = bars.iter().map(|(_, values)| values.iter().sum::<f64>()).fold(0.0, f64::max);
     if longest <= 0.0 {

@@ -1,4 +1,4 @@
-//! Findings as a table.
+//! Writes findings as a table.
 
 use comfy_table::{Attribute, Cell, Color, ColumnConstraint, Table, Width};
 use trib::listing;
@@ -6,7 +6,7 @@ use tributary_lab::papers::{Paper, Values, Verdict};
 
 use super::findings::{Finding, Found};
 
-/// All claims with the recorded findings.
+/// Returns a table of all claims with the recorded findings.
 pub fn of_claims(papers: &[Paper]) -> String {
     let mut table = listing::table(["claim", "where", "what the paper says", "bound", "recorded"]);
     widen(&mut table, 2);
@@ -21,7 +21,7 @@ pub fn of_claims(papers: &[Paper]) -> String {
     table.to_string()
 }
 
-/// The findings, one row per claim, and their summary.
+/// Returns a table of the findings, one row per claim, and their summary.
 pub fn of_findings(found: &[Found<'_>]) -> String {
     let mut table = listing::table(["claim", "what the paper says", "found", "bound", "verdict"]);
     widen(&mut table, 1);
@@ -57,7 +57,7 @@ fn row(table: &mut Table, finding: &Finding<'_>) {
     ]);
 }
 
-/// The summary in one line.
+/// Returns the summary of the findings in one line.
 pub fn summary(found: &[Found<'_>]) -> String {
     let all: Vec<_> = found.iter().flat_map(|found| &found.findings).collect();
     let reproduced = all.iter().filter(|finding| finding.verdict == Verdict::Reproduced).count();
@@ -70,7 +70,7 @@ pub fn summary(found: &[Found<'_>]) -> String {
     )
 }
 
-/// Named numbers with their unit, one per line.
+/// Returns named numbers with their unit as text, one per line.
 pub fn values(values: &Values, unit: &str) -> String {
     let unit = if unit == "1" { "" } else { unit };
     let number = |value: f64| format!("{} {unit}", short(value)).trim_end().to_string();
@@ -82,7 +82,7 @@ pub fn values(values: &Values, unit: &str) -> String {
     }
 }
 
-/// Four significant digits.
+/// Returns a number with four significant digits.
 fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();

@@ -1,4 +1,4 @@
-//! `trib-lab sim all-to-many`.
+//! `trib-lab sim all-to-many`: simulates repeated all-to-many exchanges.
 
 use std::io::IsTerminal;
 
@@ -92,7 +92,7 @@ pub fn run_with_bar(
     Ok(outcome?)
 }
 
-/// The way of a kernel's name.
+/// Returns the route of messages for a kernel's name.
 pub fn way(kernel: &str, local_aggregators: usize) -> Result<AllToManyKernel, Failure> {
     Ok(match kernel.parse()? {
         KernelHint::Auto => {
@@ -133,7 +133,7 @@ fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToM
     })
 }
 
-/// An upper bound of the messages in flight at a time.
+/// Returns an upper bound of the number of messages that are under way at any time.
 fn under_way(arguments: &AllToManyArguments, workload: &AllToMany) -> u64 {
     let synchronous = way(&arguments.kernel, 1)
         .is_ok_and(|way| matches!(way, AllToManyKernel::Flat(kernel) if kernel.mode == SendMode::Synchronous));

@@ -1,4 +1,4 @@
-//! `trib-lab bench sim`: speed and memory of the simulator on one core of this machine.
+//! `trib-lab bench sim`: measures speed and memory of the simulator on one core of this machine.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use tributary_lab::sim::Machine;
 use super::all_to_many::{simulate, way};
 use crate::cli::sim::BenchSimOptions;
 
-/// One run: kernel, throttle, ranks, receivers.
+/// Runs of the benchmark: kernel, throttle, ranks, receivers.
 const RUNS: [(&str, u32, usize, usize); 3] =
     [("ascending_isend", 0, 16_384, 64), ("ascending_issend", 0, 16_384, 64), ("balanced", 32, 16_384, 64)];
 const MILLION: (&str, u32, usize, usize) = ("balanced", 32, 1 << 20, 256);
 
-/// The cost of a run.
+/// Cost of a run.
 #[derive(serde::Serialize)]
 struct Figures {
     kernel: &'static str,
@@ -26,13 +26,13 @@ struct Figures {
     ranks: usize,
     receivers: usize,
     messages: u64,
-    /// Wall time of preparing the kernel's message orders.
+    /// Wall time in seconds of preparing the kernel's message orders.
     setup_seconds: f64,
-    /// Wall time of the run.
+    /// Wall time of the run in seconds.
     seconds: f64,
-    /// Processor time of the run, which other programs on the core do not affect.
+    /// Processor time of the run in seconds, which other programs on the core do not affect.
     processor_seconds: f64,
-    /// Messages per second of processor time.
+    /// Number of messages per second of processor time.
     messages_a_second: f64,
     events: u64,
     peak_messages: usize,
@@ -40,7 +40,7 @@ struct Figures {
     simulated_seconds: f64,
 }
 
-/// Runs all and prints the figures.
+/// Runs all cases and prints their costs.
 pub fn run(options: &BenchSimOptions) -> Result<(), Failure> {
     let machine = machine("cori-knl")?;
     let million = options.million.then_some(MILLION);
@@ -113,17 +113,17 @@ fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<
     })
 }
 
-/// The processor time of this thread.
+/// Returns the processor time of this thread.
 fn processor_time() -> Result<Duration, Failure> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map(Duration::from).map_err(|cause| Failure::new(format!("processor time cannot be read: {cause}")))
 }
-/// Peak memory of this process in bytes; `None` if the system does not report it.
+/// Returns the peak memory of this process in bytes; `None` if the system does not report it.
 fn peak() -> Option<u64> {
     limits::line("/proc/self/status", "VmHWM:")
 }
 
-/// Resets the peak, if the system allows it.
+/// Resets the recorded peak memory, if the system allows it.
 fn forget_peak() {
     // Otherwise the next peak is that of the whole process, an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

@@ -1,31 +1,32 @@
-//! Coordinate descent: changes the parameters of a machine one by one, up or down, as long as a comparison improves.
+//! Coordinate descent: changes the parameters of a machine one by one, up or down, as long as the comparison with
+//! measurements improves.
 
 use trib::Failure;
 use trib::compare::statistics;
 use tributary_lab::sim::Machine;
 
-/// A parameter that is fitted.
+/// Parameter of a machine that is fitted.
 pub struct Parameter {
-    /// Its name in machine files.
+    /// Name of the parameter in machine files.
     pub name: &'static str,
-    /// Its values in a machine: none, one, or several that are the same parameter.
+    /// Function that returns the parameter's values in a machine: none, one, or several that are the same parameter.
     pub places: fn(&mut Machine) -> Vec<&mut f64>,
 }
 
 impl Parameter {
-    /// Its value, if the machine has it.
+    /// Returns the parameter's value, if the machine has it.
     pub fn value(&self, machine: &Machine) -> Option<f64> {
         (self.places)(&mut machine.clone()).first().map(|value| **value)
     }
 }
 
-/// Simulated times of rows, and their errors.
+/// Simulated times of rows of measurements, and their errors.
 pub struct Comparison {
-    /// Simulated seconds by row.
+    /// Simulated seconds of each row.
     pub seconds: Vec<f64>,
-    /// |simulated - measured| / measured, by row.
+    /// Relative error of each row: |simulated - measured| / measured.
     pub errors: Vec<f64>,
-    /// |ln(simulated / measured)|, by row.
+    /// Logarithmic error of each row: |ln(simulated / measured)|.
     factors: Vec<f64>,
 }
 
@@ -38,33 +39,33 @@ impl Comparison {
         Self { seconds, errors, factors }
     }
 
-    /// The mean error, with more weight on large errors.
+    /// Returns the mean relative error, with more weight on large errors.
     pub fn by_error(&self) -> f64 {
         self.errors.iter().map(|error| error + error * error).sum::<f64>() / self.errors.len() as f64
     }
 
-    /// The mean factor, which treats too small and too large alike: for errors that are not small.
+    /// Returns the mean logarithmic error, which treats too small and too large alike: for errors that are not small.
     pub fn by_factor(&self) -> f64 {
         self.factors.iter().sum::<f64>() / self.factors.len() as f64
     }
 }
 
-/// The median of errors; 0 without any.
+/// Returns the median of errors; 0 if there are none.
 pub fn median(errors: &[f64]) -> f64 {
     statistics::median(errors).unwrap_or(0.0)
 }
 
-/// The largest error; 0 without any.
+/// Returns the largest error; 0 if there are none.
 pub fn worst(errors: &[f64]) -> f64 {
     errors.iter().copied().fold(0.0, f64::max)
 }
 
-/// Fits `parameters`, starting from `machine`, to minimise `score`. Each of `rounds` rounds tries a step up and a step down
-/// for every parameter; a round without improvement reduces the step, which begins at `step`. At most 2 comparisons per
-/// round and parameter.
+/// Fits `parameters`, starting from `machine`, to minimise `score`. Each of `rounds` rounds tries a step up and a step
+/// down for every parameter; a round without improvement reduces the step, which begins at `step`. At most 2
+/// comparisons per round and parameter.
 ///
 /// # Errors
-/// Those of `compare`.
+/// Errors of `compare`.
 pub fn descend(
     mut machine: Machine,
     parameters: &[Parameter],

@@ -9,7 +9,7 @@ use super::descent::{Comparison, Parameter, descend, median, worst};
 use super::measurements::{self, Measurement};
 use crate::cli::sim::FitOptions;
 
-/// The fitted parameters, the same for all kernels and sizes.
+/// Parameters that are fitted, the same for all kernels and sizes.
 const PARAMETERS: [Parameter; 8] = [
     Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
     Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
@@ -27,7 +27,7 @@ const PARAMETERS: [Parameter; 8] = [
     },
 ];
 
-/// Compares, fits if asked to, and prints.
+/// Compares the simulator with measurements, fits a machine if the options ask for it, and prints the result.
 pub fn run(options: &FitOptions) -> Result<(), Failure> {
     let rows = measurements::read(&options.measurements)?;
     if rows.is_empty() {
@@ -39,9 +39,9 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
     print(&machine, &rows, &comparison, options.json)
 }
 
-/// Simulates all rows, on all cores.
+/// Simulates all rows on all cores, and compares them with the measured times.
 fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failure> {
-    // The longest first, so that all cores end at about the same time.
+    // The longest runs come first, so that all cores end at about the same time.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
     let simulated = parallel_map(&order, processors(), |&row| (row, rows[row].simulated(machine)));

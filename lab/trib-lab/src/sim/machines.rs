@@ -1,4 +1,4 @@
-//! `trib-lab sim machines`.
+//! `trib-lab sim machines`: prints the simulator's machines.
 
 use crate::machines::machine;
 use trib::{Failure, listing, say};

@@ -1,4 +1,4 @@
-//! Measurements of the all-to-many program, from a CSV file.
+//! Reads measurements of the all-to-many program from a CSV file.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use tributary_lab::sim::{self, Machine, Seconds};
 
 use super::all_to_many::{check, way};
 
-/// One row.
+/// One measured run of the all-to-many program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     pub ranks_per_node: usize,
     pub ranks: usize,
     pub receivers: usize,
-    /// The kernel's name in Tributary.
+    /// Name of the kernel in Tributary.
     pub kernel: String,
     pub iterations: u32,
-    /// Seconds from start to end.
+    /// Measured seconds from start to end.
     pub seconds: f64,
 }
 
 impl Measurement {
-    /// The simulated time of this row.
+    /// Returns the simulated times of this run.
     pub fn simulated(&self, machine: &Machine) -> Result<Seconds, Failure> {
         let topology = Topology::blocks(self.ranks, self.ranks_per_node)?;
         let options = AllToManyOptions {

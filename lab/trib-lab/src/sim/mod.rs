@@ -1,4 +1,4 @@
-//! `trib-lab sim`: the simulator.
+//! `trib-lab sim`: commands of the simulator.
 
 mod all_to_many;
 pub mod bench;

@@ -1,4 +1,5 @@
-//! `trib-lab sim throttles`: throttles and rank lists, where messages hold the links between nodes.
+//! `trib-lab sim throttles`: compares throttles and rank lists on machines where messages occupy the links between
+//! nodes.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::cli::sim::ThrottlesOptions;
 const PAPER: Throttle = Throttle { limit: Some(32), mode: tributary::schedule::ThrottleMode::Batch };
 const CRAY: Throttle = Throttle { limit: Some(50), mode: tributary::schedule::ThrottleMode::Sliding };
 
-/// A limit of messages, with ranks by number or with nodes in turn.
+/// Limit of outstanding messages, with ranks ordered by number or with nodes in turn.
 #[derive(Clone, Copy)]
 struct Setting {
     name: &'static str,
@@ -29,7 +30,7 @@ struct Setting {
     nodes_in_turn: bool,
 }
 
-/// What is compared: all by the kernel `balanced`. The second is what others are divided by.
+/// Settings that are compared, all with the kernel `balanced`. Times are divided by those of the second.
 const ROWS: [Setting; 4] = [
     Setting { name: "no limit", throttle: Throttle::NONE, nodes_in_turn: false },
     Setting { name: "batch of 32 (paper)", throttle: PAPER, nodes_in_turn: false },
@@ -38,15 +39,15 @@ const ROWS: [Setting; 4] = [
 ];
 const BASE: usize = 1;
 
-/// What is exchanged.
+/// Kind of exchange.
 #[derive(Clone, Copy)]
 enum Work {
-    /// Every rank sends to so many receivers, so many bytes each.
+    /// Every rank sends to this number of receivers, this number of bytes each.
     AllToMany {
         receivers: usize,
         bytes: (u64, u64),
     },
-    /// A collective write with so many aggregators a node.
+    /// Collective write of E3SM with this number of aggregators a node.
     E3sm {
         aggregators: usize,
     },
@@ -55,7 +56,7 @@ enum Work {
     },
 }
 
-/// An exchange on a machine.
+/// Exchange on a machine.
 struct ThrottledExchange {
     name: &'static str,
     machine: &'static str,
@@ -83,13 +84,13 @@ const fn case(name: &'static str, machine: &'static str, nodes: usize, work: Wor
     ThrottledExchange { name, machine, nodes, work }
 }
 
-/// Seconds of communication of every row.
+/// Seconds of communication with every setting.
 struct Column {
     title: String,
     seconds: Vec<f64>,
 }
 
-/// Simulates all and prints the table.
+/// Simulates all cases and prints the table.
 pub fn run(options: &ThrottlesOptions) -> Result<(), Failure> {
     let bar = trib::progress((CASES.len() * ROWS.len()) as u64, "runs");
     let mut columns = Vec::with_capacity(CASES.len());
@@ -104,7 +105,7 @@ impl ThrottledExchange {
     fn simulate(&self, done: impl Fn()) -> Result<Column, Failure> {
         let mut machine = machine(self.machine)?;
         machine.hold_links = true;
-        // As in the second exchange of a program.
+        // Connections exist already, as in the second exchange of a program.
         machine.connection = None;
         let topology = Topology::blocks(self.nodes * machine.ranks_per_node, machine.ranks_per_node)?;
         let exchanged = match self.work {
@@ -121,7 +122,7 @@ impl ThrottledExchange {
         Ok(Column { title: format!("{}: {}", self.machine, self.name), seconds })
     }
 
-    /// The messages of a collective write, divided as the paper's drivers do.
+    /// Returns the messages of a collective write; the file is divided as the paper's drivers do.
     fn counted(&self, machine: &Machine, topology: &Topology, aggregators: usize) -> Result<Exchanged, Failure> {
         let ranks = topology.ranks();
         let pattern: Box<dyn Pattern> = match self.work {
@@ -146,14 +147,14 @@ impl ThrottledExchange {
     }
 }
 
-/// What is exchanged, counted.
+/// Messages of an exchange, counted.
 enum Exchanged {
     AllToMany(usize, (u64, u64)),
     Write(Box<(Hints, SharedFile, Arc<MessageCounts>)>),
 }
 
 impl Exchanged {
-    /// Seconds of communication: of the slowest rank, or of the aggregator that ends last.
+    /// Returns the seconds of communication: of the slowest rank, or of the aggregator that ends last.
     fn seconds(&self, machine: &Machine, topology: &Topology, setting: Setting) -> Result<f64, Failure> {
         let Setting { throttle, nodes_in_turn, .. } = setting;
         match self {
@@ -205,7 +206,7 @@ impl Exchanged {
     }
 }
 
-/// The table in Markdown: seconds of the paper's throttle, and the others as parts of them.
+/// Returns the table in Markdown: seconds with the paper's throttle, and the other settings' times as parts of these.
 fn table(columns: &[Column]) -> String {
     let mut text = String::from("| case | batch of 32, s |");
     ROWS.iter()
@@ -222,7 +223,7 @@ fn table(columns: &[Column]) -> String {
     text.trim_end().to_string()
 }
 
-/// The picture of a table that [`table`] made: a line for each case, a dot for each setting. Only a test uses it.
+/// Draws a table that [`table`] made: a line for each case, a dot for each setting. Only a test uses it.
 #[cfg(test)]
 mod picture {
     use svg::Document;
@@ -241,7 +242,7 @@ mod picture {
         line.trim_matches('|').split('|').map(str::trim).collect()
     }
 
-    /// The settings and, by case, the time of each over the paper's.
+    /// Returns the settings and, for each case, the time of each setting divided by the time of the paper's.
     fn numbers(page: &str) -> (Vec<&str>, Vec<(&str, Vec<f64>)>) {
         let mut lines =
             page.lines().skip_while(|line| !line.starts_with("| case |")).take_while(|line| line.starts_with('|'));

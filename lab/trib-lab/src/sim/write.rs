@@ -1,4 +1,4 @@
-//! `trib-lab sim write`.
+//! `trib-lab sim write`: simulates a collective write.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use tributary_lab::sim::Machine;
 use super::all_to_many::run_with_bar;
 use crate::cli::sim::{ListForm, WriteHow, WriteOptions};
 
-/// What is prepared before anything long runs.
+/// Inputs of the simulation, checked before anything long runs.
 struct Prepared {
     machine: Machine,
     topology: Topology,
@@ -70,7 +70,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     say(text(how, &prepared, aggregators, &census, &written))
 }
 
-/// Checks the command line.
+/// Reads and checks the options.
 fn prepare(options: &WriteOptions) -> Result<Prepared, Failure> {
     let how = &options.how;
     let mut machine = machine(&how.machine)?;
@@ -106,7 +106,7 @@ fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
         }
     }
     if how.throttle_steps {
-        // Steps are waited for together.
+        // In batch mode, the steps of a throttle are completed together.
         hints.set("trib_throttle_mode", "batch")?;
     }
     if machine.storage.is_none() && !how.no_io {
@@ -117,7 +117,7 @@ fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
     Ok(hints)
 }
 
-/// First byte of a call, and one past its last.
+/// Returns the first byte of a call in the file, and one past the last.
 fn range(pattern: &dyn Pattern, call: usize) -> Result<(u64, u64), Failure> {
     let bar = bar(pattern.ranks(), "ranges");
     let mut range = (u64::MAX, 0);

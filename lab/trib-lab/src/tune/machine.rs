@@ -15,9 +15,9 @@ use crate::tune::{under_mpi, writable};
 use trib::cli::replay::Fabric;
 use trib::{Failure, listing, progress, say};
 
-/// Number of ranks on threads without --ranks.
+/// Default number of ranks on threads.
 const RANKS: u64 = 8;
-/// MPIBlib's rule, with an error that keeps it below a minute.
+/// MPIBlib's stopping rule, with an error that keeps the measurement below a minute.
 const RULE: Rule = Rule { least: 5, most: 40, error: 0.05 };
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub fn run(options: &MachineOptions) -> Result<(), Failure> {
     }
 }
 
-/// Runs in every process.
+/// Runs the command on MPI, in every process.
 fn on_mpi(options: &MachineOptions) -> Result<(), Failure> {
     let (_world, mut endpoint, speaks) = under_mpi(options.ranks)?;
     let (machine, figures) =
@@ -41,7 +41,7 @@ fn on_mpi(options: &MachineOptions) -> Result<(), Failure> {
     if speaks { finish(options, &machine, &figures) } else { Ok(()) }
 }
 
-/// Measures. Collective. Rank 0 shows its progress if standard error is a terminal.
+/// Measures what messages cost. Collective. Rank 0 shows its progress if standard error is a terminal.
 fn measured(
     endpoint: &mut Endpoint,
     options: &MachineOptions,
@@ -85,7 +85,7 @@ fn finish(options: &MachineOptions, machine: &Machine, figures: &[Measured]) -> 
     }
 }
 
-/// The figures beside those that the library assumes.
+/// Returns a table of the measured costs beside the costs that the library assumes.
 fn shown(figures: &[Measured]) -> comfy_table::Table {
     let mut shown = listing::table(["figure", "measured", "+-", "without a file", ""]);
     let mut built_in = Costs::CLUSTER;

@@ -1,4 +1,4 @@
-//! `trib-lab tune machine`, and what commands that measure on MPI share.
+//! `trib-lab tune machine`, and functions for all commands that measure on MPI.
 
 mod machine;
 
@@ -10,10 +10,11 @@ use tributary::Error;
 
 use trib::Failure;
 
-/// This process of an MPI job, its endpoint, and whether it speaks: rank 0. `wanted` is the number of ranks, if one was given.
+/// Connects to the MPI job. Returns this process of the job, its endpoint, and true on rank 0, which prints. `wanted`
+/// is the number of ranks, if one was given.
 ///
 /// # Errors
-/// Those of MPI; another number of ranks.
+/// Errors of MPI; another number of ranks.
 pub fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, tributary::Endpoint, bool), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let endpoint = tributary::Endpoint::new(Box::new(world.endpoint()?));
@@ -28,7 +29,7 @@ pub fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, 
 /// Checks, before anything is measured, that a file can be written.
 ///
 /// # Errors
-/// It cannot.
+/// The file cannot be written.
 pub fn writable(path: Option<&Path>) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);

@@ -1,4 +1,4 @@
-//! `trib-lab advise`: hints for the write of a capture.
+//! Tests `trib-lab advise`: hints for the write of a capture.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +37,7 @@ fn the_file_of_hints_can_be_used() {
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
 }
 
-/// What `trib-lab tune machine` has measured is a machine: without a file system, until one is named.
+/// Checks that a file of `trib-lab tune machine` is accepted as a machine: without a file system, until one is named.
 #[test]
 fn the_file_of_tune_machine_is_a_machine() {
     let directory = tempfile::tempdir().unwrap();
@@ -69,7 +69,8 @@ fn advice(capture: &str, options: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A hint that the report would list as not used is never advised: on one node ranks share memory, unless they may not.
+/// Checks that a hint that the report would list as not used is never advised: on one node ranks share memory, unless
+/// they may not.
 #[test]
 fn nothing_is_advised_of_a_write_without_messages() {
     let all = ["btio", "e3sm-g", "flash-checkpoint", "hdf5-chunked", "ior-write", "netcdf4-ocean", "s3d"];
@@ -91,7 +92,7 @@ fn nothing_is_advised_of_a_write_without_messages() {
     assert!(direct["hints"].as_object().unwrap().is_empty(), "{direct}");
 }
 
-/// In words, and in the file of hints.
+/// Checks that the command says, in words and in the file of hints, that nothing is sent.
 #[test]
 fn that_nothing_is_sent_is_said() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `trib-lab algorithms` as its users call it.
+//! Tests `trib-lab algorithms`.
 
 use tributary::exchange::KERNELS;
 

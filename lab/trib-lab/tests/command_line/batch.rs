@@ -1,7 +1,7 @@
-//! The job scripts of `lab/batch` without a cluster: a stand-in launcher, rows so small that they take a moment, and
-//! jobs that are killed or told to end. Then `trib-lab figures` draws what they left.
+//! Tests the job scripts of `lab/batch` without a cluster: a stand-in launcher, rows so small that they take a moment,
+//! and jobs that are killed or told to end. Then `trib-lab figures` draws their results.
 //!
-//! Slurm itself is asked by `lab/batch/ask-slurm`.
+//! `lab/batch/ask-slurm` checks the scripts with Slurm itself.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::program::{TRIB_LAB, trib};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// All job scripts, and the ranks of a node of each.
+/// All job scripts, each with the number of ranks on a node.
 const SCRIPTS: [(&str, u64); 6] = [
     ("cori-knl.slurm", 64),
     ("perlmutter.slurm", 128),
@@ -27,7 +27,7 @@ const SCRIPTS: [(&str, u64); 6] = [
     ("generic.pbs", 32),
 ];
 
-/// What stands in `body.sh` of kernels is what the registry has: all of them, and those of which a throttle is an axis.
+/// Checks that `body.sh` lists all kernels of the registry, and those kernels for which throttles are tried.
 #[test]
 fn job_scripts_know_every_kernel() {
     let body = std::fs::read_to_string(format!("{ROOT}/lab/batch/body.sh")).unwrap();
@@ -40,7 +40,7 @@ fn job_scripts_know_every_kernel() {
     assert_eq!(between("among \"$column\" \"", "\""), format!("{} hybrid", throttled.join(" ")));
 }
 
-/// Where jobs run: programs of a cluster that do nothing, launchers, results.
+/// Folder in which jobs run: programs of a cluster that do nothing, launchers, results.
 struct Cluster(tempfile::TempDir);
 
 impl Cluster {
@@ -68,7 +68,7 @@ impl Cluster {
         self.0.path().join(name)
     }
 
-    /// A job on one node. `more` is what the user sets.
+    /// Returns a job on one node. `more` are variables that the user sets.
     fn job(&self, script: &str, more: &[(&str, &str)]) -> Command {
         let mut command = Command::new("bash");
         command.arg(format!("{ROOT}/lab/batch/{script}"));
@@ -105,7 +105,7 @@ impl Cluster {
         command
     }
 
-    /// How often each row is there.
+    /// Returns how often each row is in the results.
     fn rows(&self) -> BTreeMap<String, usize> {
         let mut rows = BTreeMap::new();
         for file in std::fs::read_dir(self.path("results")).unwrap().map(|entry| entry.unwrap().path()) {
@@ -119,7 +119,7 @@ impl Cluster {
         rows
     }
 
-    /// Waits until the launcher that was told to stop has; the number of its process group.
+    /// Waits until the launcher that was told to stop has ended; returns the number of its process group.
     fn stopped(&self) -> String {
         let begun = Instant::now();
         loop {
@@ -143,7 +143,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The end of a job that went well.
+/// Waits for the end of a job, checks that it succeeded, and returns its output.
 fn ended(job: Child) -> String {
     let output = job.wait_with_output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -154,7 +154,7 @@ fn signal(signal: &str, process: &str) {
     assert!(Command::new("kill").args([signal, "--", process]).status().unwrap().success());
 }
 
-/// Whether a process of the group runs. One that ended, and that nobody has asked for its end, does not.
+/// Returns true if a process of the group runs. A process that has ended and was not waited for does not count.
 fn runs(group: &str) -> bool {
     let stats = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("stat"));
     stats.filter_map(|stat| std::fs::read_to_string(stat).ok()).any(|stat| {
@@ -194,7 +194,7 @@ fn a_job_that_was_killed_goes_on_where_it_was() {
     job.wait().unwrap();
     signal("-KILL", &format!("-{launcher}"));
     assert_eq!(cluster.rows().len(), 4);
-    // As if it had been killed a moment later, in the middle of a line.
+    // The result is cut in the middle of a line, as if the job had been killed a moment later.
     let table = cluster.path("results").join("infiniband-2.jsonl");
     let whole = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, format!("{whole}{{\"row\":\"infiniband 2 e3")).unwrap();

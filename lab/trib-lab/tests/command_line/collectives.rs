@@ -1,4 +1,4 @@
-//! `trib-lab hsumma` as its users call it.
+//! Tests `trib-lab hsumma`.
 
 use crate::program::{error, json, said};
 

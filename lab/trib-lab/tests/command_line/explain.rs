@@ -1,4 +1,4 @@
-//! `trib-lab explain`: a capture on a machine that is not here.
+//! Tests `trib-lab explain`: a capture on a simulated machine.
 
 use crate::program::{error, json, said};
 
@@ -27,7 +27,8 @@ fn a_machine_gives_a_prediction_and_one_hint() {
     assert!(error(&["explain", "nowhere.tribcap", "--machine", "summit"]).contains("nowhere.tribcap"));
 }
 
-/// A capture of one host: its ranks share memory, on the machine too, unless they are put on several nodes.
+/// Checks a capture of one host: its ranks share memory, also on the simulated machine, unless they are put on several
+/// nodes.
 #[test]
 fn nothing_is_predicted_where_nothing_is_sent() {
     let on_one = ["explain", BTIO, "--machine", "summit"];

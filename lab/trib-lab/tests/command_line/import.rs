@@ -1,4 +1,4 @@
-//! `trib-lab import`: captures made of traces of Darshan.
+//! Tests `trib-lab import`: captures made of traces of Darshan.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use crate::program::{error, said, trib};
 
-/// A trace in the format of darshan-dxt-parser: two ranks on two hosts, two files, on Lustre.
+/// Returns a trace in the format of darshan-dxt-parser: two ranks on two hosts, two files, on Lustre.
 fn trace() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/darshan_dxt.txt")).unwrap()
 }
 
-/// What a command of `trib` prints.
+/// Returns the output of a command of `trib`.
 fn by_trib(arguments: &[&str]) -> String {
     let output = Command::new(trib()).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Imports a log, and says what its capture has.
+/// Imports a log. Returns the contents of the capture, and the printed text.
 fn imported(log: &str, more: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let [log_path, capture] = ["log", "capture"].map(|name| directory.path().join(name).to_str().unwrap().to_string());
@@ -82,7 +82,7 @@ fn other_commands_take_the_capture() {
     assert!(by_trib(&["explain", &capture]).contains("3 collective calls on /scratch/out.h5"));
 }
 
-/// As `json.dumps` writes what PyDarshan has.
+/// Returns records in the form in which `json.dumps` writes those of PyDarshan.
 fn records() -> Value {
     let segment = |offset: i64, length: i64, start: f64| json!({ "offset": offset, "length": length, "start_time": start, "end_time": start + 0.5 });
     let record = |rank: usize, writes: Vec<Value>| {

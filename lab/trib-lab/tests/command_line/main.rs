@@ -1,4 +1,4 @@
-//! The tests of the laboratory's command line: one program.
+//! Tests of the laboratory's command line: one program.
 
 #[path = "../../../../trib/tests/common/ends.rs"]
 mod ends;

@@ -1,4 +1,4 @@
-//! Every pattern: described, drawn, and written as lists.
+//! Tests that every pattern is described, drawn, and written as lists.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use tributary_testing::small;
 
 use crate::program::{error, trib, trib_lab};
 
-/// What `trib replay` says of a pattern.
+/// Returns the JSON that `trib replay` prints for a pattern.
 fn replayed(pattern: &[String], more: &[&str]) -> Value {
     let mut command = Command::new(trib());
     command.env_remove("TRIB_HINTS").env_remove("TRIB_HINTS_FILE").arg("replay").args(pattern).args(more);
@@ -42,7 +42,7 @@ fn patterns_are_listed_with_their_parameters_and_numbers() {
     for division in ["lustre", "gpfs"] {
         assert_eq!(flash["numbers"]["closed_form"][division]["requests"], 30 * 1024);
     }
-    // Without what must be given there is the description alone; what is wrong is an error.
+    // Without required parameters, only the description is printed; a wrong parameter is an error.
     let wrf: Value = serde_json::from_str(&text(&["patterns", "wrf", "--json"])).unwrap();
     assert_eq!(wrf["numbers"], Value::Null);
     assert!(text(&["patterns", "list"]).contains("--lists FILE is missing"));
@@ -69,8 +69,8 @@ fn a_picture_is_svg() {
     assert!(error(&large).contains("collective calls: 9999999999; allowed: 16777216 or fewer"));
 }
 
-/// Bytes of several ranks in a cell are shown as such: 388,763 interleaved pieces of 16 ranks are not eight blocks. By default
-/// the part is drawn in which the pieces can be seen.
+/// Checks that a picture shows cells with bytes of several ranks as such: 388,763 interleaved pieces of 16 ranks are
+/// not eight blocks. By default the part is drawn in which the pieces can be seen.
 #[test]
 fn a_picture_shows_who_owns_what_also_of_small_pieces() {
     let lines = |words: &[&str]| -> Vec<String> {
@@ -96,7 +96,7 @@ fn a_picture_shows_who_owns_what_also_of_small_pieces() {
     assert!(large.iter().any(|line| line.starts_with("The file: ")) && !large.concat().contains("hatched"));
 }
 
-/// A round of an exchange, and what cannot be drawn: one line each.
+/// Draws a round of an exchange, and checks that each refused picture gives one line.
 #[test]
 fn a_picture_of_an_exchange() {
     let text = |words: &[&str]| String::from_utf8(trib_lab(words).stdout).unwrap();
@@ -135,7 +135,7 @@ fn every_pattern_has_a_page_of_help() {
     }
 }
 
-/// What `trib-lab lists` writes is what the pattern writes: as many bytes and extents, in as many calls.
+/// Checks that `trib-lab lists` writes as many bytes and extents, in as many calls, as the pattern has.
 #[test]
 fn lists_of_every_pattern_hold_its_extents() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The program, and what it says.
+//! Starts the program in tests, and returns its output.
 
 use std::ffi::OsStr;
 use std::fmt::Debug;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 pub const TRIB_LAB: &str = env!("CARGO_BIN_EXE_trib-lab");
 
-/// `trib`, which `lab/test` builds beside this program.
+/// Returns the path of `trib`, which `lab/test` builds beside this program.
 pub fn trib() -> String {
     let trib = Path::new(TRIB_LAB).with_file_name("trib");
     assert!(trib.exists(), "{} is not there; `cargo build -p trib` makes it", trib.display());
@@ -20,7 +20,7 @@ pub fn trib_lab(arguments: &[impl AsRef<OsStr>]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// What a command prints that goes well.
+/// Runs a command that must succeed, and returns its output.
 pub fn said(arguments: &[&str]) -> String {
     let output = trib_lab(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -31,7 +31,7 @@ pub fn json(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&said(arguments)).unwrap()
 }
 
-/// The one line of an error; nothing is on standard output, and the exit code is not 0.
+/// Runs a command that must fail with one line of error and nothing on standard output, and returns the line.
 pub fn error(arguments: &[impl AsRef<OsStr> + Debug]) -> String {
     let output = trib_lab(arguments);
     let line = String::from_utf8(output.stderr).unwrap();

@@ -1,8 +1,8 @@
-//! `trib-lab reproduce` as a user calls it.
+//! Tests `trib-lab reproduce`.
 
 use crate::program::{error, json, said, trib_lab};
 
-/// The quick subset of all papers. A verdict that is not the one in `lab/papers` fails the command.
+/// Measures the quick subset of all papers. The command fails if a verdict is not the one in `lab/papers`.
 #[test]
 fn no_verdict_has_changed() {
     let found = json(&["reproduce", "--quick", "--json"]);

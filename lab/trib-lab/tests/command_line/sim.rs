@@ -1,4 +1,4 @@
-//! `trib-lab sim` as a user calls it.
+//! Tests `trib-lab sim`.
 
 use std::process::Command;
 
@@ -42,7 +42,7 @@ fn every_machine_runs_and_names_its_sources() {
     }
 }
 
-/// One set of parameters for Isend and Issend, on an excerpt of the measurements.
+/// Checks the prediction for Isend and Issend with one set of parameters, on an excerpt of the measurements.
 #[test]
 fn cori_is_predicted() {
     let fit = json(&["sim", "fit", MEASURED, "--json"]);
@@ -69,7 +69,7 @@ fn a_fit_is_no_worse_than_its_beginning() {
     assert!(fit("1") < fit("0"));
 }
 
-/// That it runs, not what it finds: other programs share the machine.
+/// Checks that the command runs, not what it measures: other programs share the machine.
 #[test]
 fn this_machine_is_measured_fitted_and_written() {
     let directory = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ fn goal_in_both_forms() {
     }
 }
 
-/// Links are held where they are asked for, and only there.
+/// Checks that links are occupied only where the options ask for it.
 #[test]
 fn links_are_off_until_they_are_asked_for() {
     let run = |machine: &str, more: &[&str]| {
@@ -184,7 +184,7 @@ fn bad_writes_are_refused_before_they_run() {
     }
 }
 
-/// The first case, which is small: a row with a number for each setting.
+/// Runs the first case, which is small: a row with a number for each setting.
 #[test]
 fn throttles_are_compared() {
     let output = trib_lab(&["sim", "throttles", "--cases", "1"]);
@@ -207,7 +207,7 @@ fn the_help_has_all_kernels() {
     }
 }
 
-/// No option of a pattern is taken for one of the simulation.
+/// Checks that no option of a pattern is taken for an option of the simulation.
 #[test]
 fn every_pattern_is_simulated() {
     let directory = tempfile::tempdir().unwrap();
@@ -220,10 +220,10 @@ fn every_pattern_is_simulated() {
     }
 }
 
-/// On one node ranks share memory, and nothing is advised.
+/// Options for several nodes. On one node ranks share memory, and nothing is advised.
 const SEVERAL_NODES: [&str; 2] = ["--ranks-per-node", "2"];
 
-/// Seconds of the write of a capture.
+/// Returns the simulated seconds of the write of a capture.
 fn of_capture(capture: &str, machine: &str, hints: &[String]) -> f64 {
     let mut arguments =
         vec!["sim", "write", "capture", capture, "--machine", machine, "--json", "--sample", "2", "--write-behind"];
@@ -232,7 +232,7 @@ fn of_capture(capture: &str, machine: &str, hints: &[String]) -> f64 {
     json(&arguments)["seconds"]["last"]["total"].as_f64().unwrap()
 }
 
-/// What `trib-lab advise` says is gained is what the simulator says of the defaults and of the advice.
+/// Checks that the gain that `trib-lab advise` prints is the simulator's, from the defaults to the advice.
 #[test]
 fn the_gain_of_advice_is_the_simulators() {
     for (name, machine) in [("btio", "summit"), ("s3d", "cori-knl"), ("hdf5-chunked", "perlmutter")] {

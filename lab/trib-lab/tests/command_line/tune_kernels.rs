@@ -1,4 +1,4 @@
-//! `trib-lab tune kernels`: whether `auto` chooses well, in the simulator.
+//! Tests `trib-lab tune kernels`: whether `auto` chooses good kernels, in the simulator.
 
 use std::process::Output;
 
@@ -15,7 +15,7 @@ fn json(arguments: &[&str]) -> Value {
     program::json(&[&["tune", "kernels"], arguments, &["--json"]].concat())
 }
 
-/// The simulator is deterministic, so that this holds on every machine.
+/// Checks `auto` in the simulator, which is deterministic, so that the result holds on every machine.
 #[test]
 fn auto_is_near_the_best_fixed_choice() {
     let patterns = ["--pattern", "e3sm-g", "--pattern", "ior -t 16KiB -b 16KiB -s 64 --one-call"];
@@ -52,14 +52,15 @@ fn results_are_kept_and_the_table_is_written() {
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("Before.\n") && written.ends_with("\nAfter.\n"), "{written}");
     assert!(written.contains("| summit | 2 | 84 | flash | "), "{written}");
-    // Nothing is simulated again: what is kept is what is shown.
+    // Nothing is simulated again: the kept rows are shown.
     let kept = std::fs::read_to_string(&rows).unwrap().replace("\"ranks\":84", "\"ranks\":7");
     std::fs::write(&rows, kept).unwrap();
     assert!(tune(&common).status.success());
     assert!(std::fs::read_to_string(&page).unwrap().contains("| summit | 2 | 7 | flash | "));
 }
 
-/// The largest write of a capture of 6 ranks on nodes of 42, all ranks counted by a few; its table is one of its own.
+/// Simulates the largest write of a capture of 6 ranks on nodes of 42 ranks, where a few counted ranks stand for all;
+/// captures have their own table.
 #[test]
 fn captures_are_simulated_on_more_ranks() {
     let directory = tempfile::tempdir().unwrap();
@@ -106,7 +107,7 @@ fn bad_input_is_refused_in_one_line() {
     }
 }
 
-/// Four small writes of a list on threads, as two nodes, with every choice.
+/// Measures four small writes of a list on threads, as two nodes, with every choice.
 #[test]
 fn what_is_measured_is_kept_and_shown() {
     let directory = tempfile::tempdir().unwrap();
@@ -144,7 +145,7 @@ fn what_is_measured_is_kept_and_shown() {
     let again = json(&[&common[..], &kept, &pattern].concat());
     assert!(again["rows"][0]["chosen"].as_str().unwrap().starts_with("kept "), "{again:#}");
     assert_eq!(again["rows"].as_array().unwrap().len(), 1);
-    // Nor are rows mixed that were measured otherwise.
+    // Rows that were measured in another manner are not mixed in.
     let other = ["--resume", &rows, "--turns", "3", "--passes", "3"];
     let output = tune(&[&common[..], &other, &pattern].concat());
     let said = String::from_utf8(output.stderr).unwrap();
@@ -152,7 +153,7 @@ fn what_is_measured_is_kept_and_shown() {
     assert!(said.contains("has rows with --turns 2, --passes 3, a file in "), "{said}");
 }
 
-/// Captures of other numbers of ranks are left out, with a line for each.
+/// Checks that captures of other numbers of ranks are left out, with a line for each.
 #[test]
 fn captures_of_so_many_ranks_are_measured() {
     let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benchmarks/captures");

@@ -1,4 +1,4 @@
-//! `trib-lab tune machine` as its users call it, and the file that it writes.
+//! Tests `trib-lab tune machine`, and the file that it writes.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::program::{trib, trib_lab};
 
 const TUNE: [&str; 6] = ["tune", "machine", "--ranks", "4", "--ranks-per-node", "2"];
 
-/// Every figure is there, is measured or is said to be built in, and no file in the way of a program.
+/// Checks that the file has every cost, measured or marked as built in, and that programs can use the file.
 #[test]
 fn a_machine_file_is_written_and_used() {
     let directory = tempfile::tempdir().unwrap();

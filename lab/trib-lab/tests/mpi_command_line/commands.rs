@@ -1,4 +1,4 @@
-//! `trib-lab` under mpiexec, as its users call it.
+//! Tests `trib-lab` under mpiexec.
 
 use std::path::Path;
 use std::process::Output;
@@ -10,7 +10,7 @@ fn mpiexec(ranks: usize, arguments: &[&str]) -> Output {
     launch::start(ranks, Path::new(env!("CARGO_BIN_EXE_trib-lab")), arguments, &[])
 }
 
-/// Every choice's bytes are compared with those of a serial write before anything is measured.
+/// Checks the command that compares every choice's bytes with those of a serial write before it measures.
 #[test]
 fn kernels_are_measured_on_pretended_nodes() {
     let small = ["tune", "kernels", "--measure", "mpi", "--pattern", "btio --grid 7 --iterations 2", "--turns", "2"];
@@ -50,7 +50,7 @@ fn hsumma_on_mpi_is_right() {
     assert!(!refused.status.success() && said.matches("trib-lab: ").count() == 1, "{said}");
 }
 
-/// Small problems: every contestant's result is checked by the command itself; here, that all are reported.
+/// Runs small problems. The command itself checks every result; the test checks that all implementations are reported.
 #[test]
 fn gather_and_scatter_are_held_to_the_guidelines() {
     let small = ["guidelines", "--op", "gatherv", "--op", "scatterv", "--blocks", "4,300", "--repetitions", "7"];

@@ -1,5 +1,5 @@
-//! `trib-lab compare` on the MPI library that the tests run on, at sizes that take a moment. What is measured is never
-//! judged: only that it is all there.
+//! Tests `trib-lab compare` on the MPI library of the tests, with sizes that take a moment. Checks that all numbers are
+//! there, not their values.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,13 +7,13 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tributary_testing::mpiexec;
 
-/// Built together with the test, so that its libraries are there.
+// Links the package, so that cargo builds its libraries together with the test.
 use tributary_gio as _;
 use tributary_mpiio as _;
 
 const TRIB_LAB: &str = env!("CARGO_BIN_EXE_trib-lab");
 
-/// The tools of this MPI library.
+/// Returns the tools of this MPI library.
 pub fn tools() -> (String, String) {
     let family = if mpiexec::is_mpich() { "mpich" } else { "openmpi" };
     let first = |variable, name: &str| {
@@ -24,14 +24,14 @@ pub fn tools() -> (String, String) {
     (first("MPICC", "mpicc"), first("MPIEXEC", "mpiexec"))
 }
 
-/// `trib`, which `lab/test` builds beside this program.
+/// Returns the path of `trib`, which `lab/test` builds beside this program.
 fn trib() -> String {
     let trib = Path::new(TRIB_LAB).with_file_name("trib");
     assert!(trib.exists(), "{} is not there; `cargo build -p trib` makes it", trib.display());
     trib.display().to_string()
 }
 
-/// The library to preload. Cargo builds it for the tests, beside them.
+/// Returns the library to preload. Cargo builds it for the tests, beside them.
 pub fn library() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let path = this.parent().unwrap().join("libtributary_mpiio.so");
@@ -39,7 +39,7 @@ pub fn library() -> PathBuf {
     path
 }
 
-/// `trib-lab compare` with the tools.
+/// Runs `trib-lab compare` with the tools.
 pub fn compare(arguments: &[&str]) -> Output {
     let (mpicc, mpiexec) = tools();
     let mut command = Command::new(TRIB_LAB);
@@ -51,13 +51,13 @@ pub fn compare(arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// The rows that it printed.
+/// Returns the rows that the command printed.
 pub fn rows(output: &Output) -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The program in C, where the command keeps it; a tiny comparison has it built.
+/// Returns the path of the C program, which a tiny comparison builds and the command keeps.
 fn program() -> PathBuf {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display().to_string();
@@ -65,11 +65,11 @@ fn program() -> PathBuf {
     rows(&compare(&tiny.split(' ').chain([place.as_str()]).collect::<Vec<_>>()));
     let kept = std::fs::read_dir(Path::new(TRIB_LAB).parent().unwrap().join("compare")).unwrap();
     let programs = kept.map(|entry| entry.unwrap().path().join("program")).filter(|program| program.is_file());
-    // That of this MPI family: Open MPI's library has had this name since its release 4, MPICH's never.
+    // Tests the ROMIO component of Open MPI, whose library has had this name since release 4; MPICH's never had it.
     let name = b"libmpi.so.40";
     let is_of_openmpi = |path: &PathBuf| std::fs::read(path).unwrap().windows(name.len()).any(|part| part == name);
     let programs = programs.filter(|program| is_of_openmpi(program) != mpiexec::is_mpich());
-    // The one that was built last: others may be of other sources.
+    // Takes the peer that was built last: others may be built from other sources.
     programs.max_by_key(|program| program.metadata().unwrap().modified().unwrap()).unwrap()
 }
 
@@ -118,12 +118,12 @@ fn a_comparison_tells_everything_and_is_resumed() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no file of a run is left");
 }
 
-/// The wall time of every run.
+/// Returns the wall time of every run.
 fn walls(of: &Value) -> Vec<f64> {
     of["walls"].as_array().unwrap().iter().map(|wall| wall.as_f64().unwrap()).collect()
 }
 
-/// All that a row of two pairs has whatever the pattern.
+/// Checks the fields that a row of two pairs has for every pattern.
 fn check_row(row: &Value) {
     assert_eq!(row["ours"]["walls"].as_array().unwrap().len(), 2);
     for peer in ["default", "best"] {
@@ -143,13 +143,13 @@ fn check_row(row: &Value) {
     assert!(row["ours"]["system_calls"].is_number() || row["ours"]["system_calls_missing"].is_string());
     assert!(row["aggregator_peak_bytes"].is_number());
     assert!(row["library"].as_str().is_some_and(|text| text.contains("SHA-256")), "{row}");
-    // What the row says by its ratio, and what the command makes of it.
+    // Compares the row's ratio with the text that the command prints.
     let ratio = row["peers"]["best"]["wall_ratio"].as_f64().unwrap();
     let missed = row["targets_missed"].as_array().unwrap();
     assert_eq!(missed.iter().any(|missed| missed["what"] == "best / ours"), ratio < 1.0, "{row}");
 }
 
-/// Views and syncs are ours only where the engine is open: these write before.
+/// Runs patterns with views and syncs, which our library handles only where the engine is open: these write before.
 #[test]
 fn patterns_that_open_the_engine() {
     let directory = tempfile::tempdir().unwrap();
@@ -170,7 +170,7 @@ fn patterns_that_open_the_engine() {
 const WITH_TWO_RANKS: &str =
     "flash flash-read s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
 
-/// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
+/// Checks that lists of the crate and datatypes of the C program are the same patterns: both write the same bytes.
 #[test]
 fn lists_and_datatypes_are_the_same_patterns() {
     let directory = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ fn lists_and_datatypes_are_the_same_patterns() {
     }
 }
 
-/// The peer on GIO's interface, linked with our engine in GIO's place.
+/// Returns the path of the peer on GIO's interface, linked with our engine in GIO's place.
 fn gio_peer() -> PathBuf {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gio_peer");
@@ -235,7 +235,8 @@ fn a_peer_on_the_interface_of_gio_writes_and_reads_the_same_bytes() {
     assert!(said.contains("compare: options: not complete; allowed: --lists PREFIX --file PATH"), "{said}");
 }
 
-/// The script that measures real programs, with a stand-in that prints IOR's tables: a row of the one is the time, the other is no row.
+/// Tests the script that measures real programs, with a stand-in that prints IOR's tables: the row of the measured run
+/// has the time, the other is ignored.
 #[test]
 fn real_programs_are_one_table() {
     let folder = tempfile::tempdir().unwrap();

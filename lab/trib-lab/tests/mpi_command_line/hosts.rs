@@ -1,4 +1,4 @@
-//! `trib-lab compare --hosts`: really made where this user may, and refused or pretended elsewhere.
+//! Tests `trib-lab compare --hosts`: with emulated hosts where this user may make them, elsewhere refused or pretended.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::compare::{compare, rows, said};
 
-/// Why hosts cannot be made here.
+/// Returns the reason why hosts cannot be made here, if they cannot.
 fn obstacle() -> Option<&'static str> {
     let works =
         |words: &[&str]| Command::new(words[0]).args(&words[1..]).output().is_ok_and(|output| output.status.success());
@@ -21,7 +21,7 @@ fn obstacle() -> Option<&'static str> {
         .then_some("ip, tc or nsenter is not there (Debian: apt-get install iproute2)")
 }
 
-/// What a network of this machine has: links, and namespaces with names.
+/// Returns the links of this machine's network, and its namespaces with names.
 fn network() -> (Vec<String>, Vec<u8>) {
     let links = std::fs::read_dir("/sys/class/net").unwrap().map(|entry| entry.unwrap().file_name());
     let mut links: Vec<String> = links.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -29,7 +29,8 @@ fn network() -> (Vec<String>, Vec<u8>) {
     (links, Command::new("ip").args(["netns", "list"]).output().unwrap().stdout)
 }
 
-/// The shared file system and the names of hosts, which only the command and its hosts may see.
+/// Returns true if neither the shared file system nor the names of hosts can be seen outside of the command and its
+/// hosts.
 fn is_clean() -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let names = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
@@ -75,7 +76,7 @@ fn hosts_that_cannot_be_are_refused_in_one_line() {
     }
 }
 
-/// A rate that only tc can refuse, and nothing is left of the hosts that were made before it did.
+/// Checks a rate that only tc can refuse: nothing is left of the hosts that were made before.
 #[test]
 fn a_rate_that_tc_refuses() {
     if let Some(why) = obstacle() {

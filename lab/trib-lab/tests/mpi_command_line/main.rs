@@ -1,4 +1,4 @@
-//! The laboratory's commands under `mpiexec`: one program.
+//! Tests of the laboratory's commands under `mpiexec`: one program.
 
 mod commands;
 mod compare;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::places::{InMemory, Messages, Places};
-use super::ring::{Entry, MessagePlace, Ring, bytes_at};
+use super::ring::{MessagePlace, Ring, RingEntry, bytes_at};
 use crate::access::pairs::PairCursor;
 use crate::access::{Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
@@ -15,7 +15,7 @@ use crate::engine::storage::copy::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
-use crate::fabric::shared::{Group, Watch};
+use crate::fabric::shared::{GroupMemory, Watch};
 use crate::schedule::{Action, Op, Span};
 
 /// Number of the signal that advances when the local aggregator publishes where a message lies in the ring.
@@ -25,7 +25,7 @@ const COUNTED: usize = 1;
 
 /// The state of one member, or of the local aggregator, over the rounds of a call.
 pub struct NodeMember<'a> {
-    group: &'a Group,
+    group: &'a GroupMemory,
     direction: Direction,
     call: u64,
     round: u64,
@@ -128,8 +128,8 @@ impl<'a> NodeMember<'a> {
         Some(self.group.watch(self.awaited(), seen))
     }
 
-    fn entry(&self, aggregator: usize) -> Entry<'a> {
-        Entry::of(self.group, aggregator)
+    fn entry(&self, aggregator: usize) -> RingEntry<'a> {
+        RingEntry::new(self.group, aggregator)
     }
 
     /// Returns where the message of a span lies in the ring; `None` until it is published.

@@ -18,7 +18,7 @@ use crate::engine::two_layer::LocalPlan;
 use crate::engine::two_layer::merge::{MergeStep, Merged};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::Group;
+use crate::fabric::shared::GroupMemory;
 
 /// Positions of one member's bytes in the messages to (or from) one aggregator.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ pub struct Messages {
 #[derive(Debug, Clone)]
 pub struct InMemory {
     /// Ranks that share the memory: the local aggregator and its members.
-    pub group: Arc<Group>,
+    pub group: Arc<GroupMemory>,
     /// For each list of this rank: positions of its bytes in the messages.
     pub places: Vec<Places>,
     /// On the local aggregator: its messages, ascending by aggregator.
@@ -65,7 +65,7 @@ const PLACES: u8 = 1;
 /// Errors of the message transport.
 pub async fn agree_on_places(
     endpoint: &mut Endpoint,
-    group: &Arc<Group>,
+    group: &Arc<GroupMemory>,
     aggregators: usize,
     local_plan: Option<&LocalPlan>,
     outgoing: &[ListsToSend],

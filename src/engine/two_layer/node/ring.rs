@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use crate::fabric::shared::{Group, SharedMemory};
+use crate::fabric::shared::{GroupMemory, SharedMemory};
 
 /// Number of bytes of an entry.
 const ENTRY: usize = 64;
@@ -31,7 +31,7 @@ pub fn rounded(bytes: u64) -> u64 {
 
 /// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB
 /// of a round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
-pub fn reserve(group: &Group, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
+pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
     let ring = largest.max(round.min(USUAL));
     if aggregators > AGGREGATORS || ring > MOST_ROOM as u64 {
         return None;
@@ -44,7 +44,7 @@ pub fn reserve(group: &Group, aggregators: usize, (largest, round): (u64, u64)) 
 
 /// The entry of the message to (or from) one aggregator, in shared memory.
 #[derive(Clone, Copy)]
-pub struct Entry<'a> {
+pub struct RingEntry<'a> {
     call: &'a AtomicU64,
     round: &'a AtomicU64,
     at: &'a AtomicU64,
@@ -67,9 +67,9 @@ pub struct MessagePlace {
     pub wanted: u64,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> RingEntry<'a> {
     /// Returns the entry of an aggregator.
-    pub fn of(group: &'a Group, aggregator: usize) -> Self {
+    pub fn new(group: &'a GroupMemory, aggregator: usize) -> Self {
         let long = |number: usize| group.memory().long(group.area() + aggregator * ENTRY + number * 8);
         Self {
             call: long(0),
@@ -174,14 +174,14 @@ impl Ring {
 
     /// Allocates room for a message of `len` bytes, and returns its offset; `None` if there is no room, or if another
     /// message waits for room.
-    pub fn make_room(&mut self, group: &Group, aggregator: usize, len: u64) -> Option<usize> {
+    pub fn make_room(&mut self, group: &GroupMemory, aggregator: usize, len: u64) -> Option<usize> {
         if self.first.is_some_and(|first| first != aggregator) {
             return None;
         }
         self.rooms.retain(|room| match &room.state {
             RoomState::Open => true,
             RoomState::Sent(message) => Arc::strong_count(message) > 1,
-            RoomState::HandedOut => !Entry::of(group, room.aggregator).is_done(),
+            RoomState::HandedOut => !RingEntry::new(group, room.aggregator).is_done(),
         });
         self.first = Some(aggregator);
         if self.rooms.iter().any(|room| room.aggregator == aggregator) {
@@ -204,7 +204,7 @@ impl Ring {
     }
 
     /// Returns the message to an aggregator, without a copy. Dropping the message frees its room.
-    pub fn message(&mut self, group: &Group, aggregator: usize, place: MessagePlace) -> Bytes {
+    pub fn message(&mut self, group: &GroupMemory, aggregator: usize, place: MessagePlace) -> Bytes {
         let Some(room) = self.rooms.iter_mut().find(|room| room.aggregator == aggregator) else { return Bytes::new() };
         let sent = Arc::new(());
         room.state = RoomState::Sent(sent.clone());

@@ -1,39 +1,40 @@
-//! A way to run a program that nobody can change: hints reach it by its environment.
+//! Contenders: ways to run a program that cannot be changed. Hints reach the program by its environment.
 
 use std::path::Path;
 
 use super::super::variant::Variant;
 use crate::Failure;
 
-/// The variables by which ROMIO (a file of hints) and PnetCDF (a line of them) take hints beside those of the program.
+/// Environment variables by which ROMIO (a file of hints) and PnetCDF (a line of hints) take hints in addition to the
+/// program's.
 pub const FOR_HINTS: [&str; 2] = ["ROMIO_HINTS", "PNETCDF_HINTS"];
 
-/// A way to run the command, which is compared with others.
+/// Way to run the command, which is compared with others.
 #[derive(Debug)]
 pub struct Contender {
-    /// Its name in results.
+    /// Name of the contender in results.
     pub name: String,
-    /// What differs from the MPI library's defaults.
+    /// Text with the differences from the MPI library's defaults.
     pub setting: String,
-    /// Variables of the ranks.
+    /// Environment variables of the ranks.
     pub variables: Vec<(String, String)>,
-    /// The command, if it is another one.
+    /// Command that is run instead of the user's, if it is another one.
     pub command: Option<Vec<String>>,
 }
 
 impl Contender {
-    /// The contender of this name, with the defaults.
+    /// Creates a contender called `name`, with the defaults.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_string(), setting: "defaults".to_string(), variables: Vec::new(), command: None }
     }
 
-    /// Another library (`--peer`): a command of its own.
+    /// Creates the contender for another library (`--peer`), with its own command.
     pub fn peer(name: &str, command: &str) -> Self {
         let command = Some(command.split_whitespace().map(str::to_string).collect());
         Self { setting: "as given".to_string(), command, ..Self::new(name) }
     }
 
-    /// The same with a variable, which its setting tells.
+    /// Adds an environment variable, also to the setting.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.setting = format!("{name}={value}");
@@ -41,11 +42,12 @@ impl Contender {
         self
     }
 
-    /// A variant's hints and the launcher's arguments as variables; ROMIO reads hints from a file, which is made in `folder`.
+    /// Creates a contender from a variant's hints and launcher arguments, as environment variables. ROMIO reads hints
+    /// from a file, which is made in `folder`.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn of(name: &str, variant: &Variant, number: usize, folder: &Path) -> Result<Self, Failure> {
+    pub fn from_variant(name: &str, variant: &Variant, number: usize, folder: &Path) -> Result<Self, Failure> {
         let mut contender = Self { setting: variant.setting.clone(), ..Self::new(name) };
         let mut hints: Vec<&str> = variant.hints.iter().flatten().map(String::as_str).collect();
         hints.sort_unstable();
@@ -67,7 +69,7 @@ impl Contender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::variant::Runner;
+    use super::super::super::variant::ProgramRunner;
     use super::*;
 
     #[test]
@@ -78,9 +80,9 @@ mod tests {
             setting: "io=romio321 cb_nodes=4".to_string(),
             hints: [words("cb_nodes=4 romio_cb_write=enable"), words("cb_nodes=4 romio_cb_read=enable")],
             launcher: words("--mca io romio321"),
-            runner: Runner::Plain,
+            runner: ProgramRunner::Plain,
         };
-        let contender = Contender::of("best", &variant, 3, folder.path()).unwrap();
+        let contender = Contender::from_variant("best", &variant, 3, folder.path()).unwrap();
         let file = folder.path().join("hints-best-3");
         let due = [
             ("ROMIO_HINTS", file.display().to_string()),

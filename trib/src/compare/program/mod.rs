@@ -1,4 +1,5 @@
-//! Measures any unmodified program: by the MPI library alone, by the same with its best hints, and with our library, in turns.
+//! Measures any unmodified program: in turns with the MPI library alone, with the MPI library's best hints, and with
+//! our library.
 //!
 //! | module | holds |
 //! |---|---|
@@ -19,29 +20,29 @@ use crate::launcher::Family;
 use crate::parallel::processors;
 use contender::Contender;
 use outcome::ProgramOutcome;
-use runs::Runs;
+use runs::RunCosts;
 pub use runs::{INSIDE, seconds_inside};
 use start::Start;
 
-/// The names of the ways that every comparison has.
+/// Names of the two contenders that every comparison has.
 const DEFAULT: &str = "default";
 const OURS: &str = "ours";
-/// The name of the fastest hints.
+/// Name of the contender with the fastest hints.
 const BEST: &str = "best";
 
-/// A contender, and its runs.
+/// Contender, and the costs of its runs.
 struct Turn {
     contender: Contender,
-    runs: Runs,
+    runs: RunCosts,
 }
 
 impl Turn {
     fn new(contender: Contender) -> Self {
-        Self { contender, runs: Runs::default() }
+        Self { contender, runs: RunCosts::default() }
     }
 }
 
-/// Runs the command in all ways, one after the other, as often as was asked for, and prints the results.
+/// Runs the command with all contenders, one after the other, as often as the options say, and prints the results.
 ///
 /// # Errors
 /// A run fails or writes nothing by MPI-IO; hints or a timer that do not fit.
@@ -51,7 +52,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         Ok(Contender::peer(name, command))
     });
     let peers: Vec<Contender> = peers.collect::<Result<_, Failure>>()?;
-    let start = Start::of(options)?;
+    let start = Start::from_options(options)?;
     let bar = crate::progress(options.pairs, "");
     bar.set_message("the first run");
     let mut first = Turn::new(Contender::new(DEFAULT));
@@ -74,21 +75,22 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    ProgramOutcome::of(options, turns).print(options.json)
+    ProgramOutcome::from_turns(options, turns).print(options.json)
 }
 
-/// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.
+/// Tries hints and returns those with which the MPI library is fastest; none if its defaults are the fastest.
 fn best(
     start: &Start,
     (ranks, hosts): (u64, u64),
-    defaults: &Runs,
+    defaults: &RunCosts,
     step: &dyn Fn(&str),
 ) -> Result<Option<Contender>, Failure> {
-    let mut tried: Vec<(Contender, Runs)> = Vec::new();
+    let mut tried: Vec<(Contender, RunCosts)> = Vec::new();
     for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
-        let mut runs = Runs::default();
-        // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.
+        let mut runs = RunCosts::default();
+        // Hints with which this MPI library fails are not candidates. Each is tried only once where ranks share cores,
+        // which is slow.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
         if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {
             tried.push((contender, runs));
@@ -98,8 +100,8 @@ fn best(
     Ok(fastest.filter(|(_, runs)| runs.least() < defaults.least()).map(|(contender, _)| contender))
 }
 
-/// What is measured beside: a collective component on few ranks of Open MPI, unless the command names one; with the best hints of
-/// MPICH every rank by itself.
+/// Returns the contender in addition to the defaults and the best hints: on few ranks of Open MPI a collective
+/// component, unless the command names one; with the best hints of MPICH, each rank by itself.
 fn beside(start: &Start, options: &CompareOptions, ranks: u64) -> Result<Option<Contender>, Failure> {
     let Some(family) = start.family() else { return Ok(None) };
     let names_one =

@@ -1,4 +1,4 @@
-//! What all ways of running a program took, and the table.
+//! Results of all contenders, and their table.
 
 use std::collections::BTreeMap;
 
@@ -7,48 +7,48 @@ use serde::Serialize;
 
 use super::super::statistics::{Ratio, median};
 use super::super::variant::{ABOUT_VULCAN, VULCAN};
-use super::runs::Runs;
+use super::runs::RunCosts;
 use super::{DEFAULT, OURS, Turn};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
 
-/// The runs of all ways; the ratios are other ways' divided by ours.
+/// Runs of all contenders. A ratio is another contender's number divided by ours.
 #[derive(Debug, Serialize)]
 pub struct ProgramOutcome<'a> {
     command: &'a [String],
     pairs: u64,
     ranks: usize,
     hosts: usize,
-    ours: Runs,
+    ours: RunCosts,
     peers: BTreeMap<String, Peer>,
 }
 
-/// Another contender than ours.
+/// Contender other than our library.
 #[derive(Debug, Serialize)]
 struct Peer {
     setting: String,
-    /// By the program's own timer, if one was named.
+    /// Ratio of the times by the program's own timer, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     timed_ratio: Option<Ratio>,
     inside_ratio: Option<Ratio>,
     wall_ratio: Option<Ratio>,
     cpu_ratio: Option<Ratio>,
     #[serde(flatten)]
-    runs: Runs,
+    runs: RunCosts,
 }
 
 impl<'a> ProgramOutcome<'a> {
-    /// What was measured; one of the turns is ours.
-    pub fn of(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
+    /// Creates the results from the runs of all contenders; one of them is our library.
+    pub fn from_turns(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
         let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);
         let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
         let peer = |Turn { contender, runs }: Turn| {
             let peer = Peer {
                 setting: contender.setting,
-                timed_ratio: Ratio::of(&runs.timed_seconds, &ours.timed_seconds),
-                inside_ratio: Ratio::of(&runs.inside_seconds, &ours.inside_seconds),
-                wall_ratio: Ratio::of(&runs.wall_seconds, &ours.wall_seconds),
-                cpu_ratio: Ratio::of(&runs.cpu_seconds, &ours.cpu_seconds),
+                timed_ratio: Ratio::from_times(&runs.timed_seconds, &ours.timed_seconds),
+                inside_ratio: Ratio::from_times(&runs.inside_seconds, &ours.inside_seconds),
+                wall_ratio: Ratio::from_times(&runs.wall_seconds, &ours.wall_seconds),
+                cpu_ratio: Ratio::from_times(&runs.cpu_seconds, &ours.cpu_seconds),
                 runs,
             };
             (contender.name, peer)
@@ -58,10 +58,10 @@ impl<'a> ProgramOutcome<'a> {
         Self { command: &options.command, pairs: options.pairs, ranks, hosts, ours, peers }
     }
 
-    /// Prints it, for programs or for people.
+    /// Prints the results as JSON or as a table.
     ///
     /// # Errors
-    /// Those of standard output.
+    /// Errors of standard output.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
         if json { say(serde_json::to_string(self)?) } else { say(self.text()) }
     }
@@ -78,7 +78,7 @@ impl<'a> ProgramOutcome<'a> {
         format!("{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair{note}")
     }
 
-    /// The times with the MPI library's defaults.
+    /// Adds the rows with the times of our library and of the MPI library's defaults.
     fn add_times(&self, table: &mut Table, default: &Peer) {
         let (theirs, ours) = (&default.runs, &self.ours);
         if !theirs.timed_seconds.is_empty() {
@@ -93,16 +93,21 @@ impl<'a> ProgramOutcome<'a> {
         add_time(table, "processor, all ranks, s", both, default.cpu_ratio);
     }
 
-    /// The time that counts, of each other contender.
+    /// Adds the rows of the other contenders, with the time that counts.
     fn add_others(&self, table: &mut Table) {
         for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
             let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };
             let (theirs, ours) = (peer.runs.counted(), self.ours.counted());
-            add_time(table, &format!("{what}, {name} ({}), s", peer.setting), (theirs, ours), Ratio::of(theirs, ours));
+            add_time(
+                table,
+                &format!("{what}, {name} ({}), s", peer.setting),
+                (theirs, ours),
+                Ratio::from_times(theirs, ours),
+            );
         }
     }
 
-    fn add_counts(&self, table: &mut Table, default: &Runs) {
+    fn add_counts(&self, table: &mut Table, default: &RunCosts) {
         let ours = &self.ours;
         for (name, default, ours) in [
             ("context switches", &default.context_switches, &ours.context_switches),

@@ -1,4 +1,4 @@
-//! The costs of runs: the records of the ranks, and what the program says of its time.
+//! Collects the costs of runs: the records of the ranks, and the time that the program prints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
-/// The variable that names the folder of the ranks' records.
+/// Environment variable that names the folder of the ranks' records.
 pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
 
-/// The record that a rank writes when it ends.
+/// Record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
-struct Rank {
+struct RankRecord {
     host: String,
-    calls: BTreeMap<String, Function>,
+    calls: BTreeMap<String, FunctionCost>,
     seconds: f64,
     cpu: f64,
     context_switches: f64,
@@ -22,68 +22,68 @@ struct Rank {
     peak_bytes: f64,
 }
 
-/// Calls of one function.
+/// Calls of one MPI function.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Function {
-    /// Of all ranks.
+pub struct FunctionCost {
+    /// Number of calls of all ranks.
     pub calls: f64,
-    /// Of the slowest rank.
+    /// Seconds in the function, on the slowest rank.
     pub seconds: f64,
 }
 
-/// The costs of runs, one number for each run.
+/// Costs of runs, one number for each run.
 #[derive(Debug, Default, Serialize)]
-pub struct Runs {
+pub struct RunCosts {
     /// Seconds by the program's own timer, if one was named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timed_seconds: Vec<f64>,
     /// Seconds inside MPI_File_*, on the rank with the longest time there.
     pub inside_seconds: Vec<f64>,
-    /// From the start of the launcher to its end.
+    /// Seconds from the start of the launcher to its end.
     pub wall_seconds: Vec<f64>,
     /// Processor seconds of all ranks.
     pub cpu_seconds: Vec<f64>,
-    /// Of all ranks.
+    /// Number of context switches of all ranks.
     pub context_switches: Vec<f64>,
-    /// Of all ranks.
+    /// Number of page faults of all ranks.
     pub page_faults: Vec<f64>,
     /// Peak memory of the largest rank in bytes.
     pub peak_bytes: Vec<f64>,
-    /// By function, in the last run.
-    pub functions: BTreeMap<String, Function>,
+    /// Calls in the last run, by name of the MPI function.
+    pub functions: BTreeMap<String, FunctionCost>,
     /// Number of ranks.
     #[serde(skip)]
     pub ranks: usize,
-    /// Number of hosts that they ran on.
+    /// Number of hosts on which the ranks ran.
     #[serde(skip)]
     pub hosts: usize,
 }
 
-impl Runs {
-    /// Number of runs.
+impl RunCosts {
+    /// Returns the number of runs.
     pub fn count(&self) -> usize {
         self.wall_seconds.len()
     }
 
-    /// The seconds that count: by the program's own timer, or else inside of MPI_File_*.
+    /// Returns the seconds of each run that count: by the program's own timer, or else inside MPI_File_*.
     pub fn counted(&self) -> &[f64] {
         if self.timed_seconds.is_empty() { &self.inside_seconds } else { &self.timed_seconds }
     }
 
-    /// The least of them.
+    /// Returns the minimum of the seconds that count.
     pub fn least(&self) -> f64 {
         self.counted().iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Adds a run: its records are in `folder`, and it took `wall` seconds.
+    /// Adds a run, whose records are in `folder` and which took `wall` seconds.
     ///
     /// # Errors
     /// A record that cannot be read.
     pub fn add(&mut self, folder: &Path, wall: f64) -> Result<(), Failure> {
         let ranks = ranks(folder)?;
         self.wall_seconds.push(wall);
-        let largest = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
-        let sum = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).sum();
+        let largest = |of: &dyn Fn(&RankRecord) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+        let sum = |of: &dyn Fn(&RankRecord) -> f64| ranks.iter().map(of).sum();
         self.inside_seconds.push(largest(&|rank| rank.seconds));
         self.cpu_seconds.push(sum(&|rank| rank.cpu));
         self.context_switches.push(sum(&|rank| rank.context_switches));
@@ -101,7 +101,8 @@ impl Runs {
     }
 }
 
-/// Seconds inside MPI_File_* on the rank with the longest time there, if any rank called it; and the number of ranks.
+/// Returns the seconds inside MPI_File_* on the rank with the longest time there, if any rank called it; and the number
+/// of ranks.
 ///
 /// # Errors
 /// A record that cannot be read.
@@ -111,9 +112,9 @@ pub fn seconds_inside(folder: &Path) -> Result<(Option<f64>, usize), Failure> {
     Ok((that_called.map(|rank| rank.seconds).reduce(f64::max), ranks.len()))
 }
 
-/// The records of all ranks.
-fn ranks(folder: &Path) -> Result<Vec<Rank>, Failure> {
-    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<Rank, Failure> {
+/// Returns the records of all ranks.
+fn ranks(folder: &Path) -> Result<Vec<RankRecord>, Failure> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<RankRecord, Failure> {
         Ok(serde_json::from_str(&std::fs::read_to_string(entry?.path())?)?)
     };
     std::fs::read_dir(folder)?.map(read).collect()

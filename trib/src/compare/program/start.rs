@@ -1,4 +1,4 @@
-//! What starts the command, and one run of it.
+//! Runs the command of a comparison once, with everything that it needs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use regex::Regex;
 use tempfile::TempDir;
 
 use super::contender::{Contender, FOR_HINTS};
-use super::runs::{INSIDE, Runs};
+use super::runs::{INSIDE, RunCosts};
 use super::{BEST, OURS};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
@@ -18,33 +18,33 @@ use crate::launcher::command::Ready;
 use crate::launcher::library::library;
 use crate::launcher::{self, Family, Launcher};
 
-/// A run that takes longer is assumed to hang.
+/// Maximum time of a run. A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// What stands in the command and in `--prepare` for the folder of a run.
+/// Placeholder for the folder of a run in the command and in `--prepare`.
 const DIRECTORY: &str = "{directory}";
 
-/// What starts the command, and where.
+/// Launcher, libraries and folders with which the command is run.
 pub struct Start<'a> {
     words: &'a [String],
     prepare: Option<&'a str>,
     timer: Option<&'a Regex>,
     launcher: Option<&'static Launcher>,
-    /// Where each run has a folder.
+    /// Directory in which each run has a folder.
     directory: PathBuf,
-    /// Preloaded in every run, and ours.
+    /// Path of the library that measures the time inside MPI-IO, which is preloaded in every run.
     inside: String,
     library: PathBuf,
-    /// Files of hints.
+    /// Folder for files of hints.
     hints: TempDir,
 }
 
 impl<'a> Start<'a> {
-    /// What the options ask for.
+    /// Checks the options and finds launcher, libraries and folders.
     ///
     /// # Errors
-    /// There is no launcher, library, compiler or directory; hints of the user's own where the best are looked for.
-    pub fn of(options: &'a CompareOptions) -> Result<Self, Failure> {
+    /// There is no launcher, library, compiler or directory; the user has set hints although the best are to be found.
+    pub fn from_options(options: &'a CompareOptions) -> Result<Self, Failure> {
         let (words, program) = (&options.command, &options.program);
         if let Some(name) = FOR_HINTS.iter().find(|name| program.best && std::env::var_os(name).is_some()) {
             return Err(Failure::new(format!("best: {name} is set; allowed: no hints in the environment")));
@@ -55,14 +55,14 @@ impl<'a> Start<'a> {
         let (inside, library) = (build::inside()?.display().to_string(), library(options.library.as_deref())?);
         let hints = tempfile::tempdir()?;
         let start = Self { words, prepare, timer, launcher, directory, inside, library, hints };
-        // Said before anything runs.
+        // These errors are reported before anything runs.
         if program.best {
             start.known_family()?;
         }
         Ok(start)
     }
 
-    /// The family of the launcher's MPI library, if it is known.
+    /// Returns the family of the launcher's MPI library, if it is known.
     pub fn family(&self) -> Option<Family> {
         self.launcher.and_then(|launcher| launcher.family)
     }
@@ -76,28 +76,28 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// The hints to try, on so many ranks of so many hosts.
+    /// Returns the contenders with the hints to try, for `ranks` ranks on `hosts` hosts.
     ///
     /// # Errors
     /// The MPI library is not known; files of hints cannot be written.
     pub fn candidates(&self, ranks: u64, hosts: u64) -> Result<Vec<Contender>, Failure> {
         let all = variant::candidates(self.known_family()?, &self.words[0], ranks, hosts).into_iter().enumerate();
-        all.map(|(number, variant)| Contender::of(BEST, &variant, number, self.hints.path())).collect()
+        all.map(|(number, variant)| Contender::from_variant(BEST, &variant, number, self.hints.path())).collect()
     }
 
-    /// Every rank by itself, in ROMIO.
+    /// Returns the contender in which ROMIO lets every rank write by itself.
     ///
     /// # Errors
     /// The file of hints cannot be written.
     pub fn independent(&self) -> Result<Contender, Failure> {
-        Contender::of(INDEPENDENT, &variant::independent(), 0, self.hints.path())
+        Contender::from_variant(INDEPENDENT, &variant::independent(), 0, self.hints.path())
     }
 
-    /// Runs the command, in a new folder.
+    /// Runs the command once with a contender, in a new folder, and adds the costs to `runs`.
     ///
     /// # Errors
-    /// It fails, no rank called MPI_File_*, or it does not print the time that was asked for.
-    pub fn once(&self, contender: &Contender, runs: &mut Runs) -> Result<(), Failure> {
+    /// The run fails, no rank called MPI_File_*, or the output has no time that the timer finds.
+    pub fn once(&self, contender: &Contender, runs: &mut RunCosts) -> Result<(), Failure> {
         let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(&self.directory)?);
         let filled = |text: &str| text.replace(DIRECTORY, &folder.path().display().to_string());
         if let Some(prepare) = self.prepare {
@@ -108,7 +108,7 @@ impl<'a> Start<'a> {
         let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
         let output = process::run(&mut self.command(&words, contender, records.path())?, LIMIT)?;
         runs.add(records.path(), output.seconds)?;
-        // Another library may do without MPI-IO.
+        // Another library may write without MPI-IO.
         if runs.functions.is_empty() && contender.command.is_none() {
             let what = words.join(" ");
             return Err(Failure::new(format!(
@@ -136,7 +136,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Where each run has a folder: in memory, unless another directory is given.
+/// Returns the directory in which each run has a folder: in memory, unless another is given.
 fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let memory = Path::new("/dev/shm");
     let default = || if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
@@ -147,7 +147,7 @@ fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(directory)
 }
 
-/// The seconds that a program prints: the first group of each match, added up.
+/// Returns the seconds that a program printed: the sum of the first group of each match.
 fn timed(timer: &Regex, printed: &str) -> Result<f64, Failure> {
     let fail = |why: &str| Failure::new(format!("timer: {timer}: {why}; allowed: what finds seconds in its output"));
     let found = timer.captures_iter(printed).filter_map(|groups| groups.get(1));

@@ -11,24 +11,24 @@ use tributary_abi as ffi;
 use super::super::{MPI_Datatype, SUCCESS, check};
 
 /// Values of type `T` attached to datatypes. A value is dropped with its datatype; a duplicate of the datatype shares it.
-pub struct Attribute<T> {
+pub struct DatatypeAttribute<T> {
     key: OnceLock<Result<c_int, Error>>,
-    /// Held while a value is looked up and cloned, and while one is set.
+    /// Lock that is held while a value is looked up and cloned, and while a value is set.
     finding: Mutex<()>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Send + Sync + 'static> Attribute<T> {
-    /// Without values.
+impl<T: Send + Sync + 'static> DatatypeAttribute<T> {
+    /// Creates an attribute that no datatype has yet.
     #[allow(clippy::new_without_default)] // for a static
     pub const fn new() -> Self {
         Self { key: OnceLock::new(), finding: Mutex::new(()), of: PhantomData }
     }
 
-    /// The value attached to `datatype`.
+    /// Returns the value attached to `datatype`.
     ///
     /// # Errors
-    /// MPI refuses.
+    /// MPI refuses to create the key or to look up the value.
     pub fn get(&self, datatype: MPI_Datatype) -> Result<Option<Arc<T>>, Error> {
         let key = self.key()?;
         let _held = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
     }
 }
 
-/// A duplicate of a datatype has the same bytes: it shares the value.
+/// Callback of MPI_Type_dup: the duplicate shares the value, because it has the same bytes.
 unsafe extern "C" fn copy<T>(
     _datatype: MPI_Datatype,
     _key: c_int,

@@ -1,4 +1,4 @@
-//! The constructors of datatypes.
+//! Names the MPI function that made a datatype (MPI's combiner constants as an enum).
 
 use std::ffi::c_int;
 
@@ -8,7 +8,7 @@ use tributary_abi::constants;
 /// The constructor that made a datatype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combiner {
-    /// Predefined.
+    /// The datatype is predefined, such as MPI_INT.
     Named,
     /// MPI_Type_dup.
     Dup,
@@ -34,16 +34,16 @@ pub enum Combiner {
     Darray,
     /// MPI_Type_create_resized.
     Resized,
-    /// MPI_Type_create_f90_real, _complex, _integer: predefined in effect.
+    /// MPI_Type_create_f90_real, _complex or _integer; such a datatype is handled as predefined.
     F90,
 }
 
 impl Combiner {
-    /// The combiner with this number in MPI.
+    /// Returns the combiner for `number`, one of MPI's MPI_COMBINER_* constants.
     ///
     /// # Errors
     /// The combiner is not known here.
-    pub fn of(number: c_int) -> Result<Self, Error> {
+    pub fn from_number(number: c_int) -> Result<Self, Error> {
         let all = constants();
         Ok(match number {
             n if n == all.combiner_named => Self::Named,
@@ -64,7 +64,7 @@ impl Combiner {
         })
     }
 
-    /// Whether the MPI library owns the datatype: it has no contents and cannot be freed.
+    /// Returns true if the MPI library owns the datatype: it has no contents and cannot be freed.
     pub fn is_predefined(self) -> bool {
         matches!(self, Self::Named | Self::F90)
     }

@@ -1,5 +1,5 @@
-//! Whether a datatype is committed. MPI has no function that tells. All that take a datatype for data refuse one that is not,
-//! so a send is prepared, and never started.
+//! Finds out whether a datatype is committed. MPI has no function for this, but MPI_Send_init refuses a datatype that
+//! is not committed. So a send is prepared, and never started.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -9,11 +9,12 @@ use tributary_abi::{self as ffi, MPI_Comm, constants, handles};
 
 use super::super::{MPI_Datatype, SUCCESS, check, is_world_there};
 
-/// Whether MPI moves data of `datatype`, which is not predefined. Local. True as well if MPI does not check its arguments,
-/// or cannot be asked, because the program uses it only through sessions.
+/// Returns true if `datatype`, which must not be predefined, is committed. Local. Also returns true if MPI does not
+/// check its arguments, or if the program uses MPI only through sessions, so that no communicator is there for the
+/// test.
 ///
 /// # Errors
-/// MPI's.
+/// Any error of the MPI library.
 pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     if !is_world_there()? {
         return Ok(true);
@@ -34,8 +35,8 @@ pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)
 }
 
-/// A communicator of this process alone whose errors are returned, made with the first call. The program's own
-/// MPI_COMM_SELF may end the process over an error.
+/// Returns a private communicator of this process alone, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
+/// creates it. (The error handler of MPI_COMM_SELF may end the program.)
 fn returning() -> Result<MPI_Comm, Error> {
     static MADE: OnceLock<Result<MPI_Comm, Error>> = OnceLock::new();
     let make = || {

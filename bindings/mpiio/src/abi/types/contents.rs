@@ -1,4 +1,4 @@
-//! The arguments of a datatype's constructor (MPI 4.1, section 5.1.13).
+//! Reads the arguments with which a datatype was made (MPI_Type_get_contents; MPI 4.1, section 5.1.13).
 
 use std::ffi::c_int;
 
@@ -8,24 +8,26 @@ use tributary_abi::{self as ffi, HandleArray, MISSING, handles};
 use super::super::{MPI_Datatype, check};
 use super::Combiner;
 
-/// A datatype from MPI_Type_get_contents: a reference that we must free, unless it is predefined.
+/// A datatype handle from MPI_Type_get_contents. This library must free the handle, unless the datatype is
+/// predefined.
 #[derive(Debug)]
-struct Owned {
+struct OwnedDatatype {
     handle: MPI_Datatype,
     is_ours: bool,
 }
 
-impl Owned {
-    /// Takes the reference. It is not freed if MPI refuses its envelope.
+impl OwnedDatatype {
+    /// Takes over the handle. The handle is never freed if MPI refuses to return its envelope.
     fn new(handle: MPI_Datatype) -> Self {
         // An unknown combiner belongs to a derived type.
-        let is_ours = envelope(handle)
-            .is_ok_and(|envelope| Combiner::of(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined()));
+        let is_ours = envelope(handle).is_ok_and(|envelope| {
+            Combiner::from_number(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined())
+        });
         Self { handle, is_ours }
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedDatatype {
     fn drop(&mut self) {
         if self.is_ours {
             // SAFETY: a reference from MPI_Type_get_contents, freed once.
@@ -34,27 +36,27 @@ impl Drop for Owned {
     }
 }
 
-/// The arguments of a datatype's constructor, read one by one in their order.
+/// The arguments of a datatype's constructor. The methods return them one by one, in the order of the constructor.
 #[derive(Debug)]
 pub struct Contents {
-    /// The constructor.
+    /// The MPI function that made the datatype.
     pub combiner: Combiner,
     integers: std::vec::IntoIter<c_int>,
     addresses: std::vec::IntoIter<ffi::MPI_Aint>,
-    /// Counts and addresses of a constructor with large counts.
+    /// Counts and addresses, if the constructor has large counts (MPI_Count).
     large: std::vec::IntoIter<ffi::MPI_Count>,
     is_large: bool,
-    types: Vec<Owned>,
+    types: Vec<OwnedDatatype>,
 }
 
 impl Contents {
-    /// Asks MPI.
+    /// Gets the arguments of the constructor of `datatype` from MPI.
     ///
     /// # Errors
     /// The handle is not a datatype, or its constructor is not known here.
-    pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+    pub fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
         let envelope = envelope(datatype)?;
-        let combiner = Combiner::of(envelope.combiner)?;
+        let combiner = Combiner::from_number(envelope.combiner)?;
         let lists = if combiner.is_predefined() { ConstructorLists::default() } else { envelope.lists(datatype)? };
         Ok(Self {
             combiner,
@@ -62,21 +64,21 @@ impl Contents {
             addresses: lists.addresses.into_iter(),
             is_large: !lists.large.is_empty(),
             large: lists.large.into_iter(),
-            types: lists.types.iter().map(Owned::new).collect(),
+            types: lists.types.iter().map(OwnedDatatype::new).collect(),
         })
     }
 
-    /// The next argument that is an `int` in every form of the constructor.
+    /// Returns the next argument that is an `int` in every form of the constructor.
     pub fn int(&mut self) -> Result<i64, Error> {
         self.integers.next().map(i64::from).ok_or_else(missing)
     }
 
-    /// The next argument that is an `int`, or a count.
+    /// Returns the next argument that is an `int`, or a count.
     pub fn count(&mut self) -> Result<i64, Error> {
         if self.is_large { self.large.next().ok_or_else(missing) } else { self.int() }
     }
 
-    /// The next argument that is an address, or a count.
+    /// Returns the next argument that is an address, or a count.
     pub fn address(&mut self) -> Result<i64, Error> {
         if self.is_large {
             return self.count();
@@ -84,13 +86,13 @@ impl Contents {
         self.addresses.next().ok_or_else(missing)
     }
 
-    /// The next `count` arguments of a kind.
+    /// Returns the next `count` arguments, each read by `next`.
     pub fn list(&mut self, count: i64, next: fn(&mut Self) -> Result<i64, Error>) -> Result<Vec<i64>, Error> {
         (0..count).map(|_| next(self)).collect()
     }
 
-    /// Lengths and displacements of `count` blocks, for constructors with displacements in bytes: what [`Contents::list`]
-    /// returns, but borrowed. Does not advance.
+    /// Returns lengths and displacements of `count` blocks, for constructors with displacements in bytes. Borrows the
+    /// values that [`Contents::list`] would return, and does not advance.
     pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
         let count = usize::try_from(count).ok()?;
         if self.is_large {
@@ -100,23 +102,23 @@ impl Contents {
         Some(BlockList::Small(self.integers.as_slice().get(..count)?, self.addresses.as_slice().get(..count)?))
     }
 
-    /// The only datatype among the arguments.
+    /// Returns the only datatype among the arguments.
     pub fn datatype(&self) -> Result<MPI_Datatype, Error> {
         self.types.first().map(|owned| owned.handle).ok_or_else(missing)
     }
 
-    /// All datatypes among the arguments.
+    /// Returns all datatypes among the arguments.
     pub fn datatypes(&self) -> impl Iterator<Item = MPI_Datatype> + '_ {
         self.types.iter().map(|owned| owned.handle)
     }
 }
 
-/// Lengths and displacements.
+/// Lengths and displacements of the blocks of a datatype.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockList<'a> {
-    /// Of a constructor with large counts.
+    /// Lengths, then displacements in bytes, of a constructor with large counts.
     Large(&'a [ffi::MPI_Count], &'a [ffi::MPI_Count]),
-    /// Of any other.
+    /// Lengths, then displacements in bytes, of a constructor with `int` counts.
     Small(&'a [c_int], &'a [ffi::MPI_Aint]),
 }
 
@@ -128,8 +130,8 @@ fn missing() -> Error {
     )
 }
 
-/// The number of a datatype's combiner, and the number of its arguments of each kind.
-struct Envelope {
+/// A datatype's combiner (a number of MPI), and how many arguments of each kind its constructor had.
+struct TypeEnvelope {
     combiner: c_int,
     integers: usize,
     addresses: usize,
@@ -137,9 +139,9 @@ struct Envelope {
     types: usize,
 }
 
-/// Asks for the envelope with large counts, because MPI refuses the other one for constructors with large counts. Libraries
-/// before MPI 4 have neither of these.
-fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+/// Returns the envelope of `datatype`. Asks for the form with large counts first, because MPI refuses the other form
+/// for constructors with large counts. Libraries before MPI 4 have neither.
+fn envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     let code = unsafe {
@@ -150,17 +152,17 @@ fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     }
     check("MPI_Type_get_envelope_c", code)?;
     let [integers, addresses, large, types] = [integers, addresses, large, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large, types })
 }
 
-fn small_envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn small_envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     check("MPI_Type_get_envelope", unsafe {
         ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner)
     })?;
     let [integers, addresses, types] = [integers, addresses, types].map(|count| count as usize);
-    Ok(Envelope { combiner, integers, addresses, large: 0, types })
+    Ok(TypeEnvelope { combiner, integers, addresses, large: 0, types })
 }
 
 #[derive(Default)]
@@ -171,14 +173,15 @@ struct ConstructorLists {
     types: HandleArray<MPI_Datatype>,
 }
 
-impl Envelope {
-    /// The arguments of a datatype that is not predefined, whose envelope this is.
+impl TypeEnvelope {
+    /// Returns the arguments of the constructor of `datatype`. `self` is its envelope, and the datatype is not
+    /// predefined.
     fn lists(&self, datatype: MPI_Datatype) -> Result<ConstructorLists, Error> {
         let mut lists = ConstructorLists {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: HandleArray::of(handles().datatype_null, self.types),
+            types: HandleArray::from_elem(handles().datatype_null, self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)

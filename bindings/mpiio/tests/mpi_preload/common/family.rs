@@ -1,4 +1,4 @@
-//! The MPI library that the tests run on: what its compilers and its launcher are called.
+//! The MPI library that the tests run on: the names of its compilers and its launcher.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ pub enum Family {
     OpenMpi,
 }
 
-/// The family that the tests run on: that of `$MPICC`, or of the first wrapper that is there. The library under test is the
-/// same for all.
+/// Returns the family that the tests run on: the family of `$MPICC`, or of the first wrapper that exists. The library
+/// under test is the same for all.
 pub fn ours() -> Family {
     static OURS: OnceLock<Family> = OnceLock::new();
     *OURS.get_or_init(|| match std::env::var("MPICC") {
@@ -27,7 +27,7 @@ pub fn ours() -> Family {
 }
 
 impl Family {
-    /// The suffix of its tools' names in distributions.
+    /// Returns the suffix of the names of the family's tools in distributions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -35,37 +35,37 @@ impl Family {
         }
     }
 
-    /// The compiler wrapper for C: `$MPICC` if that is of this family.
+    /// Returns the compiler wrapper for C: `$MPICC` if it belongs to this family.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn mpicc(self) -> String {
         let given = std::env::var("MPICC").ok();
         let names = given.into_iter().chain([format!("mpicc.{}", self.name()), "mpicc".to_string()]);
         self.first_wrapper(names.collect(), "MPICC")
     }
 
-    /// The compiler wrapper for C++: `$MPICXX` if that is of this family.
+    /// Returns the compiler wrapper for C++: `$MPICXX` if it belongs to this family.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn mpicxx(self) -> String {
         let given = std::env::var("MPICXX").ok();
         let names = given.into_iter().chain([format!("mpicxx.{}", self.name()), "mpicxx".to_string()]);
         self.first_wrapper(names.collect(), "MPICXX")
     }
 
-    /// The compiler wrapper for Fortran: `$MPIFORT` if that is of this family.
+    /// Returns the compiler wrapper for Fortran: `$MPIFORT` if it belongs to this family.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn mpifort(self) -> String {
         let given = std::env::var("MPIFORT").ok();
         let names = given.into_iter().chain([format!("mpifort.{}", self.name()), "mpifort".to_string()]);
         self.first_wrapper(names.collect(), "MPIFORT")
     }
 
-    /// The launcher: `$MPIEXEC` for the family that the tests run on.
+    /// Returns the names of possible launchers: `$MPIEXEC` for the family that the tests run on.
     pub fn launchers(self) -> Vec<String> {
         if let (true, Ok(given)) = (self == ours(), std::env::var("MPIEXEC")) {
             return vec![given];
@@ -77,7 +77,7 @@ impl Family {
         names.into_iter().chain(["mpiexec"]).map(String::from).collect()
     }
 
-    /// Arguments of the launcher that set a variable for the ranks, and not for the launcher.
+    /// Returns arguments of the launcher that set a variable for the ranks, and not for the launcher.
     pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
         match self {
             Self::Mpich => vec!["-genv".to_string(), name.to_string(), value.to_string()],
@@ -85,8 +85,9 @@ impl Family {
         }
     }
 
-    /// Folders that a program must be linked with first, or it may get another MPI library of the same name: in Debian
-    /// `libmpi.so` is whatever library the alternatives point to, and Open MPI's Fortran wrapper looks there.
+    /// Returns folders that a program must be linked with first. Otherwise it may get another MPI library of the same
+    /// name: in Debian `libmpi.so` is whatever library the alternatives point to, and Open MPI's Fortran wrapper
+    /// looks there.
     pub fn library_folders(self) -> Vec<String> {
         if self == Self::Mpich {
             return Vec::new();
@@ -103,7 +104,8 @@ impl Family {
     }
 }
 
-/// The family of a wrapper. Only Open MPI's wrappers know the option; others pass it to their compiler.
+/// Returns the family of a wrapper. Only Open MPI's wrappers know the option `--showme`; others pass it to their
+/// compiler.
 fn of_wrapper(name: &str) -> Option<Family> {
     let output = Command::new(name).arg("--showme:version").output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,4 +1,4 @@
-//! One run of a program under `mpiexec`, in an empty folder of its own.
+//! Runs a program once under `mpiexec`, in an empty folder of its own.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,18 +14,18 @@ use super::family::{Family, ours};
 use super::programs;
 use super::report::Report;
 
-/// One program at a time: many ranks that poll on few cores starve each other.
+/// Lock that lets one program run at a time: many ranks that poll on few cores starve each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-/// The time limit of a run, at which the launcher ends it, unless `MPIEXEC_TIMEOUT` says another.
+/// Time limit of a run in seconds, after which the launcher ends it, unless `MPIEXEC_TIMEOUT` sets another.
 const SECONDS: u64 = 60;
-/// The additional time for the launcher, after which it is killed.
+/// Additional time in seconds, after which the launcher itself is killed.
 const GRACE: u64 = 15;
 
 /// A program to be run.
 #[derive(Debug, Clone)]
 pub struct Launch {
     family: Family,
-    /// Which launcher, if not that of the family.
+    /// Path of the launcher, if it is not the family's.
     launcher: Option<PathBuf>,
     ranks: usize,
     command: Vec<String>,
@@ -43,16 +43,16 @@ pub struct Outcome {
     pub stdout: String,
     /// Standard error of all ranks.
     pub stderr: String,
-    /// The files that it left in its folder, by name.
+    /// Files that the program left in its folder, by name.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// The library's report on each file, in the order in which they were closed.
+    /// The library's report on each file, in the order in which files were closed.
     pub reports: Vec<Report>,
     /// The temporary folder.
     pub folder: tempfile::TempDir,
 }
 
 impl Launch {
-    /// A program on `ranks` ranks, without the library.
+    /// Creates a run of a program on `ranks` ranks, without the library.
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
@@ -60,68 +60,68 @@ impl Launch {
         Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds }
     }
 
-    /// With this library preloaded, which reports in JSON.
+    /// Preloads this library, which reports in JSON.
     pub fn with_library(self) -> Self {
         let mut this = self.env("TRIB_REPORT", "json");
         this.preloaded.push(library());
         this
     }
 
-    /// With another library preloaded after this one.
+    /// Preloads another library after this one.
     pub fn also_preload(mut self, library: &Path) -> Self {
         self.preloaded.push(library.to_path_buf());
         self
     }
 
-    /// With these hints in its environment.
+    /// Sets these hints in the program's environment.
     pub fn hints(self, hints: &str) -> Self {
         self.env("TRIB_HINTS", hints)
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.command.push(argument.into());
         self
     }
 
-    /// With a variable in the ranks' environment.
+    /// Sets a variable in the ranks' environment.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.environment.insert(name.to_string(), value.into());
         self
     }
 
-    /// With the launcher of another family.
+    /// Uses the launcher of another family.
     pub fn family(mut self, family: Family) -> Self {
         self.family = family;
         self
     }
 
-    /// With this launcher, which takes the options of the family's. Ranks that wait do not let others run.
+    /// Uses this launcher, which takes the options of the family's. Ranks that wait then do not let others run.
     pub fn launcher(mut self, launcher: &Path) -> Self {
         self.launcher = Some(launcher.to_path_buf());
         self
     }
 
-    /// With so much time, whatever `MPIEXEC_TIMEOUT` says.
+    /// Sets the time limit in seconds, whatever `MPIEXEC_TIMEOUT` says.
     pub fn seconds(mut self, seconds: u64) -> Self {
         self.seconds = seconds;
         self
     }
 
-    /// Runs it, and expects that all ranks end well.
+    /// Runs the program, and expects success of all ranks.
     ///
     /// # Panics
-    /// When one does not, or not in time; with everything they printed.
+    /// Panics if a rank fails, or does not end in time. The message has everything that the ranks printed.
     pub fn run(&self) -> Outcome {
         let outcome = self.try_run();
         assert!(outcome.status.success(), "{}: {}\n{}{}", self.line(), outcome.status, outcome.stdout, outcome.stderr);
         outcome
     }
 
-    /// Runs it, however it ends.
+    /// Runs the program, which may fail.
     ///
     /// # Panics
-    /// When it does not end in time, or cannot be started.
+    /// Panics if the program does not end in time, or cannot be started.
     pub fn try_run(&self) -> Outcome {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (folder, prints) = (empty_folder(), empty_folder());
@@ -139,7 +139,7 @@ impl Launch {
         Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder }
     }
 
-    /// The command line that gives the same run.
+    /// Returns a command line for the same run.
     fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let preloaded = self.preloaded.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(":");
@@ -188,10 +188,10 @@ impl Launch {
     }
 }
 
-/// The library under test. Cargo builds it for the tests, beside them.
+/// Returns the path of the library under test. Cargo builds the library for the tests, beside them.
 ///
 /// # Panics
-/// When it is not there.
+/// Panics if the library does not exist.
 pub fn library() -> PathBuf {
     let this = std::env::current_exe().expect("the path of this test program");
     let folders = [this.parent(), this.parent().and_then(Path::parent)];
@@ -200,7 +200,7 @@ pub fn library() -> PathBuf {
     found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
 }
 
-/// Compiled once by a test program.
+/// Returns the path of a library that makes ranks yield; a test program compiles it once.
 fn yielding() -> &'static Path {
     static YIELDING: OnceLock<PathBuf> = OnceLock::new();
     YIELDING.get_or_init(programs::yielding)
@@ -210,7 +210,7 @@ fn empty_folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for a run")
 }
 
-/// The files of a folder by name.
+/// Returns the contents of the files in a folder, by name.
 fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("the folder of a run").map(|entry| entry.expect("an entry"));
     let files = entries.filter(|entry| entry.path().is_file());

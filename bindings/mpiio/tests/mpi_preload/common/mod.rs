@@ -1,4 +1,4 @@
-//! Unmodified programs with and without the preload library.
+//! Runs unmodified programs with and without the preload library.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The test programs, compiled as their users would: by the MPI library's own wrappers, without a word of this library.
+//! Compiles the test programs as their users would: by the MPI library's own wrappers, without mentioning this
+//! library.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,27 +10,28 @@ use tributary_testing::fault_sweep;
 
 use super::family::{Family, ours};
 
-/// MPICH declares that MPI_STATUSES_IGNORE, an address of its own kind, is an array of statuses.
+/// Options for C only. (MPICH declares that MPI_STATUSES_IGNORE, an address of its own kind, is an array of
+/// statuses.)
 const C_ONLY: &[&str] = &["-std=gnu11", "-Wno-stringop-overflow"];
 
-/// How a program is compiled.
+/// The way in which a program is compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// Of which family; none: that which the tests run on.
+    /// Family of the MPI library; None for the one that the tests run on.
     pub family: Option<Family>,
-    /// What the program is called, if not as its source without the ending.
+    /// Name of the program; None for its source's name without the ending.
     pub name: Option<&'static str>,
     /// Options in front of the source.
     pub options: Vec<String>,
-    /// Libraries behind it.
+    /// Libraries behind the source.
     pub libraries: Vec<String>,
 }
 
 impl Build {
-    /// Options and libraries as `pkg-config` gives them.
+    /// Adds the options and libraries that `pkg-config` returns for `module`.
     ///
     /// # Panics
-    /// When it does not know `module`; `package` says what to install.
+    /// Panics if `pkg-config` does not know `module`; `package` says what to install.
     pub fn with_module(mut self, module: &str, package: &str) -> Self {
         for (option, into) in [("--cflags", &mut self.options), ("--libs", &mut self.libraries)] {
             let output = Command::new("pkg-config").args([option, module]).output();
@@ -41,10 +43,11 @@ impl Build {
         self
     }
 
-    /// Compiles `tests/programs/<source>`, or one by its absolute path, once in this process: sweeps run one program some hundred times.
+    /// Compiles `tests/programs/<source>`, or a source with an absolute path, once in this process: some tests run
+    /// one program hundreds of times.
     ///
     /// # Panics
-    /// When it does not compile without a warning, or no compiler is there.
+    /// Panics if the program does not compile without a warning, or if there is no compiler.
     pub fn compile(&self, source: &str) -> PathBuf {
         static COMPILED: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
         let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,28 +81,28 @@ impl Build {
     }
 }
 
-/// A program that needs MPI only.
+/// Compiles a program that needs MPI only.
 ///
 /// # Panics
-/// As [`Build::compile`].
+/// Panics as [`Build::compile`] does.
 pub fn compile(source: &str) -> PathBuf {
     Build::default().compile(source)
 }
 
-/// A library to be preloaded in every run, with and without ours: it has MPICH's ranks let others run while they wait,
-/// without which more ranks than cores are too slow to test.
+/// Compiles a library that is preloaded in every run, with and without ours: it makes MPICH's ranks let others run
+/// while they wait. Without it more ranks than cores are too slow to test.
 ///
 /// # Panics
-/// As [`Build::compile`].
+/// Panics as [`Build::compile`] does.
 pub fn yielding() -> PathBuf {
     fault_sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
 }
 
-/// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
-/// system.
+/// Compiles a library that a test preloads, from the sources that the bindings' tests share: `faults` makes calls
+/// fail, `lustre` pretends to be a file system.
 ///
 /// # Panics
-/// As [`Build::compile`].
+/// Panics as [`Build::compile`] does.
 pub fn preloadable(stem: &'static str) -> PathBuf {
     static COMPILED: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,12 +113,12 @@ pub fn preloadable(stem: &'static str) -> PathBuf {
     all.entry(stem).or_insert_with(compile).clone()
 }
 
-/// Where the sources are.
+/// Returns the folder of the sources.
 pub fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs"))
 }
 
-/// A folder for what is compiled: in the target directory, so that it goes with it.
+/// Returns a folder for compiled programs, in the target directory, so that they are removed with it.
 fn scratch() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).expect("a folder in the target directory");

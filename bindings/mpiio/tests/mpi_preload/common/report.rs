@@ -1,10 +1,10 @@
-//! What the library says of a file when TRIB_REPORT=json: the lines of standard error that begin with `tributary: {`.
+//! Parses the library's reports with TRIB_REPORT=json: the lines of standard error that begin with `tributary: {`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// What begins a report.
+/// Beginning of a line that has a report.
 const MARK: &str = "tributary: {";
 
 /// Calls of one function that the engine ran.
@@ -23,7 +23,7 @@ pub struct Passed {
     pub calls: u64,
 }
 
-/// One file, from open to close.
+/// The report on one file, from open to close.
 #[derive(Debug, Clone, Deserialize)]
 #[allow(dead_code, reason = "a report must have every field")]
 pub struct Report {
@@ -38,7 +38,7 @@ pub struct Report {
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
     pub hints_not_used: Vec<NotUsed>,
-    /// Those in force, by key; none where the engine did not take the file.
+    /// Hints in force, by key; empty if the engine did not take the file.
     #[serde(default)]
     pub hints: BTreeMap<String, String>,
     /// Seconds in the engine, by part, and `total`.
@@ -55,11 +55,11 @@ pub struct NotUsed {
 }
 
 impl Report {
-    /// All reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
-    /// another; those that cannot be read are left out.
+    /// Returns all reports in a program's output. If ranks that each have a file end at once, mpiexec may print one
+    /// report inside another; reports that cannot be read are left out.
     ///
     /// # Panics
-    /// When there are some and none can be read.
+    /// Panics if there are reports and none can be read.
     pub fn all(printed: &str) -> Vec<Self> {
         let texts = printed.lines().filter(|line| line.starts_with(MARK));
         let parsed = texts.map(|line| serde_json::from_str(&line[MARK.len() - 1..]).map_err(|cause| (cause, line)));
@@ -73,12 +73,12 @@ impl Report {
     }
 }
 
-/// How often the engine ran `call`, in all files.
+/// Returns the number of times that the engine ran `call`, in all files.
 pub fn accelerated(reports: &[Report], call: &str) -> u64 {
     reports.iter().filter_map(|report| report.accelerated.get(call)).map(|ran| ran.calls).sum()
 }
 
-/// How often `call` was passed through, in all files.
+/// Returns the number of times that `call` was passed to MPI, in all files.
 pub fn passed_through(reports: &[Report], call: &str) -> u64 {
     let all = reports.iter().flat_map(|report| &report.passed_through);
     all.filter(|passed| passed.call == call).map(|passed| passed.calls).sum()

@@ -1,18 +1,18 @@
-//! Calls that this library makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
-//! error, or the job ends with a message. No rank hangs.
+//! Tests failures of calls that this library makes on one rank: of MPI, of the allocator, of the file system. Every
+//! rank gets the same error, or the job ends with a message. No rank hangs.
 
-use tributary_testing::fault_sweep::{Ended, Heard, RANKS, Small, WAYS};
+use tributary_testing::fault_sweep::{Heard, ProgramResult, RANKS, Small, WAYS};
 
 use crate::common::launch::Launch;
 use crate::common::programs::{compile, preloadable};
 
-/// `small.c` with a fault, under the hints `way`.
-pub fn small(way: &str, fault: &str) -> Ended {
+/// Runs `small.c` with a fault and the hints `way`.
+pub fn small(way: &str, fault: &str) -> ProgramResult {
     let launch =
         Launch::new(RANKS, &compile("small.c")).arg("small").with_library().also_preload(&preloadable("faults"));
     let mut outcome = launch.hints(way).env("TRIB_TEST_FAULT", fault).seconds(30).try_run();
     let file = outcome.files.remove("small").unwrap_or_default();
-    Ended { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }
+    ProgramResult { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }
 }
 
 #[test]
@@ -25,19 +25,19 @@ fn requests_for_memory_fail() {
     Small(&small).sweep("memory", &WAYS, 6);
 }
 
-/// A failed sync is reported on all ranks by the call that finds it.
+/// The call in which a sync fails reports the error on all ranks.
 #[test]
 fn storing_fails_on_one_rank() {
     Small(&small).fails_with("sync", &WAYS, u64::MAX, &["sync: ERR_IO"], Heard::Always);
 }
 
-/// An error need not be reported for a descriptor through which nothing was written.
+/// A close may fail without an error if nothing was written through its descriptor.
 #[test]
 fn closing_fails_on_one_rank() {
     Small(&small).fails_with("close", &WAYS, u64::MAX, &["close: ERR_IO"], Heard::Sometimes);
 }
 
-/// Memory that an aggregator needs for its windows and their messages.
+/// An aggregator cannot allocate the memory for its windows and their messages.
 #[test]
 fn an_aggregator_has_no_memory() {
     let hints = "trib_shared_memory=disable; cb_nodes=1; cb_buffer_size=16777216; romio_cb_write=enable";

@@ -1,4 +1,4 @@
-//! Files of fewer ranks than all, several of them open at the same time, and files of sessions.
+//! Tests files of fewer ranks than all, several of them open at the same time, and files of sessions.
 
 use std::io::Write;
 
@@ -15,8 +15,8 @@ fn files_of_groups_of_ranks() {
     same_as_without(&Launch::new(4, &compile("groups.c")), &Setting::few(), &["write_all", "read_at_all"]);
 }
 
-/// Where an MPI has no sessions, or opens no files of theirs, the program says so; and so does this. (MPICH opens none up to 5.0;
-/// Open MPI has sessions from 5 on.)
+/// Checks a program. If MPI has no sessions, or opens no files of sessions, the program and this test say so. (MPICH
+/// opens none up to 5.0; Open MPI has sessions from 5 on.)
 fn check(launch: &Launch, what: &str) {
     let plain = launch.run();
     if plain.stdout.contains("no files of sessions") {

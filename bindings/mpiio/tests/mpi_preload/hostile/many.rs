@@ -1,16 +1,16 @@
-//! Thousands of files, one after another, leak nothing.
+//! Tests that thousands of files, one after another, leak nothing.
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
 const RANKS: usize = 3;
-/// Files that are opened, written together and closed.
+/// Numbers of files that are opened, written together and closed, by communicator.
 const FILES: [(&str, usize); 3] = [("world", 800), ("self", 700), ("group", 500)];
-/// What a process may have more of on its heap after them, in bytes. MPI libraries keep pools of messages, up to 250 KB here, and
-/// 64 bytes of each file; what this library has of an open file is kilobytes.
+/// Number of bytes by which a process's heap may grow. MPI libraries keep pools of messages, up to 250 KB here, and
+/// 64 bytes for each file; this library has kilobytes for an open file.
 const GROWTH: i64 = 512 << 10;
 
-/// The most that any rank has more of: descriptors, threads, mappings, bytes of the heap.
+/// Returns the maximum growth on any rank: descriptors, threads, mappings, bytes of the heap.
 fn grown(outcome: &Outcome, on: &str) -> [i64; 4] {
     let lines: Vec<&str> = outcome.stdout.lines().filter_map(|line| line.strip_prefix(&format!("{on}: "))).collect();
     assert_eq!(lines.len(), RANKS, "{}", outcome.stdout);
@@ -31,7 +31,7 @@ fn nothing_is_left_of_thousands_of_files() {
             let [descriptors, threads, mappings, bytes] = grown(&with, on);
             let what = format!("{count} files on {on}, `{hints}`: {}", with.stdout);
             assert_eq!((descriptors, threads), (0, 0), "{what}");
-            // The allocator has some that come and go.
+            // The number of the allocator's mappings varies.
             assert!(mappings < 20 && bytes < GROWTH, "{what}");
         }
         assert!(with.reports.len() > 1000, "{} reports\n{}", with.reports.len(), with.stderr);

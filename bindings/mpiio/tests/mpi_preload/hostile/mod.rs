@@ -1,5 +1,6 @@
-//! Disturbances of a program and of this library by the machine, the system and other users. With the library the program gets
-//! the same results and bytes as without, or an error that `docs/reference/faults.md` lists. No rank hangs.
+//! Tests disturbances of a program and of this library by the machine, the system and other users. With the library
+//! the program gets the same results and bytes as without, or an error that `docs/reference/faults.md` lists. No rank
+//! hangs.
 //!
 //! | module | what happens |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Processes that signals interrupt, that have children, and that are stopped or killed between their calls.
+//! Tests processes that signals interrupt, that have children, and that are stopped or killed between their calls.
 
 use crate::common::launch::Launch;
 use crate::common::matrix::{Setting, same_as_without};
@@ -10,7 +10,7 @@ fn launch(source: &str) -> Launch {
     Launch::new(RANKS, &compile(source)).seconds(40)
 }
 
-/// One setting each: what happens to a process does not depend on the kernel.
+/// Returns one setting only: the tests do not depend on the kernel.
 fn settings() -> Vec<Setting> {
     Setting::few().into_iter().take(1).collect()
 }

@@ -1,6 +1,7 @@
-//! Views, memory types, counts, offsets, calls, hints and numbers of ranks by chance, each from a number: the program checks
-//! every byte that it reads, and with the library the files are the same as without. Open MPI's own files are not: OMPIO of 4.1
-//! reads other bytes back than it wrote, so there the ranks write by themselves in the runs without.
+//! Tests random views, memory types, counts, offsets, calls, hints and numbers of ranks, each derived from a seed.
+//! The program checks every byte that it reads, and with the library the files are the same as without. Open MPI's
+//! own files are not: OMPIO of 4.1 reads back other bytes than it wrote, so there the ranks write by themselves in
+//! the runs without the library.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
@@ -13,12 +14,12 @@ use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 use crate::common::report::accelerated;
 
-/// How many are tried, and how many with TRIB_TEST_ALL=1.
+/// Number of seeds that are tried, and number with TRIB_TEST_ALL=1.
 const FEW: u64 = 24;
 const ALL: u64 = 372;
 const MOST_RANKS: usize = 5;
 
-/// Of each hint what it may be; nothing where it stays as it is.
+/// Values that each hint may get; an empty one leaves the default.
 const CHOICES: [(&str, &[&str]); 10] = [
     ("trib_shared_memory", &["disable", "disable", "enable", "enable", ""]),
     ("cb_buffer_size", &["97", "97", "1000", "4096", "65536", ""]),
@@ -32,7 +33,7 @@ const CHOICES: [(&str, &[&str]); 10] = [
     ("trib_ranks_per_node", &["2", ""]),
 ];
 
-/// The registry's, and nothing.
+/// Names of all drivers, and an empty one for the default.
 const DRIVERS_OR_NONE: [&str; DRIVERS.len() + 1] = {
     let (mut all, mut at) = ([""; DRIVERS.len() + 1], 0);
     while at < DRIVERS.len() {
@@ -42,7 +43,7 @@ const DRIVERS_OR_NONE: [&str; DRIVERS.len() + 1] = {
     all
 };
 
-/// A number of ranks and hints.
+/// Returns a random number of ranks and random hints.
 fn chosen(seed: u64) -> (usize, String) {
     let mut random = SmallRng::seed_from_u64(seed);
     let ranks = random.random_range(1..=MOST_RANKS);
@@ -62,13 +63,13 @@ fn chosen(seed: u64) -> (usize, String) {
     (ranks, hints)
 }
 
-/// The program on so many ranks with these numbers.
+/// Returns a run of the program on `ranks` ranks with these seeds.
 fn launch(ranks: usize, how: &str, seeds: &[u64]) -> Launch {
     let launch = Launch::new(ranks, &compile("random.c")).arg(how).seconds(40);
     seeds.iter().fold(launch, |launch, seed| launch.arg(seed.to_string()))
 }
 
-/// What a run with this number alone would leave of a run with several.
+/// Returns the part of a run with several seeds that belongs to one seed: the lines and the file.
 fn part(of: &Outcome, seed: u64) -> (String, &[u8]) {
     let mark = format!("{seed}:");
     let lines = of.stdout.lines().filter(|line| line.starts_with("rank ") || line.starts_with(&mark));

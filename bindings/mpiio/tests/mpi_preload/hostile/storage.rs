@@ -1,10 +1,10 @@
-//! Reads and writes of the file that move less than asked for, that are interrupted, and that fail.
+//! Tests reads and writes of the file that move fewer bytes than asked for, that are interrupted, and that fail.
 
 use tributary_testing::fault_sweep::{Heard, RANKS, Small, WAYS, said, written};
 
 use super::failing::small;
 
-/// Every call is short, or every third; every second is interrupted, or every third: nobody sees it.
+/// Every call, or every third, is short; every second, or every third, is interrupted. The program does not notice.
 #[test]
 fn short_and_interrupted_calls_are_made_again() {
     for way in WAYS {
@@ -19,14 +19,14 @@ fn short_and_interrupted_calls_are_made_again() {
     }
 }
 
-/// The calls that say what came of a write: of those in two parts, the second.
+/// Names of the calls that return the result of a write: of a call in two parts, the second.
 const WRITES: [&str; 3] = ["write_all", "wait", "end"];
 
 fn due(class: &str) -> Vec<String> {
     WRITES.map(|call| format!("{call}: {class}")).to_vec()
 }
 
-/// All ranks get the class of the error; all later calls go well.
+/// Checks that all ranks get the class of the error, and that all later calls succeed.
 fn fails(kind: &str, due: &[String]) {
     let due: Vec<&str> = due.iter().map(String::as_str).collect();
     Small(&small).fails_with(kind, &WAYS, 2, &due, Heard::Always);
@@ -47,7 +47,7 @@ fn a_read_fails_on_one_rank() {
     fails("read", &["read_at_all: ERR_IO, other bytes".to_string(), "read_at_all: ERR_IO".to_string()]);
 }
 
-/// A rank that is killed in the middle of a write takes the job with it; one that is stopped for a second does not.
+/// A rank that is killed in the middle of a write ends the job; a rank that is stopped for a second does not.
 #[test]
 fn a_rank_ends_or_stops_in_a_write() {
     for way in &WAYS[..1] {

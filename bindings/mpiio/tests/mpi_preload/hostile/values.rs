@@ -1,5 +1,5 @@
-//! Absurd values of hints. In an info, the program gets the same result as without the library; in the environment, an error
-//! that is the same on all ranks, or none. No crash, and no rank hangs.
+//! Tests absurd values of hints. In an info, the program gets the same result as without the library; in the
+//! environment, an error that is the same on all ranks, or none. The program does not crash, and no rank hangs.
 
 use tributary_testing::fault_sweep::{RANKS, said, written};
 
@@ -8,7 +8,7 @@ use crate::common::launch::Launch;
 use crate::common::matrix::same;
 use crate::common::programs::compile;
 
-/// In an info `\n` repeats the character before it n times.
+/// Hints with absurd values. In an info `\n` repeats the character before it n times.
 const HINTS: [&str; 27] = [
     "cb_nodes=0",
     "cb_nodes=-1",
@@ -39,7 +39,8 @@ const HINTS: [&str; 27] = [
     "some_key=x\\900",
 ];
 
-/// ROMIO and OMPIO divide by zero, ask for that much memory in MPI_File_open, or read other bytes: in the environment only.
+/// Hints for the environment only: in an info ROMIO and OMPIO divide by zero, ask for as much memory in
+/// MPI_File_open, or read other bytes.
 const TOO_MUCH_FOR_MPI: [&str; 7] = [
     "cb_buffer_size=1",
     "cb_nodes=0",
@@ -50,7 +51,7 @@ const TOO_MUCH_FOR_MPI: [&str; 7] = [
     "cb_buffer_size=big",
 ];
 
-/// What MPI itself makes of these, it makes with the library too.
+/// MPI's results for these hints are the same with the library.
 #[test]
 fn in_an_info() {
     let launch = Launch::new(RANKS, &compile("values.c"));
@@ -62,7 +63,8 @@ fn in_an_info() {
     same(&launch.with_library().hints(way).run(), &plain, "bad infos, by messages");
 }
 
-/// One is not allowed: the first collective call says so on all ranks, and MPI runs the others. Or it is, or is none of ours.
+/// If a hint is not allowed, the first collective call returns an error on all ranks, and MPI runs the later calls.
+/// Otherwise the hint is allowed, or is not one of this library.
 #[test]
 fn in_the_environment() {
     let mut refused = 0;

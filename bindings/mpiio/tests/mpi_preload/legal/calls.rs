@@ -1,14 +1,15 @@
-//! A program that is not legal: one rank reads, syncs or closes where the others write. All ranks get one error that names both calls.
+//! Tests a program that breaks MPI's rules: one rank reads, syncs or closes while the others write. All ranks get one
+//! error that names both calls.
 
 use super::{HOSTS, launch};
 
-/// Ranks of one host that exchange messages.
+/// Hint that makes ranks of one host exchange messages.
 const MESSAGES: &str = "trib_shared_memory=disable";
 
-/// Runs `mixed_calls` with these arguments, on one host, as on several, and by messages alone.
+/// Runs `mixed_calls` with these arguments: on one host, as on several, and by messages alone.
 ///
 /// # Panics
-/// When a rank has success, or hangs, or no line names both calls.
+/// Panics if a rank has success, or hangs, or if no line names both calls.
 fn names_both(arguments: &[&str], call: &str) {
     for (ranks, hints) in [2, 3].into_iter().flat_map(|ranks| ["", HOSTS, MESSAGES].map(|hints| (ranks, hints))) {
         let outcome = launch("mixed_calls.c", ranks, arguments).with_library().hints(hints).seconds(40).try_run();
@@ -37,7 +38,7 @@ fn a_rank_that_reads_in_the_first_call() {
     names_both(&["10", "first", "read"], "read_at_all");
 }
 
-/// The engine has not opened the file then.
+/// One rank syncs or closes in the first call, when the engine has not opened the file yet.
 #[test]
 fn a_rank_that_syncs_or_closes_in_the_first_call() {
     for call in ["sync", "close"] {

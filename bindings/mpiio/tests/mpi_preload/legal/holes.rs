@@ -1,10 +1,10 @@
-//! Holes of a collective write that are written by others meanwhile: no byte of them is lost.
+//! Tests holes of a collective write that other processes write at the same time: no byte of them is lost.
 
 use super::is_ok;
 
-/// What would write the holes, if it were done.
+/// Hint with which data sieving would write the holes.
 const FILLED: &str = "romio_ds_write=enable";
-/// The same of windows that go to aggregators by messages.
+/// Hints with which data sieving would write the holes, in windows that go to aggregators by messages.
 const FILLED_BY_MESSAGES: &str = "romio_ds_write=enable; trib_shared_memory=disable";
 
 #[test]
@@ -16,7 +16,7 @@ fn of_a_call_in_flight() {
     }
 }
 
-/// Ranks without bytes return before the others, and write then.
+/// Ranks without bytes return before the others, and then write into the holes.
 #[test]
 fn of_a_blocking_call() {
     is_ok("holes_inflight.c", 4, &["30", "100", "20", "single", "blocking"], &[FILLED, FILLED_BY_MESSAGES]);

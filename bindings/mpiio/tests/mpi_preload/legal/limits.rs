@@ -1,4 +1,4 @@
-//! A limit of the size of files, which holds for shared memory too: nothing fails, and the report says what it costs.
+//! Tests a limit of file size, which also applies to shared memory: nothing fails, and the report says what it costs.
 
 use super::{is_ok, launch};
 

@@ -1,5 +1,5 @@
-//! Programs that the MPI standard allows, written after reports about other MPI-IO software. Each says in its head what the standard
-//! promises, verifies itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
+//! Tests programs that the MPI standard allows, written after reports about other MPI-IO software. Each says at its
+//! beginning what the standard promises, checks itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
 
 mod calls;
 mod holes;
@@ -14,12 +14,12 @@ mod unwinding;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 
-/// Ranks of one host that go as those of several, two on each.
+/// Hints that treat ranks of one host as ranks of several, two on each.
 const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
-/// The name of the file that the programs write: the one on which `faults` makes calls fail.
+/// Name of the file that the programs write, on which `faults` makes calls fail.
 const FILE: &str = "small";
 
-/// A program of `tests/programs/legal` with its arguments, behind the name of its file.
+/// Returns a run of a program of `tests/programs/legal` with the file's name and these arguments.
 fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {
     let program = compile(&format!("legal/{source}"));
     arguments.iter().fold(Launch::new(ranks, &program).arg(FILE), |launch, &argument| launch.arg(argument))
@@ -28,7 +28,7 @@ fn launch(source: &str, ranks: usize, arguments: &[&str]) -> Launch {
 /// Runs a program with the library: on one host, as ranks of several hosts, and with further `hints`.
 ///
 /// # Panics
-/// When a run fails or does not print `ok`.
+/// Panics if a run fails or does not print `ok`.
 fn is_ok(source: &str, ranks: usize, arguments: &[&str], hints: &[&str]) {
     let with = launch(source, ranks, arguments).with_library();
     prints_ok(&with.run(), &format!("{source} {arguments:?}"));
@@ -38,7 +38,7 @@ fn is_ok(source: &str, ranks: usize, arguments: &[&str], hints: &[&str]) {
 }
 
 /// # Panics
-/// When the program did not print `ok`.
+/// Panics if the program did not print `ok`.
 fn prints_ok(outcome: &Outcome, what: &str) {
     let ok = outcome.stdout.lines().any(|line| line == "ok" || line.starts_with("ok: "));
     assert!(ok, "{what}:\n{}{}", outcome.stdout, outcome.stderr);

@@ -1,4 +1,4 @@
-//! Collective calls of the program and of the library, which have no order between them.
+//! Tests collective calls of the program and of the library, which have no order between them.
 
 use super::is_ok;
 

@@ -1,9 +1,9 @@
-//! Individual file pointers, which MPICH loses in views with lower bounds: the library keeps its own.
+//! Tests individual file pointers, which are wrong in MPICH for views with lower bounds: the library keeps its own.
 
 use super::{HOSTS, launch, prints_ok};
 use crate::common::family::{Family, ours};
 
-/// Of a program that fails without the library.
+/// Runs a program that fails without the library, with these variables, and expects `ok`.
 fn is_ok_with(source: &str, ranks: usize, arguments: &[&str], variables: &[(&str, &str)]) {
     let with = launch(source, ranks, arguments).with_library();
     let with = variables.iter().fold(with, |launch, (name, value)| launch.env(name, *value));
@@ -17,7 +17,7 @@ fn positions_are_right_in_all_views() {
     is_ok_with("posview.c", 2, &[], &[]);
 }
 
-/// OMPIO loses bytes of this program in atomic mode, also without the library.
+/// Note: OMPIO loses bytes of this program in atomic mode, also without the library.
 #[test]
 fn calls_of_all_kinds_share_a_pointer() {
     for (ranks, seed) in [(1, "1"), (2, "2"), (3, "3")] {
@@ -28,7 +28,7 @@ fn calls_of_all_kinds_share_a_pointer() {
     }
 }
 
-/// Without the library, Open MPI's ROMIO crashes in MPI_File_get_position in these views.
+/// The library does not call MPI_File_get_position in these views: Open MPI's ROMIO crashes there.
 #[test]
 fn the_pointer_of_another_romio_is_not_asked() {
     if ours() == Family::OpenMpi {

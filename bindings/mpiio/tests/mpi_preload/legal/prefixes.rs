@@ -1,4 +1,4 @@
-//! File names with the prefix of a file system: MPI takes or refuses them, and the library follows.
+//! Tests file names with the prefix of a file system: MPI accepts or refuses them, and the library does the same.
 
 use super::{FILE, launch, prints_ok};
 use crate::common::family::{Family, ours};
@@ -9,7 +9,7 @@ fn prefixed(prefix: &str, want: &str) -> Launch {
     launch("prefix.c", 2, &[prefix, want])
 }
 
-/// Whether MPI alone opens a file by this prefix; with the library the same comes out.
+/// Returns true if MPI alone opens a file with this prefix. Checks that the result with the library is the same.
 fn same_with_library(prefix: &str) -> (bool, Outcome) {
     let said = |outcome: &Outcome| outcome.stdout.lines().any(|line| line.ends_with(": success"));
     let without = prefixed(prefix, "expect-ok").try_run();
@@ -36,7 +36,7 @@ fn mpi_takes_or_refuses_a_prefix() {
     }
 }
 
-/// MPICH's driver for tests writes no file.
+/// The prefix `testfs:` stands for MPICH's driver for tests, which writes no file.
 #[test]
 fn what_is_not_a_file_is_left_to_mpi() {
     if ours() == Family::OpenMpi {
@@ -48,7 +48,7 @@ fn what_is_not_a_file_is_left_to_mpi() {
     assert!(outcome.files.is_empty(), "{:?}", outcome.files.keys());
 }
 
-/// Open MPI's ROMIO takes the prefix for a file system.
+/// Open MPI's ROMIO takes the prefix for a file system, its OMPIO takes it for a part of the name.
 #[test]
 fn open_mpi_has_two_ways() {
     if ours() == Family::Mpich {

@@ -1,5 +1,5 @@
-//! A rank that waits elsewhere while a call of its is in flight. On one host the call goes on; where ranks exchange messages it cannot,
-//! and two lines say so.
+//! Tests a rank that waits outside MPI while one of its calls is in flight. On one host the call goes on; if ranks
+//! exchange messages it cannot, and two lines say so.
 
 use super::{launch, prints_ok};
 use crate::common::family::{Family, ours};

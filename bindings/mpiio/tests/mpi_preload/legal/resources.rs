@@ -1,10 +1,10 @@
-//! Programs that use up what a process has: communicators, descriptors.
+//! Tests programs that use up communicators or file descriptors.
 
 use super::{is_ok, launch, prints_ok};
 use crate::common::family::{Family, ours};
 
-/// Maximum number of files that MPICH 4.0.2 has open at once by itself (2,045: each has one of its communicators), but for the one
-/// communicator of the library. Open MPI has no such limit.
+/// Maximum number of files that MPICH 4.0.2 can have open at once (2,045: each has one of its communicators), less
+/// one for the library's communicator. Open MPI has no such limit.
 const FILES: &str = "2044";
 
 #[test]

@@ -1,4 +1,5 @@
-//! C++ exceptions that leave the program's error handlers: they pass through this library, and the file works afterwards.
+//! Tests C++ exceptions that leave the program's error handlers: they pass through this library, and the file works
+//! afterwards.
 
 use super::{FILE, HOSTS, is_ok, launch, prints_ok};
 use crate::common::programs::preloadable;

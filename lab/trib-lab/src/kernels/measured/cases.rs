@@ -1,4 +1,4 @@
-//! The writes that are measured.
+//! Lists the writes that are measured.
 
 use trib::Failure;
 use trib::source::Subject;
@@ -8,7 +8,7 @@ use tributary_benchmarks::{Captured, Pattern};
 use crate::cli::kernels::KernelsOptions;
 use crate::kernels::write::Write;
 
-/// The patterns without --pattern: those that are simulated, so small that a write takes milliseconds.
+/// Default patterns: those that are simulated, with sizes so small that a write takes milliseconds.
 const PATTERNS: [&str; 6] = [
     "e3sm-f",
     "e3sm-g --records 5",
@@ -18,19 +18,19 @@ const PATTERNS: [&str; 6] = [
     "s3d --points 40x40x40",
 ];
 
-/// A write on pretended nodes.
+/// Write on pretended nodes.
 pub struct PretendedWrite {
-    /// What is written.
+    /// Pattern or capture that is written.
     pub write: Write,
-    /// The number of ranks of each node.
+    /// Number of ranks on each node.
     pub per_node: usize,
 }
 
 impl PretendedWrite {
-    /// What is written.
+    /// Returns the pattern that is written.
     ///
     /// # Errors
-    /// Those of the pattern.
+    /// Errors of the pattern.
     pub fn pattern(&self, ranks: usize) -> Result<Box<dyn Pattern>, Failure> {
         match &self.write.capture {
             Some(path) => Ok(Box::new(Captured::open(path, None)?)),
@@ -39,10 +39,11 @@ impl PretendedWrite {
     }
 }
 
-/// All cases, and what is left out with the reason.
+/// Returns all cases to measure, and the cases that are left out, with the reason.
 ///
 /// # Errors
-/// A named pattern that does not exist, or not on so many ranks; no captures in a folder; ranks per node that do not divide.
+/// A named pattern that does not exist, or does not allow this number of ranks; no captures in a folder; numbers of
+/// ranks per node that do not divide the ranks.
 pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<PretendedWrite>, Vec<String>), Failure> {
     let nodes = nodes(&options.measured.ranks_per_node, ranks)?;
     let (mut written, mut left_out) = (Vec::new(), Vec::new());
@@ -67,7 +68,7 @@ fn in_file(subject: Subject) -> Result<Box<dyn Pattern>, Failure> {
     subject.into_file("trib-lab tune kernels")
 }
 
-/// The numbers of ranks on a node: those given, or of one, two and four nodes.
+/// Returns the numbers of ranks on a node: the given ones, or those of one, two and four nodes.
 fn nodes(given: &[usize], ranks: usize) -> Result<Vec<usize>, Failure> {
     let divides = |per_node: usize| per_node > 0 && ranks.is_multiple_of(per_node);
     if let Some(bad) = given.iter().find(|per_node| !divides(**per_node)) {

@@ -1,14 +1,14 @@
-//! A pattern whose calls come again.
+//! Pattern whose calls are repeated.
 
 use std::fs::File;
 
 use tributary_benchmarks::{ClosedForm, Division, Pattern, PatternError, RankAccess, Totals};
 
-/// The calls of a pattern, several times over. The file is the same as after once.
+/// Calls of a pattern, repeated. The file is the same as after one pass.
 pub struct Passes<'a> {
-    /// The pattern.
+    /// Pattern whose calls are repeated.
     pub pattern: &'a dyn Pattern,
-    /// How many times.
+    /// Number of passes over the calls.
     pub count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What was measured of a write.
+//! Measured times of one write.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,22 @@ use super::cases::PretendedWrite;
 use super::turns::{AUTO, Timed, Times};
 use crate::cli::kernels::Measured;
 
-/// The default without `auto`.
+/// Name of the choice that is the default when `auto` is not used.
 const DEFAULT: &str = "balanced";
 
-/// How a write was measured: rows are compared only with those of the same manner.
+/// Conditions of a measurement. Rows are compared only with rows of the same conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manner {
     turns: u64,
     passes: u64,
-    /// The folder of the file.
+    /// Folder of the file.
     folder: PathBuf,
-    /// The hints that all choices share, as far as they are not the defaults.
+    /// Hints that all choices share, if they are not the defaults.
     hints: String,
 }
 
 impl Manner {
-    /// Of a command line and the hints of the environment.
+    /// Returns the conditions for a command line and the hints of the environment.
     pub fn of(options: &Measured, hints: &Hints) -> Self {
         let given = hints.table().into_iter().filter(|row| row.value != row.default);
         let hints = given.map(|row| format!("{}={}", row.key, row.value)).collect::<Vec<_>>().join("; ");
@@ -42,57 +42,57 @@ impl std::fmt::Display for Manner {
     }
 }
 
-/// The times of one write.
+/// Measured times of one write.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MeasuredTimes {
-    /// How it was measured.
+    /// Conditions of the measurement.
     pub manner: Manner,
-    /// The MPI library, or `threads`.
+    /// Name of the MPI library, or `threads`.
     pub library: String,
-    /// The pattern and its parameters, or the capture.
+    /// Pattern with its parameters, or the capture.
     pub pattern: String,
     /// Number of nodes.
     pub nodes: usize,
     /// Number of ranks.
     pub ranks: usize,
-    /// What `auto` took.
+    /// Kernels that `auto` chose.
     pub chosen: String,
     /// Seconds of the first pass, by choice and turn.
     pub first: Times,
-    /// Seconds of a later pass; empty if there was none.
+    /// Mean seconds of a later pass, by choice and turn; empty if there was none.
     pub again: Times,
 }
 
 impl MeasuredTimes {
-    /// The row of a case.
+    /// Returns the row of a case.
     pub fn new(manner: Manner, library: &str, case: &PretendedWrite, ranks: usize, timed: Timed) -> Self {
         let Timed { chosen, first, again } = timed;
         let (library, pattern, nodes) = (library.to_string(), case.write.name.clone(), ranks / case.per_node);
         Self { manner, library, pattern, nodes, ranks, chosen, first, again }
     }
 
-    /// Whether it is the row of this case.
+    /// Returns true if this is the row of the given case.
     pub fn is_of(&self, library: &str, case: &PretendedWrite, ranks: usize) -> bool {
         let own = (self.library.as_str(), self.pattern.as_str(), self.nodes, self.ranks);
         own == (library, case.write.name.as_str(), ranks / case.per_node, ranks)
     }
 
-    /// Its place in the table.
+    /// Returns the row's sort key in the table.
     pub fn place(&self) -> (&str, usize, usize, &str) {
         (&self.library, self.ranks, self.nodes, &self.pattern)
     }
 
-    /// Median of the seconds with `auto`.
+    /// Returns the median of the seconds with `auto`.
     pub fn seconds(&self) -> Option<f64> {
         median(self.first.get(AUTO)?)
     }
 
-    /// `auto` over the default without it.
+    /// Returns the time with `auto` divided by the time of the default without it.
     pub fn over_default(&self) -> Option<Ratio> {
         Ratio::of(self.first.get(AUTO)?, self.first.get(DEFAULT)?)
     }
 
-    /// Where `auto` does nothing else than the default, how far times differ by chance.
+    /// Returns how far times differ by chance, if `auto` chose the same kernels as the default.
     pub fn chance(&self) -> Option<Chance> {
         let same = self.over_default().filter(|_| self.chosen == DEFAULT)?.median;
         let over_others = |choice| Some(over(&self.first, choice, &[AUTO, DEFAULT])?.1.median);
@@ -100,31 +100,31 @@ impl MeasuredTimes {
     }
 }
 
-/// Two names of the same choice.
+/// Ratios of two names of the same choice, which differ by chance only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance {
-    /// `auto` over the default.
+    /// Time of `auto` divided by the time of the default.
     pub same: f64,
-    /// `auto` over the best of the other choices.
+    /// Time of `auto` divided by the time of the best other choice.
     pub auto: f64,
-    /// The default over the best of the other choices.
+    /// Time of the default divided by the time of the best other choice.
     pub default: f64,
 }
 
-/// The ratios of two choices turn by turn: their median, and an interval that has the true one with 95 % confidence (by the sign
-/// test; of fewer than 6 turns it is the range, with less).
+/// Ratio of the times of two choices, turn by turn: the median, and an interval that contains the true median with 95 %
+/// confidence (by the sign test; for fewer than 6 turns it is the range, with less confidence).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// The median.
+    /// Median of the ratios.
     pub median: f64,
-    /// The least that it may be.
+    /// Lower end of the interval.
     pub least: f64,
-    /// The most that it may be.
+    /// Upper end of the interval.
     pub most: f64,
 }
 
 impl Ratio {
-    /// The n-th of `ours` divided by the n-th of `theirs`. None without turns, or if a number of theirs is 0.
+    /// Returns the n-th of `ours` divided by the n-th of `theirs`. None without turns, or if a number of theirs is 0.
     fn of(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         let mut ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
         ratios.sort_by(f64::total_cmp);
@@ -134,7 +134,7 @@ impl Ratio {
     }
 }
 
-/// How many of so many numbers lie beyond either end of a median's interval.
+/// Returns how many of `count` numbers lie beyond either end of a median's interval.
 fn beyond(count: usize) -> usize {
     // The chance that at most `k` of them are below the median.
     let (mut term, mut below) = (0.5f64.powi(count as i32), 0.0);
@@ -148,12 +148,13 @@ fn beyond(count: usize) -> usize {
     0
 }
 
-/// The fixed choice against which `auto` does worst, and the times of `auto` over its.
+/// Returns the fixed choice against which `auto` does worst, and the times of `auto` divided by those of the choice.
 pub fn over_best(times: &Times) -> Option<(&str, Ratio)> {
     over(times, AUTO, &[AUTO])
 }
 
-/// Of the choices but some, that against which `choice` does worst, and the times of `choice` over its.
+/// Returns, of the choices except `but`, the one against which `choice` does worst, and the times of `choice` divided
+/// by those of that one.
 fn over<'a>(times: &'a Times, choice: &str, but: &[&str]) -> Option<(&'a str, Ratio)> {
     let ours = times.get(choice)?;
     let others = times.iter().filter(|(name, _)| !but.contains(&name.as_str()));
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(over_best(&Times::new()), None);
     }
 
-    /// From tables of the sign test.
+    /// Compares intervals with tables of the sign test.
     #[test]
     fn intervals_of_medians() {
         let counts = [0, 1, 5, 6, 8, 9, 11, 12, 15, 17, 20, 25];

@@ -1,4 +1,4 @@
-//! The measured rows as text, JSON and a table of a document.
+//! Prints the measured rows as text, JSON and a table of a document.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use trib::{Failure, listing};
 use super::row::{Chance, MeasuredTimes, Ratio, over_best};
 use super::turns::Times;
 
-/// The comments around the table of a document.
+/// Comments around the table in a document.
 const BEGIN: &str = "<!-- trib-lab tune kernels --measure: table -->";
 const END: &str = "<!-- trib-lab tune kernels --measure: end -->";
 
-/// `auto` is as good as the best fixed choice if it takes at most so much of its time.
+/// Maximum ratio of the time of `auto` to the time of the best fixed choice at which `auto` counts as equally good.
 const NEAR: f64 = 1.05;
 
-/// What the times of all rows say together.
+/// Summary of the times of all rows.
 struct Sum {
     cases: usize,
     near: usize,
-    /// Cases in which there is no doubt that `auto` takes more than that.
+    /// Number of cases in which `auto` is slower than that ratio beyond doubt.
     slower: usize,
     worst: f64,
     mean: f64,
@@ -103,7 +103,7 @@ fn cells(row: &MeasuredTimes) -> [String; 10] {
     ]
 }
 
-/// As a table for a terminal.
+/// Returns the rows as a table for a terminal.
 pub fn text(rows: &[MeasuredTimes], left_out: &[String]) -> String {
     let mut table = listing::page(HEAD);
     rows.iter().for_each(|row| {
@@ -113,7 +113,7 @@ pub fn text(rows: &[MeasuredTimes], left_out: &[String]) -> String {
     format!("{table}\n{}{left_out}", sentence(rows))
 }
 
-/// As JSON.
+/// Returns the rows as JSON.
 pub fn object(rows: &[MeasuredTimes], left_out: &[String]) -> Value {
     let of = |sum: Sum| {
         let Sum { cases, near, slower, worst, mean } = sum;
@@ -130,7 +130,7 @@ pub fn object(rows: &[MeasuredTimes], left_out: &[String]) -> Value {
 /// Checks that a document has a place for the table.
 ///
 /// # Errors
-/// It has none, or cannot be read.
+/// The document has none, or cannot be read.
 pub fn check(path: &Path) -> Result<(), Failure> {
     document::check(path, &[table(&[])])
 }
@@ -138,7 +138,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// Writes the table into the document.
 ///
 /// # Errors
-/// As [`check`], or those of the operating system.
+/// The errors of [`check`], and errors of the operating system.
 pub fn write(path: &Path, rows: &[MeasuredTimes]) -> Result<(), Failure> {
     document::write(path, &[table(rows)])
 }

@@ -1,4 +1,4 @@
-//! One write with every choice, in turns.
+//! Measures one write with every choice of kernels, in turns.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +8,8 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use trib::agreement::agreed;
 use trib::calls::Calls;
-use trib::cli::replay::Format;
-use trib::rank_program::{Task, Wished};
+use trib::cli::replay::FileFormat;
+use trib::rank_program::{ReplayTask, Wished};
 use trib::{Failure, verify};
 use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
@@ -20,37 +20,37 @@ use super::passes::Passes;
 use crate::cli::kernels::Measured;
 use crate::kernels::simulated_write::{DEFAULT, others};
 
-/// The choice that is judged.
+/// Name of the choice that is judged.
 pub const AUTO: &str = "auto";
 
-/// Seconds by choice and turn.
+/// Seconds of each write, by the choice of kernels and by turn.
 pub type Times = BTreeMap<String, Vec<f64>>;
 
-/// What was measured of a case.
+/// Measured times of a case.
 pub struct Timed {
-    /// What `auto` took.
+    /// Kernels that `auto` chose.
     pub chosen: String,
-    /// Of the first pass, which begins with a new file.
+    /// Seconds of the first pass, which begins with a new file.
     pub first: Times,
-    /// Of a later pass, on average; empty if there is none.
+    /// Mean seconds of a later pass; empty if there is none.
     pub again: Times,
 }
 
-/// A case that is measured.
+/// Case to measure, with its file and options.
 pub struct Turns<'a> {
-    /// The case.
+    /// Case that is measured.
     pub case: &'a PretendedWrite,
-    /// What is written.
+    /// Pattern that is written.
     pub pattern: &'a dyn Pattern,
-    /// The hints that all choices share.
+    /// Hints that all choices share.
     pub hints: &'a Hints,
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// How often.
+    /// Options of the command: numbers of turns and passes.
     pub options: &'a Measured,
 }
 
-/// The choices: name, and hints. `auto` is the first.
+/// Returns the choices with name and hints. `auto` is the first.
 fn all_choices(per_node: usize) -> Vec<(String, String)> {
     let of = |name: &str, kernel: &str, more: &str| {
         (name.to_string(), format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; {more}"))
@@ -74,11 +74,12 @@ fn all_choices(per_node: usize) -> Vec<(String, String)> {
 }
 
 impl Turns<'_> {
-    /// Measures: first a turn in which every choice's file is compared with that of a serial write, then the turns that count.
-    /// Each turn has an order of its own, for a write feels what the one before left behind. Collective; the same times on all ranks.
+    /// Measures the case: first a turn in which every choice's file is compared with that of a serial write, then the
+    /// turns that count. Each turn has its own order of choices, because a write is affected by the one
+    /// before. Collective; the same times on all ranks.
     ///
     /// # Errors
-    /// Those of the engine and the pattern; a file that is wrong.
+    /// Errors of the engine and the pattern; a file with wrong bytes.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<(Timed, Endpoint), Failure> {
         let mut choices = Vec::new();
         for (name, hints) in all_choices(self.case.per_node) {
@@ -118,7 +119,7 @@ impl Turns<'_> {
     fn write(&self, endpoint: Endpoint, hints: &Hints) -> Result<(Calls, Endpoint), Failure> {
         let pattern = &Passes { pattern: self.pattern, count: self.options.passes as usize };
         let (path, calls) = (self.path, Wished::Write);
-        let task = Task { pattern, path, hints, buffer: None, format: Format::Raw, calls, compared: false };
+        let task = ReplayTask { pattern, path, hints, buffer: None, format: FileFormat::Raw, calls, compared: false };
         let (outcome, endpoint) = task.run(endpoint)?;
         Ok((outcome.done.into_calls(), endpoint))
     }
@@ -127,7 +128,7 @@ impl Turns<'_> {
         if rank > 0 {
             return Ok(());
         }
-        let compared = verify::compare(self.pattern, Format::Raw, self.path);
+        let compared = verify::compare(self.pattern, FileFormat::Raw, self.path);
         compared.map_err(|failure| Failure::new(format!("{} with {choice}: {failure}", self.case.write.name)))
     }
 
@@ -141,7 +142,7 @@ impl Turns<'_> {
     }
 }
 
-/// The kernels of the first exchange, or the path if there is none.
+/// Returns the names of the kernels of the first exchange, or the path if there is none.
 fn taken(calls: &Calls) -> String {
     match [0, 1].map(|phase| calls.taken(phase).into_iter().next()) {
         [Some(metadata), Some(data)] if metadata != data => format!("{data}; metadata {metadata}"),

@@ -1,4 +1,4 @@
-//! The exchanges that are measured, and their simulation.
+//! Exchanges that are measured, and their simulation.
 
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
@@ -6,24 +6,24 @@ use tributary::{Error, Rank, Topology};
 use tributary_lab::forecast::{AllToMany, AllToManyKernel, AllToManyOptions};
 use tributary_lab::sim::{self, Machine};
 
-/// Repetitions of an exchange without a barrier.
+/// Number of repetitions of an exchange without a barrier.
 const ITERATIONS: u32 = 20;
 
-/// An exchange in which all ranks, on one node, send to some of them.
+/// Exchange in which all ranks, on one node, send to some of them.
 #[derive(Debug, Clone)]
 pub struct ValidatedExchange {
     pub ranks: usize,
     pub receivers: usize,
     pub kernel: &'static Kernel,
-    /// Bytes of each message.
+    /// Number of bytes of each message.
     pub bytes: u64,
     pub iterations: u32,
-    /// Whether the machine is fitted to this case; otherwise its time is predicted.
+    /// True if the machine is fitted to this case; otherwise its time is predicted.
     pub fitted: bool,
 }
 
-/// Cases of up to `most` ranks. Small and large messages of two kernels on 2, 4, 8 and 16 ranks are fitted; all others are
-/// predicted.
+/// Returns the cases of up to `most` ranks. The machine is fitted to small and large messages of two kernels on 2, 4, 8
+/// and 16 ranks; the times of all other cases are predicted.
 pub fn all(most: usize, quick: bool) -> Vec<ValidatedExchange> {
     let fitted = grid(&["ascending_isend", "ascending_issend"], &[2, 4, 8, 16], &[1, 2], &[64, 8192], true);
     let others = grid(&["balanced", "pairwise"], &[2, 4, 8, 16], &[2], &[64, 2048], false);
@@ -51,8 +51,8 @@ fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], f
 }
 
 impl ValidatedExchange {
-    /// The schedule of `rank` in one iteration; empty if it takes no part. Messages are contiguous in the send buffer by
-    /// receiver, and in the receive buffer by sender.
+    /// Returns the schedule of `rank` in one iteration; empty if the rank takes no part. Messages are contiguous in the
+    /// send buffer by receiver, and in the receive buffer by sender.
     pub fn schedule(&self, rank: Rank) -> Schedule {
         if rank >= self.ranks {
             return Schedule::default();
@@ -73,11 +73,11 @@ impl ValidatedExchange {
         exchange.schedule(self.kernel, Throttle::batch(self.kernel.default_limit.unwrap_or(0)))
     }
 
-    /// Seconds on `machine` with `cores` processors. The simulator gives every rank a processor, so the result is at least the
-    /// sum of all work divided by `cores`.
+    /// Returns the simulated seconds on `machine` with `cores` processors. The simulator gives every rank a processor,
+    /// so the result is at least the sum of all work divided by `cores`.
     ///
     /// # Errors
-    /// Those of the simulator.
+    /// Errors of the simulator.
     pub fn simulated(&self, machine: &Machine, cores: usize) -> Result<f64, Error> {
         let topology = Topology::blocks(self.ranks, self.ranks)?;
         let options = AllToManyOptions {
@@ -93,10 +93,10 @@ impl ValidatedExchange {
         Ok(outcome.seconds().total.max(work * 1e-12 / cores as f64))
     }
 
-    /// The work of all processors in picoseconds, without queue searches: messages, and waking sleeping ranks, which is
-    /// nearly all of the latency in shared memory. A synchronous message wakes its receiver and then its sender. With other
-    /// messages, senders run ahead of a single receiver, which never sleeps; several receivers, which also send, wait for
-    /// each other in every iteration.
+    /// Returns the work of all processors in picoseconds, without queue searches: messages, and waking sleeping ranks,
+    /// which is nearly all of the latency in shared memory. A synchronous message wakes its receiver and then its
+    /// sender. With other messages, senders run ahead of a single receiver, which never sleeps; several receivers,
+    /// which also send, wait for each other in every iteration.
     fn work(&self, machine: &Machine) -> f64 {
         let host = &machine.host;
         let messages = (self.ranks - 1) as f64;

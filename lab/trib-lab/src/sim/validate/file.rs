@@ -1,8 +1,8 @@
-//! The fitted machine as a machine file.
+//! Writes the fitted machine as a machine file.
 
 use tributary_lab::sim::Machine;
 
-/// The machine's parameters that were fitted or set: path, value and unit.
+/// Returns the machine's parameters that were fitted or set: path, value and unit.
 fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
     let (host, us, ns) = (&machine.host, 1e-6, 1e-3);
     let mut found = vec![
@@ -21,8 +21,8 @@ fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
     found
 }
 
-/// The text of `before`, a machine file with one parameter per line, with those parameters replaced by this machine's, in
-/// three digits.
+/// Returns the text of `before`, a machine file with one parameter per line, with the fitted parameters replaced by
+/// this machine's, in three digits.
 pub fn text(machine: &Machine, before: &str, fabric: &str) -> String {
     let found = found(machine);
     let mut table = "";

@@ -13,11 +13,11 @@ use super::case::ValidatedExchange;
 /// Number of runs before the measurements.
 const WARM_UP: u64 = 2;
 
-/// The seconds of every case, the same on all ranks: the maximum over ranks, and the minimum over repetitions. Cases
-/// alternate, so that other programs disturb all of them alike. Collective.
+/// Measures every case. Returns the seconds of each, the same on all ranks: the maximum over ranks, and the minimum
+/// over repetitions. Cases alternate, so that other programs disturb all of them alike. Collective.
 ///
 /// # Errors
-/// Those of the fabric.
+/// Errors of the fabric.
 pub fn all(endpoint: &mut Endpoint, cases: &[ValidatedExchange], repetitions: u64) -> Result<Vec<f64>, Error> {
     let waiting = endpoint.waiting().clone();
     let mut least = vec![u64::MAX; cases.len()];
@@ -33,7 +33,8 @@ pub fn all(endpoint: &mut Endpoint, cases: &[ValidatedExchange], repetitions: u6
     Ok(least.into_iter().map(|nanoseconds| nanoseconds as f64 * 1e-9).collect())
 }
 
-/// Nanoseconds of all iterations of a case on this rank. The allreduce makes all ranks begin at about the same time.
+/// Returns the nanoseconds of all iterations of a case on this rank. The allreduce makes all ranks begin at about the
+/// same time.
 fn once(endpoint: &mut Endpoint, case: &ValidatedExchange) -> Result<u64, Error> {
     let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
     let schedules: Vec<Schedule> = (0..case.iterations).map(|_| case.schedule(rank)).collect();

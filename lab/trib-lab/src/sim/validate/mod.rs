@@ -1,7 +1,7 @@
 //! `trib-lab sim validate`: compares the simulator with this machine.
 //!
-//! It measures exchanges, fits five parameters of the machine `laptop` to some of them, and predicts the others, which have
-//! other kernels, ranks, receivers and sizes.
+//! The command measures exchanges, fits five parameters of the machine `laptop` to some of them, and predicts the
+//! others, which have other kernels, ranks, receivers and sizes.
 //!
 //! | module | holds |
 //! |---|---|
@@ -32,12 +32,12 @@ use super::descent::{Comparison, Parameter, descend};
 use crate::cli::sim::ValidateOptions;
 use case::ValidatedExchange;
 
-/// The machine from which the fit starts.
+/// Name of the machine from which the fit starts.
 const MACHINE: &str = "laptop";
 /// Number of ranks on threads.
 const RANKS: usize = 16;
 
-/// The fitted parameters. All protocols have the same latency, and a byte costs sender and receiver the same.
+/// Parameters that are fitted. All protocols have the same latency, and a byte costs sender and receiver the same.
 const PARAMETERS: [Parameter; 5] = [
     Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
     Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
@@ -53,7 +53,7 @@ const PARAMETERS: [Parameter; 5] = [
     Parameter { name: "byte", places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte] },
 ];
 
-/// The measurements, the fit and the predictions.
+/// Measurements, fitted machine and predictions.
 struct Validation {
     fabric: &'static str,
     machine: Machine,
@@ -63,14 +63,14 @@ struct Validation {
 }
 
 impl Validation {
-    /// The errors of the fitted cases, or of the predicted ones.
+    /// Returns the errors of the fitted cases, or of the predicted ones.
     fn errors(&self, fitted: bool) -> Vec<f64> {
         let of = self.cases.iter().zip(&self.comparison.errors);
         of.filter(|(case, _)| case.fitted == fitted).map(|(_, error)| *error).collect()
     }
 }
 
-/// Measures, fits, predicts and prints. Under MPI it runs in every process.
+/// Measures, fits, predicts and prints the result. Under MPI, runs in every process.
 pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
     let repetitions = if options.quick { options.repetitions.min(3) } else { options.repetitions };
     if options.fabric == Fabric::Mpi {
@@ -84,7 +84,7 @@ pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
     finish(options, "threads", cases, first?)
 }
 
-/// Runs in every process.
+/// Runs the command on MPI, in every process.
 fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
@@ -127,8 +127,8 @@ fn finish(
     show::show(&validation, cores, options)
 }
 
-/// Adapts the machine to shared memory: processors move the bytes, not a wire, so a byte costs host time, and all paths are
-/// the same.
+/// Adapts the machine to shared memory: processors move the bytes, not a wire, so a byte costs processor time, and all
+/// paths are the same.
 fn begin(machine: &mut Machine) {
     if machine.host.send_byte == 0.0 {
         (machine.host.send_byte, machine.host.receive_byte) = (100.0, 100.0);

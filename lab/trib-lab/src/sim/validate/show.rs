@@ -1,4 +1,4 @@
-//! The output of `trib-lab sim validate`.
+//! Prints the results of `trib-lab sim validate`.
 
 use trib::{Failure, listing, say};
 
@@ -6,7 +6,7 @@ use super::{PARAMETERS, Validation};
 use crate::cli::sim::ValidateOptions;
 use crate::sim::descent::{median, worst};
 
-/// The table, or the JSON.
+/// Prints the results as a table or as JSON.
 pub fn show(validation: &Validation, cores: usize, options: &ValidateOptions) -> Result<(), Failure> {
     if options.json { json(validation, cores) } else { table(validation, cores, options) }
 }
