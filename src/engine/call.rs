@@ -142,7 +142,7 @@ impl File {
         match (decision.way, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
                 let access = WriteAccess { file: left, layout, source: *source };
-                return self.write_windows(access, &agreed, chosen, &clock).await;
+                return self.write_windows(access, &agreed, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;

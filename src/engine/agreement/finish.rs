@@ -64,6 +64,6 @@ pub async fn finish_call(
         in_memory,
         between_hosts,
         seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
-        ..CallReport::from_amounts(direction, chosen, all, transferred)
+        ..CallReport::from_amounts(direction, decision, all, transferred)
     })
 }

@@ -17,8 +17,6 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::{Words, get, put};
 use crate::engine::file::File;
 use crate::engine::policy::paths::Way;
-use crate::engine::setup::Setup;
-use crate::engine::shared::arena::CallWindows;
 use crate::engine::storage::size;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
@@ -28,17 +26,6 @@ use crate::fabric::shared::Slots;
 pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
 /// Offset of the host's footprint in the decision, in bytes: behind the [`Agreed`] words.
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
-
-/// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
-pub fn windows(setup: &Setup, left: &Amount) -> CallWindows {
-    let (memory, unit) = setup.window_terms();
-    // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
-    let unit = match setup.layout.direct_from {
-        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
-        _ => unit,
-    };
-    CallWindows::over(left.start.min(left.end), left.end, memory, unit)
-}
 
 /// Merges the facts in the slots of all ranks. For a read whose ranks have something left to do, calls `end`, which
 /// finds the end of the file. O(ranks log ranks).

@@ -11,6 +11,7 @@ use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
+use crate::engine::policy::decision::Decision;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;

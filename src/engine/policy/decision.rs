@@ -1,9 +1,9 @@
 //! What one rank decides for all ranks of a call: the way of its bytes, and why. The decision is part of the answer
 //! ([`Agreed`](crate::engine::facts::agreed::Agreed)), so no other rank decides again.
 
+use super::call_windows::CallWindows;
 use super::paths::Way;
 use super::reason::Reason;
-use super::window_ring::WindowRing;
 use crate::engine::direction::Direction;
 use crate::engine::facts::words::{Words, words};
 
@@ -16,7 +16,7 @@ words! {
         /// Why this way.
         pub reason: Reason,
         /// The windows, if the way is [`Way::Windows`].
-        pub windows: WindowRing,
+        pub windows: CallWindows,
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
         ];
         let plain = (0..19u64).map(|number| get::<Reason>(&message(&[number, 0, 0])));
         for (reason, &way) in plain.chain(with_values).zip(WAYS.iter().cycle()) {
-            let decision = Decision { way, reason, windows: WindowRing::over(10, 5000, 4096, 1) };
+            let decision = Decision { way, reason, windows: CallWindows::over(10, 5000, 4096, 1) };
             assert_eq!(get::<Decision>(&message(&decision)), decision);
         }
     }

@@ -225,8 +225,8 @@ mod tests {
     use crate::access::Extents;
     use crate::engine::facts::agreed::tests::agreed;
     use crate::engine::facts::tiling::Tiling;
+    use crate::engine::policy::call_windows::CallWindows;
     use crate::engine::policy::decision::Decision;
-    use crate::engine::policy::window_ring::WindowRing;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
@@ -245,7 +245,7 @@ mod tests {
         is_sole: false,
         decision: Decision { way: Way::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
     };
-    const NO_WINDOWS: WindowRing = WindowRing { base: 0, start: 0, end: 0, window: 0, ring: 0 };
+    const NO_WINDOWS: CallWindows = CallWindows { base: 0, start: 0, end: 0, window: 0, ring: 0 };
 
     fn left(left: Amount) -> Agreed {
         Agreed { left, ..CALL }

@@ -114,7 +114,7 @@ impl CallReport {
         Self {
             aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::from_amounts(direction, (way, reason), &agreed.all, agreed.transferred)
+            ..Self::from_amounts(direction, agreed.decision, &agreed.all, agreed.transferred)
         }
     }
 

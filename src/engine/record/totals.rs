@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::engine::direction::Direction;
-use crate::engine::policy::paths::Way;
-use crate::engine::policy::reason::Reason;
+use crate::engine::policy::decision::Decision;
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;

@@ -12,9 +12,9 @@ use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_AHEAD;
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::{Rules, Way};
-use crate::engine::policy::window_ring::WindowRing;
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
@@ -245,19 +245,19 @@ impl Setup {
     /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
     pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
         let (way, reason) = rules.choose(agreed);
-        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { WindowRing::default() };
+        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { CallWindows::default() };
         agreed.decision = Decision { way, reason, windows };
     }
 
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
-    fn windows(&self, left: &Amount) -> WindowRing {
+    fn windows(&self, left: &Amount) -> CallWindows {
         let (memory, unit) = self.window_terms();
         // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
         let unit = match self.layout.direct_from {
             Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
             _ => unit,
         };
-        WindowRing::over(left.start.min(left.end), left.end, memory, unit)
+        CallWindows::over(left.start.min(left.end), left.end, memory, unit)
     }
 
     /// Returns the data sieving of reads: what a read does about gaps.

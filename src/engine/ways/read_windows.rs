@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extents, Walk};
-use crate::engine::agreement::on_host::windows;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;

@@ -13,7 +13,7 @@ words! {
     /// The windows of a call through shared memory, equal on all ranks. Window k begins in the file at
     /// `base + k * window`; in memory it has index `k mod ring`.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub struct WindowRing {
+    pub struct CallWindows {
         /// Offset of the first window in the file.
         pub base: u64,
         /// Offset of the first byte of data in the file.
@@ -27,7 +27,7 @@ words! {
     }
 }
 
-impl WindowRing {
+impl CallWindows {
     /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
     /// that the file system locks together.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
@@ -46,7 +46,7 @@ impl WindowRing {
 
     /// Returns the number of the window that holds a byte of the file.
     #[inline]
-    pub fn of(&self, offset: u64) -> u64 {
+    pub fn number_at(&self, offset: u64) -> u64 {
         (offset - self.base) / self.window
     }
 
@@ -69,14 +69,14 @@ mod tests {
 
     #[test]
     fn windows_cover_the_range() {
-        let all = WindowRing::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
+        let all = CallWindows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
         assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
         assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
         assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
-        assert_eq!(WindowRing::over(10, 20, 1 << 40, 1).ring, 1);
+        assert_eq!(CallWindows::over(10, 20, 1 << 40, 1).ring, 1);
         assert_eq!(
-            WindowRing::over(4096, 8192, 1 << 20, 4096),
-            WindowRing { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
+            CallWindows::over(4096, 8192, 1 << 20, 4096),
+            CallWindows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
         );
     }
 }
