@@ -219,6 +219,41 @@ step() {
     summary+=("$(printf '%-12s %5d s  %-40s %s' "$outcome" $((SECONDS - start)) "$name" "$tests")")
 }
 
+# limited COMMAND...: runs a program under the time limit of a step.
+limited() {
+    if command -v timeout >/dev/null; then
+        timeout -k 10 "${STEP_TIMEOUT:-1800}" "$@"
+    else
+        "$@"
+    fi
+}
+
+# beside NAME COMMAND...: starts a command that runs at the same time as the next step. step_beside waits for its end, and then prints
+# what it printed.
+beside() {
+    beside_name=$1 beside_log=$(mktemp)
+    shift
+    printf '\n=== %s: %s, at the same time as the next step; shown when that has ended\n' "$beside_name" "$*"
+    (
+        start=$SECONDS code=0
+        "$@" || code=$?
+        echo "$code $((SECONDS - start))" >"$beside_log.end"
+    ) >"$beside_log" 2>&1 &
+}
+
+step_beside() {
+    local code=1 seconds="?"
+    wait
+    [[ ! -s $beside_log.end ]] || read -r code seconds <"$beside_log.end"
+    step "$beside_name (at the same time: $seconds s)" shown "$code"
+    rm -f "$beside_log" "$beside_log.end"
+}
+
+shown() {
+    cat "$beside_log"
+    return "$1"
+}
+
 # Prints the summary and exits, with 0 if all steps succeeded.
 finish() {
     printf '\n=== summary\n'

@@ -16,8 +16,9 @@
 //!
 //! **Where ranks are more than cores**, they do not work side by side. Then the work of all ranks, divided by the cores, is a
 //! lower bound of each of these times: every message takes t(m) of its sender and of its receiver, and two copies of its bytes.
-//! Members that share memory with their local aggregator take one t(0) each, and no copy that the sender of a message does not
-//! make. A round's gathering does not overlap another's exchange.
+//! Members, which share memory with their local aggregator, take one t(0) each, and no copy that the sender of a message does not
+//! make. (Where there are cores for all, the form above counts a message of each member, and a copy on the local aggregator.) A
+//! round's gathering does not overlap another's exchange.
 //!
 //! After the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of nodes.
 
@@ -51,13 +52,10 @@ pub struct Costs {
     pub merge: f64,
     /// Share of a core that a rank has: 1, or less if there are more ranks than cores.
     pub core: f64,
-    /// True if the members of a local aggregator hand over their bytes through shared memory. Used only if there are
-    /// more ranks than cores.
-    pub in_memory: bool,
 }
 
 wire::fields!(struct Costs {
-    eager, eager_byte, eager_limit, rendezvous, round_trip, rank_byte, node_byte, copy_byte, visit, walk, merge, core, in_memory,
+    eager, eager_byte, eager_limit, rendezvous, round_trip, rank_byte, node_byte, copy_byte, visit, walk, merge, core,
 });
 
 impl Costs {
@@ -76,12 +74,11 @@ impl Costs {
         walk: 10e-9,
         merge: 10e-9,
         core: 1.0,
-        in_memory: false,
     };
 
-    /// Returns these costs for `ranks` ranks that share `cores` cores.
-    pub fn crowded(self, ranks: usize, cores: f64, in_memory: bool) -> Self {
-        Self { core: (cores / ranks as f64).min(1.0), in_memory, ..self }
+    /// Where `ranks` ranks share `cores` cores.
+    pub fn crowded(self, ranks: usize, cores: f64) -> Self {
+        Self { core: (cores / ranks as f64).min(1.0), ..self }
     }
 
     fn is_crowded(&self) -> bool {
@@ -166,17 +163,12 @@ impl Ranks {
         // The aggregators that a rank sends to, and the bytes.
         let peers = (load.fan_in * self.aggregators / self.ranks).max(1.0);
         let bytes = peers * load.bytes;
-        let in_memory = costs.is_crowded() && costs.in_memory;
-        let gather = match in_memory {
+        let gather = match costs.is_crowded() {
             false => (members - 1.0) * costs.message(bytes) + members * bytes * costs.copy_byte,
             true => (members - 1.0) * costs.eager,
         };
         let leave = members * bytes * (1.0 - 1.0 / self.nodes) * (costs.rank_byte).max(local * costs.node_byte);
-        let work = match in_memory {
-            false => (self.ranks - self.nodes * local) * (costs.both_sides(bytes) + bytes * costs.copy_byte),
-            true => self.ranks * costs.eager,
-        };
-        let inner = self.shared(costs, gather + leave, work);
+        let inner = self.shared(costs, gather + leave, self.ranks * costs.eager);
         let fan_in = (load.fan_in / members).ceil().min(self.nodes * local).min(load.fan_in);
         let outer = self.flat(costs, Load { fan_in, bytes: load.fan_in * load.bytes / fan_in });
         [inner, outer]
@@ -235,18 +227,16 @@ mod tests {
     #[test]
     fn ranks_that_share_cores_wait_for_the_work_of_all() {
         let apart = Costs::CLUSTER;
-        assert_eq!(apart.crowded(64, 64.0, true), Costs { in_memory: true, ..apart });
-        assert_eq!(ratio(&apart.crowded(64, 100.0, true), 10e3), ratio(&apart, 10e3), "cores for all: nothing changes");
-        let [two_cores, messages] = [true, false].map(|in_memory| apart.crowded(64, 2.0, in_memory));
+        assert_eq!([64.0, 100.0].map(|cores| apart.crowded(64, cores)), [apart; 2], "cores for all: nothing changes");
+        let two_cores = apart.crowded(64, 2.0);
         assert!(ratio(&two_cores, 10e3) > 1.5 && ratio(&apart, 10e3) < 1.28);
-        assert!(ratio(&messages, 10e3) < ratio(&two_cores, 10e3), "members that send cost more");
         assert!((0.9..1.2).contains(&ratio(&two_cores, 1e6)), "large messages cost what their bytes cost");
     }
 
     #[test]
     fn half_the_cores_take_twice_as_long() {
         let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0, pauses: true };
-        let flat = |cores| ranks.flat(&Costs::CLUSTER.crowded(64, cores, true), Load { fan_in: 64.0, bytes: 8.0 });
+        let flat = |cores| ranks.flat(&Costs::CLUSTER.crowded(64, cores), Load { fan_in: 64.0, bytes: 8.0 });
         assert!((flat(1.0) / flat(2.0) - 2.0).abs() < 1e-9);
         assert!(flat(1.0) > flat(64.0));
     }

@@ -134,7 +134,7 @@ hints! {
         "The open takes long because every rank opens the file, and the program does collective I/O only.";
     /// Number of local aggregators on every node for the kernel `two_layer`. 0: if `auto` chose the kernel, the number that
     /// fits the ranks and nodes; otherwise 512 in all, spread over the nodes, as in the paper: with at most 512 ranks every
-    /// rank is its own local aggregator.
+    /// rank is its own local aggregator, and there is one layer.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or the memory or core of one local aggregator limits the speed.", ONLY_EXCHANGED;
     /// The kernel that exchanges metadata and data. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as
@@ -167,7 +167,8 @@ hints! {
     /// rank of every node, then the second of every node, and so on. Or a list of all ranks.
     "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "",
         "Neighbouring ranks are on one node, so each group keeps the network port of one node busy.", ONLY_EXCHANGED;
-    /// The kernel that `two_layer` uses between local aggregators and aggregators.
+    /// The kernel that `two_layer` uses between local aggregators and aggregators, and between all ranks and aggregators where
+    /// ranks of a node share no memory.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
         "There are so many nodes that this exchange needs a throttle.", ONLY_EXCHANGED;
     /// The file-system driver. `auto`: the driver for the file system of the file.
@@ -207,9 +208,9 @@ hints! {
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes",
         "The file system is fast with smaller requests (lower), or needs larger ones (higher).";
     /// If all ranks are on one host, they write and read through shared memory, without messages. If they are on several hosts,
-    /// the ranks of a host agree through shared memory, and `two_layer` gathers through it. `automatic`: with MPI, unless
-    /// `trib_ranks_per_node` is set. `enable`: also between threads, and inside the nodes of `trib_ranks_per_node`. `disable`:
-    /// never.
+    /// the ranks of a host agree through shared memory. `automatic`: with MPI, unless `trib_ranks_per_node` is set. `enable`:
+    /// also between threads, and inside the nodes of `trib_ranks_per_node`. `disable`: never. `two_layer` gathers through shared
+    /// memory unless this hint is `disable`; then it has one layer.
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or threads or the nodes of `trib_ranks_per_node` should use it (`enable`).";
     /// If ranks are on several hosts, each host writes (reads) the bytes of its own ranks through shared memory, and no data

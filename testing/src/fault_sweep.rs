@@ -73,21 +73,17 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> ProgramResult {
     static PRELOADED: OnceLock<String> = OnceLock::new();
     let preloaded = PRELOADED.get_or_init(|| {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
-        // MPICH's ranks do not yield while they wait.
-        let stems: &[&str] = if mpiexec::is_mpich() { &["yield", "faults"] } else { &["faults"] };
-        let folder = program.parent().expect("a folder");
-        let made = |stem: &&str| folder.join(format!("{stem}.{}", mpicc.replace('/', "-")));
-        let all = stems.iter().map(|stem| preloadable(&mpicc, stem, &made(stem)).display().to_string());
-        format!("LD_PRELOAD={}", all.collect::<Vec<_>>().join(":"))
+        let made = program.parent().expect("a folder").join(format!("faults.{}", mpicc.replace('/', "-")));
+        preloadable(&mpicc, "faults", &made).display().to_string()
     });
     let folder = tempfile::tempdir().expect("a folder for the ranks");
     let file = folder.path().join("small");
-    let arguments = [preloaded, program.to_str().expect("UTF-8"), file.to_str().expect("UTF-8")];
+    let arguments = [file.to_str().expect("UTF-8")];
     let limit = Duration::from_secs(30);
-    let environment = [("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
+    let preloaded = ("LD_PRELOAD", preloaded.as_str());
+    let environment = [preloaded, ("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
     let start = Instant::now();
-    // The launcher must not have the ranks' preloaded libraries.
-    let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
+    let output = mpiexec::start(RANKS, program, &arguments, &environment);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
     ProgramResult { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }

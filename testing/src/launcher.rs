@@ -2,16 +2,77 @@
 //! `MPI_Abort`, in `PMIx_server_finalize`, though all ranks have ended (one run of some hundred on a busy machine,
 //! without Tributary too). The job is over then, and only a launcher is left, which must be killed.
 
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum time that a launcher may be without ranks, at its start and at its end.
+use crate::fault_sweep;
+
+/// Maximum number of ranks that run at the same time for each core of the machine. A run of 4 ranks leaves a third of two cores idle:
+/// processes start one after the other, and ranks sleep. Ranks that poll starve each other if there are many.
+const RANKS_PER_CORE: usize = 4;
+
+/// The longest time that a launcher may be without ranks, at its start and at its end.
 const WITHOUT_RANKS: Duration = Duration::from_secs(15);
 /// Time between two searches for ranks: a search reads files of all processes, and the ranks need the cores.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Waits until a launcher has ended. Kills it at the time limit, or if it has been without ranks for some seconds.
-/// Returns `None` only at the limit.
+/// Ranks of this process that run now, and the signal that some have ended.
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// The right to run a number of ranks, until it is dropped.
+#[derive(Debug)]
+pub struct Reserved(usize);
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        ENDED.notify_all();
+    }
+}
+
+/// Waits until `ranks` more ranks of this process may run: [`RANKS_PER_CORE`] for each core. A program of more ranks runs alone.
+pub fn reserve(ranks: usize) -> Reserved {
+    let most = RANKS_PER_CORE * std::thread::available_parallelism().map_or(1, usize::from);
+    let own = ranks.min(most);
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut running =
+        ENDED.wait_while(running, |running| *running + own > most).unwrap_or_else(PoisonError::into_inner);
+    *running += own;
+    Reserved(own)
+}
+
+/// The environment of Open MPI's launchers: more ranks than cores are allowed, and root (as in containers); ranks that poll let others
+/// run. Ranks of one host send by `ob1` in any case; without a name, Open MPI first opens all it has, which takes 0.2 s of waiting a
+/// run. `OMPI_MCA_pml` chooses another.
+pub fn open_mpi() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let pml = std::env::var_os("OMPI_MCA_pml").is_none().then_some(("OMPI_MCA_pml", "ob1"));
+    let fixed = [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ];
+    fixed.into_iter().chain(pml)
+}
+
+/// A library to be preloaded into ranks, so that they let others run while they wait: `c/yield.c`, compiled beside this program.
+///
+/// # Panics
+/// When there is no C compiler.
+pub fn yielding() -> &'static Path {
+    static COMPILED: OnceLock<PathBuf> = OnceLock::new();
+    COMPILED.get_or_init(|| {
+        let this = std::env::current_exe().expect("the path of this program");
+        fault_sweep::preloadable("cc", "yield", &this.with_extension("yield.so"))
+    })
+}
+
+/// Waits until a launcher has ended. Kills it at the limit, or when it has been without ranks for some seconds; only the limit gives
+/// `None`.
 pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     let (mut last_rank, mut looked) = (start, start);

@@ -19,12 +19,11 @@
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tributary::mpi;
 
-use crate::launcher;
+use crate::launcher::{self, Reserved};
 
 /// Environment variable with the name of the test that the ranks are to run.
 const INNER: &str = "TRIB_INNER";
@@ -39,11 +38,9 @@ const TIMEOUT: u64 = 120;
 /// Additional seconds for the launcher, after which it is killed.
 const GRACE: u64 = 15;
 
-/// Locks out other programs with ranks until the result is dropped: many ranks that poll on few cores starve each
-/// other.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// A lock against all other programs with ranks.
+pub fn alone() -> Reserved {
+    launcher::reserve(usize::MAX)
 }
 
 /// Runs `inner` on each number of ranks in `ranks`, one after the other. Must be the first call in the test `test`.
@@ -65,8 +62,8 @@ pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &st
         return;
     }
     assert!(!ranks.is_empty(), "{test}: no number of ranks to run on");
-    let _alone = alone();
     for &n in ranks {
+        let _reserved = launcher::reserve(n);
         let output = launch(test, n, environment);
         let printed = String::from_utf8_lossy(&output.stdout);
         let ran = printed.matches(DONE).count();
@@ -87,7 +84,7 @@ pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn(
     if std::env::var(INNER).is_ok_and(|name| name == test) {
         return inner();
     }
-    let _alone = alone();
+    let _reserved = launcher::reserve(ranks);
     let start = Instant::now();
     let output = launch(test, ranks, &[]);
     let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -143,32 +140,32 @@ fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
     start_now(ranks, &this, &arguments, &[&inner, environment].concat())
 }
 
-/// Starts `program` on `ranks` ranks, with environment variables, while no other program of these tests runs, and
-/// waits for its end.
+/// Starts `program` on `ranks` ranks, with environment variables, when so many more may run, and waits for its end.
 ///
 /// # Panics
 /// Panics if there is no launcher of this MPI library.
 pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let _alone = alone();
+    let _reserved = launcher::reserve(ranks);
     start_now(ranks, program, arguments, environment)
 }
 
 fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
     let seconds = launcher::seconds(TIMEOUT);
-    for launcher in &candidates {
+    // The launcher does not have what its ranks preload.
+    let (preloaded, environment): (Vec<_>, Vec<_>) = environment.iter().partition(|(name, _)| *name == "LD_PRELOAD");
+    let preloaded = preloaded.iter().map(|(_, path)| Path::new(path)).filter(|path| !path.as_os_str().is_empty());
+    let preloaded = std::env::join_paths([launcher::yielding()].into_iter().chain(preloaded)).expect("no colons");
+    for name in &candidates {
         let [mut stdout, mut stderr] = std::array::from_fn(|_| tempfile::tempfile().expect("a temporary file"));
         let print = |file: &std::fs::File| file.try_clone().expect("a second descriptor");
-        let outcome = Command::new(launcher)
+        let outcome = Command::new(name)
             .args(["-n", &ranks.to_string()])
+            .args(["/usr/bin/env", &format!("LD_PRELOAD={}", preloaded.to_string_lossy())])
             .arg(program)
             .args(arguments)
             .env("MPIEXEC_TIMEOUT", seconds.to_string())
-            // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
-            .env("OMPI_MCA_mpi_yield_when_idle", "1")
+            .envs(launcher::open_mpi())
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(print(&stdout))
@@ -183,7 +180,7 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
                 return Output { status, stdout, stderr };
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => panic!("{}: {launcher}: {error}", program.display()),
+            Err(error) => panic!("{}: {name}: {error}", program.display()),
         }
     }
     panic!("{}: none of {candidates:?} is there; install one, or set MPIEXEC", program.display());

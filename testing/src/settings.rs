@@ -10,10 +10,16 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
     let both = |name: &'static str| (name, &*format!("trib_kernel={name}").leak());
     let mut all: Vec<_> = tributary::exchange::KERNELS.iter().map(|kernel| both(kernel.name)).collect();
     all.extend([
-        ("two_layer, outer ascending_issend", "trib_kernel=two_layer;trib_two_layer_outer=ascending_issend"),
-        ("two_layer, outer balanced", "trib_kernel=two_layer;trib_two_layer_outer=balanced"),
         (
-            "two_layer, in memory",
+            "two_layer, outer ascending_issend",
+            "trib_kernel=two_layer;trib_two_layer_outer=ascending_issend;trib_shared_memory=automatic",
+        ),
+        (
+            "two_layer, outer balanced",
+            "trib_kernel=two_layer;trib_two_layer_outer=balanced;trib_shared_memory=automatic",
+        ),
+        (
+            "two_layer, on hosts that agree in memory",
             "trib_kernel=two_layer;trib_two_layer_outer=balanced;\
              trib_shared_memory=enable;nc_num_aggrs_per_node=1",
         ),

@@ -124,7 +124,25 @@ fn steps_that_repeat_go_as_the_first_one_did() {
     }
 }
 
-/// If the hints leave no choice, the report has nothing about the choice of kernels.
+/// Without memory that the ranks of a node share, there is one layer. The report says so where a hint asks for two.
+#[test]
+fn without_memory_calls_are_flat() {
+    let common = "trib_ranks_per_node=24; trib_shared_memory=disable";
+    for (kernels, phases) in [
+        ("trib_kernel=two_layer; nc_num_aggrs_per_node=1", "metadata and data"),
+        ("trib_kernel_meta=two_layer; trib_kernel_data=balanced; nc_num_aggrs_per_node=2", "metadata"),
+    ] {
+        for why in reasons(&format!("{common}; {kernels}"), 2) {
+            let due = format!("; no two_layer for {phases}: the ranks of a node share no memory");
+            assert!(why.ends_with(&due), "{why}");
+        }
+    }
+    for why in reasons(common, 1) {
+        assert!(!why.contains("two_layer"), "{why}");
+    }
+}
+
+/// Where the hints leave no choice, the report says nothing of kernels.
 #[test]
 fn given_kernels_are_used_in_every_step() {
     let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer";

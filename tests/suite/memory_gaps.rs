@@ -94,7 +94,7 @@ fn every_rank_its_own() {
 
 #[test]
 fn every_kernel() {
-    let common = format!("trib_shared_memory=disable;{EXCHANGED};nc_num_aggrs_per_node=2;trib_ranks_per_node=2");
+    let common = format!("{EXCHANGED};nc_num_aggrs_per_node=1;trib_ranks_per_node=2");
     let hints: Vec<_> = kernel_hints().iter().map(|kernels| format!("{common};{kernels}")).collect();
     over_islands((5, 0), &hints, |what, path| {
         assert!(matches!(path, Path::Exchange | Path::Nothing), "{what}: {path:?}")

@@ -190,7 +190,7 @@ typedef struct {
   int64_t data_messages;
   /**
    * Number of bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel
-   * is not `two_layer`, or if its inner layer sends messages.
+   * is not `two_layer`, or if the ranks of a node share no memory.
    */
   int64_t in_memory;
   /**

@@ -59,7 +59,7 @@ pub struct trib_statistics {
     /// Number of messages with data.
     pub data_messages: i64,
     /// Number of bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel
-    /// is not `two_layer`, or if its inner layer sends messages.
+    /// is not `two_layer`, or if the ranks of a node share no memory.
     pub in_memory: i64,
     /// Seconds of splitting the access by aggregator. This and all times below are the maximum over the ranks.
     pub seconds_flatten: f64,

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::foreign_hints::ForeignHints;
@@ -11,12 +10,8 @@ use tributary_testing::installed::{Link, compile, crate_directory, expect, insta
 
 const WORLDS: [usize; 3] = [1, 2, 4];
 
-/// Lock that lets one program run at a time: ranks that poll starve each other on few cores.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 fn on_all_worlds(source: &str, link: Link, environment: &[(&str, &str)], words: &str) {
     let program = compile(&crate_directory().join(source), link);
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for ranks in WORLDS {
         run(&program, ranks, environment, words);
     }
@@ -53,7 +48,6 @@ fn tutorial(project: &str, program: &str, words: &str) {
     let mut make = Command::new("make");
     make.args([wrapper("MPICC", "mpicc"), wrapper("MPIFORT", "mpifort")]).env("TRIBUTARY_ROOT", prefix());
     expect(make.current_dir(&folder), "make");
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     run(&folder.join(program), 4, &[], words);
 }
 
@@ -179,7 +173,6 @@ fn pkg_config_gives_the_flags_a_program_needs() {
     let mut compiler = Command::new(mpicc());
     compiler.arg(crate_directory().join("examples/checkerboard.c")).args(flags.split_whitespace());
     expect(compiler.arg("-o").arg(&program), "the compiler");
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let lib = prefix().join("lib");
     run(&program, 2, &[("LD_LIBRARY_PATH", lib.to_str().unwrap())], "verified");
 }
@@ -194,7 +187,6 @@ fn cmake_finds_the_package() {
     configure.args([define("CMAKE_PREFIX_PATH", prefix()), define("MPI_C_COMPILER", Path::new(&mpicc()))]);
     expect(configure.arg(define("SOURCE", &source)), "cmake (the tests need it: Debian package cmake)");
     expect(Command::new("cmake").arg("--build").arg(&build), "cmake --build");
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for program in ["shared", "static"] {
         run(&build.join(program), 2, &[], "verified");
     }

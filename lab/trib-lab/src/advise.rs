@@ -146,8 +146,8 @@ fn nothing(prepared: &Prepared, why: &str, options: &AdviseOptions) -> Result<()
 fn without_messages(why: &str) -> String {
     format!(
         "nothing would be sent between ranks ({why}). So kernels, throttles and aggregators have no effect, nothing was \
-         simulated, and no hint is advised. What can matter there is in docs/tuning.md, \"On one host\"; --ranks-per-node asks \
-         for ranks on several nodes."
+         simulated, and no hint is advised. What can matter there is in docs/tuning.md of the source, \"On one host\"; --ranks-per-node \
+         asks for ranks on several nodes."
     )
 }
 

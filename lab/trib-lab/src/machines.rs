@@ -1,5 +1,6 @@
 //! Finds machines of the simulator by name, and checks the memory that a simulation may need.
 
+use tributary::hints::similar;
 use tributary_lab::machines::{MACHINES, named};
 use tributary_lab::sim::Machine;
 
@@ -19,9 +20,16 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     if MACHINES.iter().any(|(known, _)| *known == name) {
         return Ok(named(name)?);
     }
-    let known = || MACHINES.map(|(name, _)| name).join("|");
-    let text = text::read(name.as_ref())
-        .map_err(|cause| Failure::new(format!("machine: {name}: {cause}; allowed: a machine file or {}", known())))?;
+    let text = text::read(name.as_ref()).map_err(|cause| {
+        // A name is no path.
+        let why = if name.contains(['/', '.']) { format!("{name}: {cause}") } else { name.to_string() };
+        let names = MACHINES.map(|(name, _)| name);
+        let next = match similar(name, names).or(names.into_iter().find(|known| known.starts_with(name))) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "`trib-lab sim machines` describes them".to_string(),
+        };
+        Failure::new(format!("machine: {why}; allowed: a machine file or {}; {next}", names.join("|")))
+    })?;
     if text.trim_start().starts_with('{') {
         return measured(name, &text);
     }

@@ -60,7 +60,7 @@ impl Capture {
             Error::argument(
                 "capture",
                 format!("{}: {cause}", path.display()),
-                "a capture, as TRIB_CAPTURE=DIR makes them",
+                "a capture; to make one: trib run --capture -- mpiexec -n 4 ./program",
             )
         })?;
         let len = file.metadata().map_err(|cause| io("stat", &cause))?.len();

@@ -11,10 +11,9 @@ use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
+use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
@@ -27,11 +26,7 @@ pub struct Delivering<'r, 'a> {
     pub rank: Rank,
     /// The messages that this rank receives.
     pub incoming: &'r RoundReceives,
-    /// On a local aggregator: the messages of its members in this round.
-    pub local_round: LocalRound,
-    /// On a local aggregator: the state over all rounds.
-    pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's access to the memory that the members of a local aggregator share.
+    /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank gets bytes from.
     pub outflows: &'r mut [Outflow],
@@ -123,30 +118,15 @@ impl Delivering<'_, '_> {
     }
 
     fn merged(&mut self, to: Span, merged: &[u8]) -> Result<()> {
-        match &mut self.inside {
-            Some(inside) => inside.arrived(to, merged),
-            None => match &mut self.local_aggregation {
-                Some(local_aggregation) => local_aggregation.split(&mut self.local_round, to.offset, merged),
-                None => Ok(()),
-            },
-        }
-    }
-
-    /// Copies this rank's own share of a message that it received as local aggregator.
-    fn deliver_own_share(&mut self, at: u64) -> Result<()> {
-        let part = self.incoming.parts.iter().find(|part| part.0 == at);
-        let (Some(&(_, outflow, _)), Some(local_aggregation)) = (part, &self.local_aggregation) else { return Ok(()) };
-        let bytes = local_aggregation.own_part(&self.local_round, self.outflows[outflow].file.aggregator());
-        self.deliver(at, bytes)
+        self.inside.as_mut().map_or(Ok(()), |inside| inside.arrived(to, merged))
     }
 }
 
 impl Memory for Delivering<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
-        Ok(match span.buffer {
-            GATHERED => self.local_round.message(span),
-            _ if span.len == 0 => Bytes::new(),
-            _ => self.message(slot_of(span.offset), span.len),
+        Ok(match span.len {
+            0 => Bytes::new(),
+            len => self.message(slot_of(span.offset), len),
         })
     }
 
@@ -168,9 +148,6 @@ impl Memory for Delivering<'_, '_> {
                 self.merged(to, &message)?;
             }
             (MERGED_SHARED, Buffer::Receive) => self.take_inside(from, to)?,
-            (MERGED, Buffer::Receive) => self.deliver_own_share(to.offset)?,
-            // Shares are assembled when a member's message is read.
-            (MERGED, GATHERED) => {}
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");
                 return Err(Error::Internal { rank: self.rank, what });

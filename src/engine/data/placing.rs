@@ -14,10 +14,9 @@ use crate::engine::lists::flow::Outflow;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::metadata::variable_exchange::slot_of;
 use crate::engine::storage::buffer::PieceOfWindow;
-use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
+use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
@@ -30,11 +29,7 @@ pub struct Placing<'r, 'a> {
     pub rank: Rank,
     /// The messages that this rank sends.
     pub outgoing: &'r RoundSends,
-    /// On a local aggregator: the messages of its members in this round.
-    pub local_round: LocalRound,
-    /// On a local aggregator: the state over all rounds.
-    pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// This rank's access to the memory that the members of a local aggregator share.
+    /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank sends bytes to.
     pub outflows: &'r mut [Outflow],
@@ -67,9 +62,7 @@ pub enum Filling<'r> {
 pub struct RoundSends {
     /// Indices of the outflows with data in this round.
     pub due: Vec<usize>,
-    /// The bytes of all messages that had to be packed, one message after the other.
-    pub packed: Bytes,
-    /// The messages, ascending by aggregator. They lie one after the other in [`Buffer::Send`].
+    /// The messages by ascending aggregator. They lie one after the other in [`Buffer::Send`].
     pub messages: Vec<RoundMessage>,
     /// Number of bytes for each aggregator, ascending by aggregator; 0 for this rank itself.
     pub shares: Vec<Share>,
@@ -78,12 +71,10 @@ pub struct RoundSends {
 }
 
 impl RoundSends {
-    /// Returns the bytes of a span of [`Buffer::Send`]: one message, or all packed bytes for a local aggregator.
+    /// The message of a span of [`Buffer::Send`].
     fn bytes(&self, span: Span) -> Bytes {
-        match self.messages.binary_search_by_key(&span.offset, |message| message.start) {
-            Ok(at) if self.messages[at].len == span.len => self.messages[at].bytes.clone(),
-            _ => self.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
-        }
+        let found = self.messages.binary_search_by_key(&span.offset, |message| message.start);
+        found.map(|at| self.messages[at].bytes.clone()).unwrap_or_default()
     }
 }
 
@@ -91,9 +82,7 @@ impl RoundSends {
 pub struct RoundMessage {
     /// Index of the outflow whose bytes the message has.
     pub outflow: usize,
-    /// Index of the aggregator that receives the message.
-    pub aggregator: usize,
-    /// Offset of the message in [`Buffer::Send`], in bytes.
+    /// Where it begins in [`Buffer::Send`].
     pub start: u64,
     /// Number of bytes, above 0.
     pub len: u64,
@@ -201,17 +190,7 @@ impl Placing<'_, '_> {
 
     /// Returns the merged message at a span of [`MERGED`].
     fn merged(&mut self, span: Span) -> Bytes {
-        if let Some(inside) = &mut self.inside {
-            return inside.message(span);
-        }
-        let own = |aggregator: usize| {
-            let mut messages = self.outgoing.messages.iter();
-            messages.find(|message| message.aggregator == aggregator).map(|message| message.bytes.clone())
-        };
-        match &mut self.local_aggregation {
-            Some(local_aggregation) => local_aggregation.merge(&self.local_round, span.offset, own),
-            None => Bytes::new(),
-        }
+        self.inside.as_mut().map(|inside| inside.message(span)).unwrap_or_default()
     }
 }
 
@@ -226,12 +205,8 @@ impl Memory for Placing<'_, '_> {
     fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
         check_whole(from, span, &message)?;
         match span.buffer {
-            Buffer::Receive if span.len == 0 => Ok(()),
-            Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
-            _ => {
-                self.local_round.arrived(span, message);
-                Ok(())
-            }
+            _ if span.len == 0 => Ok(()),
+            _ => self.arrived(slot_of(span.offset), Arrived::Message(message)),
         }
     }
 
@@ -243,8 +218,6 @@ impl Memory for Placing<'_, '_> {
                 self.arrived(slot_of(to.offset), Arrived::Message(message))?;
             }
             (Buffer::Send, MERGED_SHARED) => self.put_inside(from, to)?,
-            // Members' shares are merged when the merged message is read.
-            (Buffer::Send | GATHERED, MERGED) => {}
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");
                 return Err(Error::Internal { rank: self.rank, what });

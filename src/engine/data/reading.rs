@@ -70,19 +70,13 @@ impl<'a> Reading<'a> {
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
         let incoming = self.expect(round);
-        let local_aggregation = self.at.local_aggregation.as_mut();
-        let local_round = local_aggregation
-            .map(|local_aggregation| local_aggregation.round(round, self.at.domains))
-            .unwrap_or_default();
-        let schedule = self.at.schedule(round, &incoming.shares, &local_round, messages);
+        let schedule = self.at.schedule(round, &incoming.shares, messages);
         let rank = self.at.rank();
         let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
         let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
         let mut memory = Delivering {
             rank,
             incoming: &incoming,
-            local_round,
-            local_aggregation: self.at.local_aggregation.as_mut(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,

@@ -12,7 +12,6 @@ use crate::engine::lists::flow::{Outflow, RoundQueue};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::Plan;
 use crate::engine::record::totals::DataCounts;
-use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::NodeMember;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::exchange::Transfer;
@@ -35,9 +34,7 @@ pub struct Rounds<'a> {
     pub leaving: RoundQueue,
     /// The windows of this aggregator.
     pub windows: Windows,
-    /// On a local aggregator: the state of its members' bytes.
-    pub local_aggregation: Option<LocalAggregation>,
-    /// This rank's access to the memory that the members of a local aggregator share.
+    /// This rank's part in the shared memory of its node.
     pub inside: Option<NodeMember<'a>>,
     /// Counts of this rank's messages, bytes and times so far.
     pub counts: DataCounts,
@@ -57,11 +54,9 @@ impl<'a> Rounds<'a> {
         let windows = Windows::new(own, plan);
         let mut leaving = RoundQueue::default();
         outflows.iter().enumerate().for_each(|(id, out)| leaving.schedule(id, &out.file, domains));
-        let local_aggregation =
-            plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
         let counts = DataCounts { rounds: times.then(Vec::new), ..DataCounts::default() };
         let inside = plan.announced.in_memory.as_ref().map(|plan| NodeMember::new(plan, direction, domains));
-        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, watchdog }
+        Self { phase, domains, outflows, leaving, windows, inside, counts, watchdog }
     }
 
     /// Returns this rank.
@@ -76,22 +71,14 @@ impl<'a> Rounds<'a> {
 
     /// Returns the next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
-        let aggregated = self.local_aggregation.as_ref().and_then(LocalAggregation::next_round);
         let inside = self.inside.as_ref().and_then(NodeMember::next_round);
-        [self.leaving.next_round(), self.windows.next_round(), aggregated, inside].into_iter().flatten().min()
+        [self.leaving.next_round(), self.windows.next_round(), inside].into_iter().flatten().min()
     }
 
-    /// Returns the schedule of a round. `shares` are the bytes that this rank sends to each aggregator; `local_round`
-    /// has the members' shares on a local aggregator; `receives` are the messages to this aggregator.
-    pub fn schedule(
-        &mut self,
-        round: u64,
-        shares: &[Share],
-        local_round: &LocalRound,
-        receives: &[Transfer<Rank>],
-    ) -> Schedule {
-        let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));
-        self.phase.schedule(shares, &local_round.members, merged.as_deref(), receives)
+    /// The schedule of a round: this rank has `shares`; an aggregator gets `receives`.
+    pub fn schedule(&mut self, round: u64, shares: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
+        let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains)).unwrap_or_default();
+        self.phase.schedule(shares, &merged, receives)
     }
 
     /// Returns true if this rank is `aggregator`, so that its share for `aggregator` is not sent. (Through a local

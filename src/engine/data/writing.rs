@@ -43,10 +43,10 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Writes pieces, and sends messages, directly from the caller's memory if `zero_copy` is given and the endpoint
-    /// can. (Not with a local aggregator: it gets all bytes of a member in one message, and may need its memory again.)
+    /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
+    /// (With two layers, members copy their bytes into shared memory.)
     pub fn with_zero_copy(mut self, zero_copy: Option<&'a ZeroCopySends<'a>>, endpoint: &Endpoint) -> Self {
-        self.zero_copy = zero_copy.filter(|_| self.at.phase.local.is_none());
+        self.zero_copy = zero_copy.filter(|_| self.at.inside.is_none());
         self.sends_in_place = endpoint.sends_in_place();
         self
     }
@@ -77,18 +77,10 @@ impl<'a> Writing<'a> {
         self.at.go_on(CallStage::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
-        let local_round = self
-            .at
-            .local_aggregation
-            .as_mut()
-            .map(|local_aggregation| local_aggregation.round(round, self.at.domains))
-            .unwrap_or_default();
-        let schedule = self.at.schedule(round, &outgoing.shares, &local_round, &receives);
+        let schedule = self.at.schedule(round, &outgoing.shares, &receives);
         let mut memory = Placing {
             rank: self.at.rank(),
             outgoing: &outgoing,
-            local_round,
-            local_aggregation: self.at.local_aggregation.as_mut(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
@@ -159,13 +151,7 @@ impl<'a> Writing<'a> {
                     .filter(|_| self.sends_in_place)
                     .and_then(|zero_copy| zero_copy.message_in_place(outflow.whole(len)?));
                 outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
-                out.messages.push(RoundMessage {
-                    outflow: id,
-                    aggregator,
-                    start,
-                    len,
-                    bytes: lent.unwrap_or_default(),
-                });
+                out.messages.push(RoundMessage { outflow: id, start, len, bytes: lent.unwrap_or_default() });
                 start += len;
             }
         }
@@ -176,14 +162,13 @@ impl<'a> Writing<'a> {
     /// Packs the messages that are not sent without a copy into one block. (If there is no memory for the block, it
     /// grows as needed.)
     fn pack(&mut self, out: &mut RoundSends) {
-        let RoundSends { messages, packed, .. } = out;
+        let messages = &mut out.messages;
         let all: u64 = messages.iter().filter(|message| message.is_to_pack()).map(|message| message.len).sum();
         let mut block = Block::take(all as usize).unwrap_or_default();
         for message in messages.iter().filter(|message| message.is_to_pack()) {
             self.at.outflows[message.outflow].pack(message.len, self.source, &mut block);
         }
-        *packed = block.into_message();
-        let mut rest = packed.clone();
+        let mut rest = block.into_message();
         for message in messages.iter_mut().filter(|message| message.is_to_pack()) {
             message.bytes = rest.split_to(message.len as usize);
         }

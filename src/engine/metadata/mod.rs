@@ -7,8 +7,6 @@
 pub(in crate::engine) mod phase;
 pub(in crate::engine) mod variable_exchange;
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
 use crate::access::{Packed, varint};
@@ -20,14 +18,12 @@ use crate::engine::two_layer::merge::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
-use crate::exchange::Route;
 use crate::exchange::local::LocalAggregators;
 use crate::fabric::shared::GroupMemory;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
-/// The tag of the messages between members and their local aggregator.
-pub const MEMBER_TAG: u16 = FIRST_FREE_TAG;
+/// The tag of the messages to aggregators.
 const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
 
 /// The result of the metadata phase on one rank.
@@ -35,10 +31,7 @@ const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
 pub struct Announced {
     /// On an aggregator: each rank that it exchanges data with, ascending, and the list of extents of this rank.
     pub incoming: Vec<(Rank, Packed)>,
-    /// On a local aggregator with a two-layer data kernel: its plan.
-    pub local_plan: Option<LocalPlan>,
-    /// With a two-layer data kernel, if the members of a local aggregator share memory: this rank's plan. There is no
-    /// local plan then.
+    /// With a two-layer data kernel: this rank's part in the memory of its node.
     pub in_memory: Option<InMemory>,
     /// Messages and bytes that this rank sent in the phase.
     pub traffic: Traffic,
@@ -49,7 +42,8 @@ pub struct Announced {
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// Errors of the message transport; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
+/// Those of the fabric. On this rank only: [`Error::Codec`] for bytes that are not encoded lists, [`Error::NoMemory`] if a local
+/// aggregator has no memory for its messages.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -59,30 +53,28 @@ pub async fn announce(
 ) -> Result<Announced> {
     let mut announced = Announced::default();
     let mut gathered = None;
-    // An error in decoding lists is on this rank only; it is kept until all ranks have exchanged.
+    // An error in decoding lists, or a lack of memory, is on this rank only; it is kept until all ranks have exchanged.
     let mut damage = Ok(());
-    if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
-        let Gathered { bodies, traffic, shared_bytes } = gather(endpoint, metadata, data, local, outgoing).await?;
-        announced.traffic += traffic;
+    if let Some(group) = metadata.group.as_ref().or(data.group.as_ref()) {
+        let (bodies, shared_bytes) = gather(endpoint, group, outgoing).await?;
         announced.shared_bytes = shared_bytes;
-        if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
+        if group.leads() {
             gathered = Some(read_members(bodies, domains.aggregators()).unwrap_or_else(|error| {
                 damage = Err(error);
                 Vec::new()
             }));
         }
     }
-    if data.local.is_some() {
-        announced.local_plan = gathered.clone().map(|members| make_local_plan(members, domains));
-        if let Some(group) = &data.group {
-            let (aggregators, local_plan) = (data.route.receivers.len(), announced.local_plan.as_ref());
-            let agreed = agree_on_places(endpoint, group, aggregators, local_plan, outgoing, domains).await?;
-            damage = damage.and(agreed.map(|in_memory| announced.in_memory = in_memory));
-        }
+    let mut local_plan = None;
+    if let Some(group) = &data.group {
+        local_plan = gathered.clone().map(|members| make_local_plan(members, domains));
+        let aggregators = data.route.receivers.len();
+        let agreed = agree_on_places(endpoint, group, aggregators, local_plan.as_ref(), outgoing, domains).await?;
+        damage = damage.and(agreed.map(|in_memory| announced.in_memory = Some(in_memory)));
     }
     let rank = metadata.route.rank;
     let aggregators = metadata.route.receivers.len();
-    let bodies: Vec<Vec<u8>> = match (&metadata.local, &announced.local_plan, gathered) {
+    let bodies: Vec<Vec<u8>> = match (&metadata.local, &local_plan, gathered) {
         (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, &o.file))),
         (Some(_), Some(local_plan), _) => {
             by_aggregator(aggregators, local_plan.merged.iter().map(|m| (m.aggregator, &m.file)))
@@ -90,7 +82,6 @@ pub async fn announce(
         (Some(_), None, Some(members)) => by_member(aggregators, &members),
         (Some(_), None, None) => Vec::new(),
     };
-    announced.local_plan = announced.local_plan.filter(|_| announced.in_memory.is_none());
     let targets: Vec<_> = bodies.into_iter().map(Bytes::from).enumerate().collect();
     let is_aggregator = metadata.route.receivers.binary_search(&rank).is_ok();
     let sources = match (&metadata.local, is_aggregator) {
@@ -117,67 +108,27 @@ pub async fn announce(
     Ok(announced)
 }
 
-/// The gathered lists of members.
-struct Gathered {
-    /// On the local aggregator: the encoded lists of each member.
-    bodies: Vec<(Rank, Bytes)>,
-    traffic: Traffic,
-    /// Number of bytes that this rank passed through shared memory.
-    shared_bytes: u64,
-}
-
-/// Gathers the lists of members on their local aggregator, including its own lists. The other ranks get none.
+/// Passes this rank's lists through shared memory to its local aggregator. Returns, on the local aggregator, the encoded lists of
+/// each member, its own included; and the bytes that this rank has passed.
 async fn gather(
     endpoint: &mut Endpoint,
-    metadata: &Phase,
-    data: &Phase,
-    local: &LocalAggregators,
+    group: &GroupMemory,
     outgoing: &[ListsToSend],
-) -> Result<Gathered> {
+) -> Result<(Vec<(Rank, Bytes)>, u64)> {
     let mut body = Vec::new();
     for out in outgoing {
         varint::put(&mut body, out.aggregator as u64);
         out.file.write(&mut body);
     }
-    if let Some(group) = metadata.group.as_ref().or(data.group.as_ref()) {
-        return gather_in_memory(endpoint, group, body).await;
-    }
-    gather_by_messages(endpoint, &metadata.route, local, body).await
-}
-
-/// Every member passes its lists to its local aggregator through shared memory.
-async fn gather_in_memory(endpoint: &mut Endpoint, group: &GroupMemory, body: Vec<u8>) -> Result<Gathered> {
-    let (mut bodies, traffic) = (Vec::new(), Traffic::default());
-    let shared_bytes = body.len() as u64;
     if !group.leads() {
         group.put(endpoint, group.me(), &body).await?;
-        return Ok(Gathered { bodies, traffic, shared_bytes });
+        return Ok((Vec::new(), body.len() as u64));
     }
-    bodies.push((group.members()[0], Bytes::from(body)));
+    let mut bodies = vec![(group.members()[0], Bytes::from(body))];
     for (index, &member) in group.members().iter().enumerate().skip(1) {
         bodies.push((member, Bytes::from(group.take(endpoint, index).await?)));
     }
-    Ok(Gathered { bodies, traffic, shared_bytes: 0 })
-}
-
-/// Every member sends its lists to its local aggregator.
-async fn gather_by_messages(
-    endpoint: &mut Endpoint,
-    route: &Route,
-    local: &LocalAggregators,
-    body: Vec<u8>,
-) -> Result<Gathered> {
-    let all: Arc<[Rank]> = local.all().into();
-    let mine = local.aggregator_of(route.rank);
-    let target = all.binary_search(&mine).map_err(|_| Error::Internal {
-        rank: route.rank,
-        what: format!("local aggregator {mine} is not among the local aggregators"),
-    })?;
-    let inner = Route { receivers: all, ..route.clone() };
-    let members = local.members_of(route.rank);
-    let (bodies, traffic) =
-        variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, MEMBER_TAG).await?;
-    Ok(Gathered { bodies: members.into_iter().zip(bodies).collect(), traffic, shared_bytes: 0 })
+    Ok((bodies, 0))
 }
 
 /// Decodes the lists of members; leaves out members without lists.

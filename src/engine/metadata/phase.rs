@@ -17,22 +17,14 @@ pub struct Phase {
     pub route: Route,
     /// With two layers: the local aggregators; `None` with one layer.
     pub local: Option<Arc<LocalAggregators>>,
-    /// With two layers, if the members of this rank's local aggregator share memory: the memory of their group.
+    /// With two layers: the members of this rank's local aggregator, which share memory.
     pub group: Option<Arc<GroupMemory>>,
 }
 
 impl Phase {
-    /// Returns the schedule of one round. `shares` are this rank's bytes for each aggregator, ascending by aggregator
-    /// and one after the other in [`Buffer::Send`]. `members` are the shares that a local aggregator gathers.
-    /// `receives` are the messages to an aggregator. `merged` are the messages of the local aggregator if members share
-    /// memory.
-    pub fn schedule(
-        &self,
-        shares: &[Share],
-        members: &[(Rank, Vec<Share>)],
-        merged: Option<&[Share]>,
-        receives: &[Transfer<Rank>],
-    ) -> Schedule {
+    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
+    /// `merged` are the messages of a local aggregator. `receives` are the messages to an aggregator.
+    pub fn schedule(&self, shares: &[Share], merged: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {
             let mut at = 0;
@@ -49,12 +41,9 @@ impl Phase {
             rank_list: &route.rank_list,
             local_aggregator: local.aggregator_of(route.rank),
             own: shares,
-            members,
+            members: &[],
             receives,
         };
-        match merged {
-            Some(merged) => two_layer.schedule_in_memory(merged, route.kernel, route.throttle),
-            None => two_layer.schedule(route.kernel, route.throttle, route.throttle),
-        }
+        two_layer.schedule_in_memory(merged, route.kernel, route.throttle)
     }
 }

@@ -12,7 +12,8 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::record::report::{Clock, Lap};
-use crate::engine::roles::choice::Layering;
+use crate::engine::roles::Phases;
+use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::setup::Setup;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -34,9 +35,9 @@ pub struct Plan {
     pub announced: Announced,
     /// Route of the data messages, and the local aggregators.
     pub data: std::sync::Arc<Phase>,
-    /// Layers of messages: which phases go through local aggregators.
-    pub way: Layering,
-    /// Number of bytes of the call, of all ranks.
+    /// What reports say about the choice of kernels.
+    pub auto: Option<AutoChoice>,
+    /// Bytes of the call, over all ranks.
     pub bytes: u64,
 }
 
@@ -68,25 +69,42 @@ impl Plan {
         clock.lap(Lap::Flatten);
         let way = roles.choose(amount, &domains);
         let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
-        if setup.shares_in_nodes {
-            phases.share_in_nodes(endpoint, &setup.topology, setup.hints.ranks_per_node > 0).await?;
+        let mut auto = roles.taken(way);
+        if !phases.share_in_nodes(endpoint, &setup.topology, &setup.hints).await? {
+            (phases, auto) = roles.without_memory(way);
         }
-        let announced = announce(endpoint, &phases.metadata, &phases.data, &domains, &outgoing).await;
-        // An error in decoding lists can be agreed, because all ranks have exchanged. A broken exchange cannot.
-        let announced = match announced {
-            Err(error) if endpoint.waiting().failure().is_unagreed(&error) && !matches!(error, Error::Codec { .. }) => {
-                return Err(error);
-            }
-            announced => {
-                let rank = endpoint.rank();
-                let enough =
-                    announced.and_then(|own| has_memory(rank, &own, setup.window_terms().0, new_windows).map(|()| own));
-                agree(endpoint, enough).await
-            }
-        };
+        let mut announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
+        // The same on all ranks.
+        if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
+            (phases, auto) = roles.without_memory(way);
+            announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
+        }
         clock.lap(Lap::Metadata);
         let announced = announced?;
-        Ok(Self { domains, outgoing, announced, data: phases.data, way, bytes: amount.bytes })
+        Ok(Self { domains, outgoing, announced, data: phases.data, auto, bytes: amount.bytes })
+    }
+}
+
+/// Runs the metadata phase, and agrees whether it went well and all ranks have memory for what follows. Collective.
+async fn announce_enough(
+    endpoint: &mut Endpoint,
+    setup: &Setup,
+    phases: &Phases,
+    domains: &Domains,
+    outgoing: &[ListsToSend],
+    new_windows: usize,
+) -> Result<Announced> {
+    let announced = announce(endpoint, &phases.metadata, &phases.data, domains, outgoing).await;
+    // An error in decoding lists can be agreed, because all ranks have exchanged. A broken exchange cannot.
+    match announced {
+        Err(error) if endpoint.waiting().failure().is_unagreed(&error) && !matches!(error, Error::Codec { .. }) => {
+            Err(error)
+        }
+        announced => {
+            let (rank, window) = (endpoint.rank(), setup.window_terms().0);
+            let enough = announced.and_then(|own| has_memory(rank, &own, window, new_windows).map(|()| own));
+            agree(endpoint, enough).await
+        }
     }
 }
 

@@ -55,7 +55,8 @@ pub struct CallReport {
     /// Reason for the path.
     #[serde(default, skip_serializing_if = "Reason::is_unknown")]
     pub reason: Reason,
-    /// Kernel that `auto` chose; `None` without an exchange, or if the hints leave no choice.
+    /// Kernel that `auto` chose; `None` without an exchange, or if the hints leave no choice. Also says that two
+    /// layers were not possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
     /// Text of reason and kernel; set only if a capture has the text but not the values.
@@ -82,7 +83,7 @@ pub struct CallReport {
     /// Number of messages of the data phase, of all ranks.
     pub data_messages: u64,
     /// Number of bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without
-    /// `two_layer`, or if members send messages.
+    /// `two_layer`, or if the ranks of a node share no memory.
     pub in_memory: u64,
     /// Number of bytes of messages of both phases that went from one host to another. (Small data that comes with the
     /// first agreement is not counted.)

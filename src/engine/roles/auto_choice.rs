@@ -1,4 +1,5 @@
-//! The kernel that `auto` chose for the exchange of a call; reports print it as a phrase.
+//! The kernel that `auto` took for the exchange of a call, or two layers that were not possible: a value, which reports print as a
+//! phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -32,7 +33,10 @@ impl Display for AutoChoice {
             (false, true) => "data",
             _ => "metadata and data",
         };
-        write!(f, "{} for {phases}, as predicted to be faster", self.kernel)
+        match self.kernel {
+            AutoKernel::NoNodeMemory => write!(f, "no two_layer for {phases}: {}", self.kernel),
+            kernel => write!(f, "{kernel} for {phases}, as predicted to be faster"),
+        }
     }
 }
 
@@ -48,12 +52,15 @@ pub enum AutoKernel {
         /// Number of local aggregators on each node.
         per_node: usize,
     },
+    /// Flat, although two layers were chosen, by `auto` or by a hint: the ranks of a node share no memory.
+    NoNodeMemory,
 }
 
 impl Display for AutoKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Flat => f.write_str(BALANCED.name),
+            Self::NoNodeMemory => f.write_str("the ranks of a node share no memory"),
             Self::TwoLayer { per_node } => write!(f, "two_layer with {per_node} local aggregators a node"),
         }
     }

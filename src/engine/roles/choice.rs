@@ -12,7 +12,7 @@ use crate::engine::policy::{PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
 use crate::exchange::local::LocalAggregators;
-use crate::hints::{Hints, KernelHint};
+use crate::hints::{Hints, KernelHint, Switch};
 use crate::schedule::ThrottleMode;
 use crate::topology::Topology;
 
@@ -72,7 +72,8 @@ impl Chooser {
         let mut chooser = Self::new(costs, ranks);
         let total = (ranks.ranks / ranks.nodes).min(LocalAggregators::IN_TOTAL as f64 / ranks.nodes).max(1.0) as usize;
         chooser.local = match hints.num_aggrs_per_node {
-            _ if chooser.local.is_empty() || !kernels.contains(&KernelHint::Auto) => Vec::new(),
+            _ if !kernels.contains(&KernelHint::Auto) || hints.shared_memory == Switch::Disable => Vec::new(),
+            _ if chooser.local.is_empty() => Vec::new(),
             0 if kernels.contains(&KernelHint::TwoLayer) => vec![total],
             0 => chooser.local,
             given => vec![given],
@@ -242,6 +243,7 @@ mod tests {
         assert_eq!(local("nc_num_aggrs_per_node=3"), [3]);
         assert_eq!(local("trib_kernel_meta=two_layer"), [8], "all ranks of a node: fewer than 512 in all");
         assert_eq!(local(""), [1, 2, 4]);
+        assert!(local("trib_shared_memory=disable").is_empty(), "local aggregators gather in shared memory");
     }
 
     /// The first choice is the chosen one: two layers only if they save enough.

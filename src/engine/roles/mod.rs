@@ -25,7 +25,7 @@ use crate::exchange::local::LocalAggregators;
 use crate::exchange::{BALANCED, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
-use crate::hints::{Hints, KernelHint, Overlap};
+use crate::hints::{Hints, KernelHint, Overlap, Switch};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 
@@ -123,7 +123,18 @@ impl Roles {
         Ok(Phases { metadata, data })
     }
 
-    /// Returns the choice of `auto` for a call with the given layers; `None` if the hints leave no choice.
+    /// The phases of a call that was to go this way, but for which the ranks of a node share no memory: flat; and what reports say.
+    pub fn without_memory(&self, way: Layering) -> (Phases, Option<AutoChoice>) {
+        let [metadata, data] = self.flat.clone().map(|mut phase| {
+            Arc::make_mut(&mut phase).local = None;
+            phase
+        });
+        let Layered { metadata: lists, data: bytes } = way.layered;
+        let choice = AutoChoice { kernel: AutoKernel::NoNodeMemory, metadata: lists, data: bytes };
+        (Phases { metadata, data }, Some(choice))
+    }
+
+    /// What `auto` took in a call that goes this way; none where the hints leave no choice.
     pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
         let kernel = match way.layered == self.given {
             true => AutoKernel::Flat,
@@ -135,9 +146,13 @@ impl Roles {
 }
 
 impl Phases {
-    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Collective;
-    /// sends no messages if the last call had the same local aggregators. `pretended` is true if all nodes are on this
-    /// host.
+    /// Whether the ranks of a node share memory in a phase: the same on all ranks.
+    pub fn shares_in_nodes(&self) -> bool {
+        self.metadata.group.is_some() || self.data.group.is_some()
+    }
+
+    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Returns whether all have what
+    /// they need: the same on all ranks. Collective; without messages if the last call had the same local aggregators.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -145,18 +160,22 @@ impl Phases {
         &mut self,
         endpoint: &mut Endpoint,
         topology: &Topology,
-        pretended: bool,
-    ) -> Result<()> {
-        let local = self.metadata.local.as_ref().or(self.data.local.as_ref());
-        let Some(local) = local.filter(|local| local.has_members()).cloned() else {
-            return Ok(());
+        hints: &Hints,
+    ) -> Result<bool> {
+        let Some(local) = self.metadata.local.as_ref().or(self.data.local.as_ref()).cloned() else {
+            return Ok(true);
         };
-        let here = if pretended { endpoint.ranks() } else { topology.ranks_on(topology.node_of(endpoint.rank())) };
+        if hints.shared_memory == Switch::Disable {
+            return Ok(false);
+        }
+        // Pretended nodes are all on this host.
+        let node = topology.node_of(endpoint.rank());
+        let here = if hints.ranks_per_node > 0 { endpoint.ranks() } else { topology.ranks_on(node) };
         let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;
         for phase in [&mut self.metadata, &mut self.data].into_iter().filter(|phase| phase.local.is_some()) {
             Arc::make_mut(phase).group = group.clone();
         }
-        Ok(())
+        Ok(group.is_some())
     }
 }
 
@@ -184,7 +203,8 @@ impl Maker<'_> {
     }
 
     fn phases(&self, [metadata, data]: [KernelHint; 2], local: Option<LocalAggregators>) -> Result<[Arc<Phase>; 2]> {
-        let local = local.map(Arc::new);
+        // Where every rank is its own local aggregator, there is one layer.
+        let local = local.filter(LocalAggregators::has_members).map(Arc::new);
         let phase =
             |kernel, limit| self.phase(kernel, self.hints.throttle(kernel, limit), local.as_ref()).map(Arc::new);
         Ok([phase(metadata, self.hints.metadata_limit())?, phase(data, self.hints.data_limit())?])

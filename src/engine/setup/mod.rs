@@ -56,9 +56,7 @@ pub struct Setup {
     pub tiny: Roles,
     /// True if collective calls go through memory that all ranks share.
     pub shares_memory: bool,
-    /// True if ranks exchange messages, but the members of a local aggregator may share memory.
-    pub shares_in_nodes: bool,
-    /// Hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory.
+    /// The hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
     /// True if every host may write and read the bytes of its ranks without other hosts. The value is the same on all
     /// ranks.
@@ -127,11 +125,9 @@ impl Setup {
         // The result is the same on all ranks, even an error: it depends only on agreed values.
         let aggregators = driver.aggregators(&topology, &layout, &placed)?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
-        let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
-        let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
+        let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores);
         let setup = Self::from_parts(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
         Ok(Some(Self {
-            shares_in_nodes,
             path,
             mode,
             driver_name: name,
@@ -167,9 +163,9 @@ impl Setup {
         let setup = Self::dry(0, topology, layout, driver, hints)?;
         let (nodes, ranks, unit) = (setup.topology.nodes(), setup.topology.ranks(), setup.window_terms().1);
         let shares = |in_nodes| lets_share(&setup.hints, (ranks, true), in_nodes);
-        let (shares_memory, shares_in_nodes) = (nodes == 1 && shares(false), nodes > 1 && shares(true));
-        let by_host = shares_in_nodes && may_be_by_host(nodes, &setup.hints, unit);
-        Ok(Self { shares_memory, shares_in_nodes, by_host, ..setup })
+        let shares_memory = nodes == 1 && shares(false);
+        let by_host = nodes > 1 && shares(true) && may_be_by_host(nodes, &setup.hints, unit);
+        Ok(Self { shares_memory, by_host, ..setup })
     }
 
     fn from_parts(
@@ -191,7 +187,7 @@ impl Setup {
         let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
+        let (shares_memory, hosts) = (false, None);
         let (by_host, hosts_cache_apart, identity, is_captured, tiling) =
             (false, false, None, false, Tiling::from_key(0));
         let driver_name = hints.driver;
@@ -206,7 +202,6 @@ impl Setup {
             roles,
             tiny,
             shares_memory,
-            shares_in_nodes,
             hosts,
             by_host,
             hosts_cache_apart,

@@ -1,11 +1,10 @@
-//! The layer of messages inside a node, between local aggregators and their members.
+//! The layer inside a node, between local aggregators and their members, in memory that they share.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`overlaps`], [`merge`], [`local_aggregation`] | how a local aggregator merges its members' extents and bytes |
-//! | [`node`] | the same layer in memory that the members share |
+//! | [`overlaps`], [`merge`] | how a local aggregator merges its members' extents |
+//! | [`node`] | how members pass their bytes to their local aggregator, and get them from it |
 
-pub(in crate::engine) mod local_aggregation;
 pub(in crate::engine) mod merge;
 pub(in crate::engine) mod node;
 pub(in crate::engine) mod overlaps;
@@ -14,11 +13,11 @@ use crate::access::Packed;
 use crate::engine::two_layer::merge::Merged;
 use crate::topology::Rank;
 
-/// Lists of extents as (index of the aggregator, list), ascending by aggregator.
+/// Lists by aggregator, ascending.
 pub type ListsByAggregator = Vec<(usize, Packed)>;
 
-/// The plan of a local aggregator for the data phase.
-#[derive(Debug, Clone)]
+/// The lists that a local aggregator has merged.
+#[derive(Debug, Clone, Default)]
 pub struct LocalPlan {
     /// The local aggregator's members with data, ascending, and the lists of each.
     pub members: Vec<(Rank, ListsByAggregator)>,

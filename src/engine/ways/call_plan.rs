@@ -42,7 +42,7 @@ impl File {
             queue.begin_call(shift, agreed.is_sole);
             queue.time(self.timeline.is_some());
         }
-        done.auto = self.setup.roles(plan.bytes).taken(plan.way);
+        done.auto = plan.auto;
         Ok(plan)
     }
 

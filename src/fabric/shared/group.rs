@@ -205,11 +205,11 @@ pub(in crate::fabric) struct Grouped {
 }
 
 impl Endpoint {
-    /// Maps memory that the ranks with the same leader share, with `area` bytes for the users. `leader_of[rank]` is the
-    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or
-    /// there is no memory on one of them; `None` for a rank that is alone in its group. `spins` is true if every rank
-    /// of this host has a core. Collective, with the same arguments except `spins`. A message from each leader to each
-    /// of its ranks, and an allreduce; nothing if the groups are those of the last call.
+    /// Maps memory that the ranks with one leader share, with `area` bytes for its users. `leader_of[rank]` is the lowest rank
+    /// of the group. `None` on all ranks if the ranks of a group are on several hosts or the memory cannot be had on one of
+    /// them. `spins` says that every rank of this host has a core. Collective,
+    /// with the same arguments except `spins`. A message from each leader to each of its ranks, and an allreduce; nothing if
+    /// the groups are those of the last call.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -226,7 +226,7 @@ impl Endpoint {
         let members: Vec<Rank> = (0..leader_of.len()).filter(|&rank| leader_of[rank] == leader_of[me]).collect();
         let head = head(members.len());
         let memory = self.map_in_group(&members, head, head + area).await?;
-        let mut all = [u64::from(members.len() == 1 || memory.is_some())];
+        let mut all = [u64::from(memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let memory = memory.filter(|_| all[0] == 1);
         let me = members.partition_point(|&member| member < me);
@@ -245,9 +245,6 @@ impl Endpoint {
         size: usize,
     ) -> Result<Option<SharedMemory>> {
         let (leader, host) = (members[0], self.node_label() as u64);
-        if members.len() == 1 {
-            return Ok(None);
-        }
         let (mut builder, mut buffers) = (Builder::default(), Buffers::default());
         if self.rank() != leader {
             builder.receive(leader, Span::new(Buffer::Receive, 0, ADDRESS as u64), &[]);
@@ -290,10 +287,7 @@ mod tests {
             let leader_of = [0, 0, 0, 3, 4, 4, 4];
             let waiting = endpoint.waiting().clone();
             waiting.wait(pin!(async {
-                let Some(group) = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap() else {
-                    assert_eq!(endpoint.rank(), 3, "a rank alone shares with nobody");
-                    return;
-                };
+                let group = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
                 let again = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
                 assert!(Arc::ptr_eq(&group, &again));
                 for round in 0..10 {

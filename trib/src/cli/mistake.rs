@@ -25,7 +25,18 @@ pub fn line(program: &Command, words: &[String], error: &Error) -> String {
         } else {
             String::new()
         };
-    format!("{said}{others}; `{path} --help` has examples")
+    let missing = missing(command, error);
+    format!("{said}{others}{missing}; `{path} --help` has examples")
+}
+
+/// What the missing arguments are: the help of each.
+fn missing(command: &Command, error: &Error) -> String {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return String::new() };
+    let told = missing.iter().filter_map(|name| {
+        let argument = command.get_arguments().find(|argument| argument.to_string() == *name)?;
+        Some(format!(" ({})", argument.get_help()?.to_string().trim_end_matches('.')))
+    });
+    told.collect()
 }
 
 /// Changes `help run` after the program's name to `run --help`.
@@ -133,6 +144,11 @@ mod tests {
                 "capture nope",
                 "unrecognized subcommand 'nope'; allowed: info, export",
                 "`trib capture --help` has examples",
+            ),
+            (
+                "capture export",
+                "the following required arguments were not provided: <FILE>",
+                "; `trib capture export --help` has examples",
             ),
             ("nope", "unrecognized subcommand 'nope'; allowed: run, doctor, ", "`trib --help` has examples"),
         ] {

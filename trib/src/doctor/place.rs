@@ -13,6 +13,9 @@ use crate::compare::machine;
 #[derive(Debug, Serialize)]
 pub struct FilePlace {
     pub path: PathBuf,
+    /// The nearest folder above the path that exists, if the folder of the path does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<PathBuf>,
     /// Name of the file system, or the number of an unknown one.
     pub file_system: String,
     pub driver: &'static str,
@@ -36,7 +39,8 @@ impl FilePlace {
     /// a problem.
     pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        if let Some(folder) = path.parent().filter(|folder| !path.exists() && !folder.is_dir()) {
+        let missing = path.parent().filter(|folder| !path.exists() && !folder.is_dir());
+        if let Some(folder) = missing {
             problems.push(format!(
                 "path: {}: there is no folder {}; make it, or correct --path",
                 path.display(),
@@ -51,6 +55,7 @@ impl FilePlace {
         };
         let layout = if name == DriverName::Posix { None } else { layout() };
         Self {
+            nearest: missing.map(|_| there.to_path_buf()),
             file_system: machine::file_system(there),
             driver: name.as_str(),
             is_coherent: SystemFiles.file_system(there).is_none_or(|found| found.is_coherent()),

@@ -28,7 +28,9 @@ pub fn of(findings: &Findings) -> String {
         servers => format!(", stripes of {} bytes over {servers}", stripes.unit),
     });
     let apart = if place.is_coherent { "" } else { ", where hosts do not see each other's writes at once" };
-    line("files", format!("{}: {}, driver {}{stripes}{apart}", place.path.display(), place.file_system, place.driver));
+    let (name, note) =
+        place.nearest.as_ref().map_or((&place.path, ""), |nearest| (nearest, " (the nearest folder that is there)"));
+    line("files", format!("{}{note}: {}, driver {}{stripes}{apart}", name.display(), place.file_system, place.driver));
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));
     }

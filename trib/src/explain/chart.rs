@@ -12,10 +12,12 @@ use crate::picture::axis::Axis;
 use crate::picture::ink::at;
 
 const WIDTH: f64 = 960.0;
-/// Where bars begin; names are before it.
+/// Where the cells of fan-in begin; names are before it.
 const LEFT: f64 = 190.0;
 /// Columns that a character takes, at most on average.
 const CHARACTER: f64 = 6.6;
+/// Parts of a lane that are nearer to each other than this are drawn as one, in columns.
+const NEAR: f64 = 1.0;
 /// Most lanes of a timeline.
 const LANES: usize = 32;
 /// Most aggregators and rounds of a drawing of fan-in.
@@ -52,7 +54,9 @@ impl Sheet {
 
     /// Lanes with their names, and an axis of time below them.
     fn lanes(&mut self, lane: f64, names: &[String], between: (f64, f64)) -> Axis {
-        let (axis, bottom) = (Axis::linear(between, (LEFT, WIDTH - 40.0)), lane * names.len() as f64);
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let left = longest as f64 * CHARACTER + 14.0;
+        let (axis, bottom) = (Axis::linear(between, (left, WIDTH - 40.0)), lane * names.len() as f64);
         for seconds in axis.ticks() {
             let x = axis.at(seconds);
             let line = Line::new().set("class", "grid").set("x1", at(x)).set("x2", at(x)).set("y1", 0);
@@ -60,7 +64,7 @@ impl Sheet {
             self.words("tick", x, bottom + 18.0, time(seconds));
         }
         for (row, name) in names.iter().enumerate() {
-            self.words("name", LEFT - 10.0, lane * (row as f64 + 0.5) + 4.0, name);
+            self.words("name", left - 8.0, lane * (row as f64 + 0.5) + 4.0, name);
         }
         axis
     }
@@ -83,24 +87,19 @@ fn block(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), says: &st
     block.set("width", at(width)).set("height", at(height)).add(Title::new(says))
 }
 
-/// Bars under one another.
+/// Bars under one another, as HTML: words wrap where a screen is narrow, and none is cut off.
 pub fn bars(title: &'static str, bars: &[Bar]) -> Markup {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
-    // Words stand behind the bars, and have place there.
-    let words = bars.iter().map(|bar| bar.says.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 16.0;
-    let axis = Axis::linear((0.0, most), (0.0, (WIDTH - LEFT - words).max(60.0)));
-    let mut sheet = Sheet::new(title);
-    for (row, bar) in bars.iter().enumerate() {
-        let y = 22.0 * row as f64;
-        let width = if bar.value > 0.0 { axis.at(bar.value).max(1.0) } else { 0.0 };
-        sheet.words("name", LEFT - 10.0, y + 15.0, &bar.name);
-        sheet.add(block("bar", (LEFT, y + 3.0), (width, 16.0), &bar.says));
-        sheet.words("says", LEFT + width + 8.0, y + 15.0, &bar.says);
+    html! {
+        dl.bars aria-label=(title) { @for bar in bars {
+            dt { (bar.name) }
+            dd { span { (bar.says) } span.bar style=(format!("--part: {:.3}", bar.value / most)) {} }
+        } }
     }
-    sheet.finish(22.0 * bars.len() as f64)
 }
 
-/// Each rank's calls, between two times in seconds.
+/// Each rank's calls, between two times in seconds. An aggregator's lane has the exchange and the file system in each round of which
+/// the capture has times.
 pub fn timeline(account: &Account, between: (f64, f64)) -> Markup {
     let lanes = lanes(account);
     let lane = if lanes.len() > 16 { 14.0 } else { 18.0 };
@@ -108,12 +107,54 @@ pub fn timeline(account: &Account, between: (f64, f64)) -> Markup {
     let mut sheet = Sheet::new("The calls of each rank over time");
     let axis = sheet.lanes(lane, &names, between);
     for (row, &rank) in lanes.iter().enumerate() {
+        let (top, height) = (lane * row as f64 + 2.0, lane - 4.0);
         for piece in pieces(account, rank, between, &axis) {
-            let y = lane * row as f64 + 2.0;
-            sheet.add(block(piece.class, (piece.x, y), (piece.width, lane - 4.0), &piece.says));
+            sheet.add(block(piece.class, (piece.x, top), (piece.width, height), &piece.says));
+        }
+        let [exchange, io] = parts(account, rank, between, &axis);
+        for (parts, top) in [(exchange, top + 1.0), (io, top + height / 2.0)] {
+            for Piece { class, x, width, says } in parts {
+                sheet.add(block(class, (x, top), (width, height / 2.0 - 1.0), &says));
+            }
         }
     }
     sheet.finish(lane * lanes.len() as f64 + 30.0)
+}
+
+/// Whether the capture has times of rounds between two times.
+pub fn has_rounds(account: &Account, (from, to): (f64, f64)) -> bool {
+    let rounds = account.owners.iter().flat_map(|owner| &owner.rounds);
+    rounds.into_iter().any(|round| round.io.1 >= from && round.exchange.0 <= to)
+}
+
+/// The rounds of an aggregator: in the exchange, and in the file system.
+fn parts(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) -> [Vec<Piece>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    let owner = account.owners.iter().find(|owner| owner.rank == rank);
+    let rounds = owner.into_iter().flat_map(|owner| &owner.rounds);
+    for round in rounds.filter(|round| round.io.1 >= from && round.exchange.0 <= to) {
+        let of = [("exchange", "exchange", round.exchange), ("file", "file system", round.io)];
+        for (pieces, (class, name, (begin, end))) in
+            parts.iter_mut().zip(of).filter(|(_, (.., (begin, end)))| end > begin)
+        {
+            let says = format!("rank {rank}, call {}, round {}: {name} {}", round.call, round.round, time(end - begin));
+            let more =
+                format!("rank {rank}: rounds up to {} of call {}, closer than can be drawn", round.round, round.call);
+            join(pieces, Piece { class, x: axis.at(begin), width: axis.at(end) - axis.at(begin), says }, more);
+        }
+    }
+    parts
+}
+
+/// Adds a part to a lane. Where it is too near to the part before it, that part becomes longer, and says `more`.
+fn join(pieces: &mut Vec<Piece>, piece: Piece, more: String) {
+    match pieces.last_mut() {
+        Some(last) if last.class == piece.class && piece.x - (last.x + last.width) < NEAR => {
+            last.width = piece.x + piece.width - last.x;
+            last.says = more;
+        }
+        _ => pieces.push(piece),
+    }
 }
 
 /// A part of a lane.
@@ -158,13 +199,8 @@ fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) ->
             if end - begin < 0.1 {
                 continue;
             }
-            match pieces.last_mut() {
-                Some(last) if last.class == class && begin - (last.x + last.width) < 1.0 => {
-                    last.width = end - last.x;
-                    last.says = format!("rank {rank}: calls up to {}, closer than can be drawn", call.call);
-                }
-                _ => pieces.push(Piece { class, x: begin, width: end - begin, says: says.clone() }),
-            }
+            let more = format!("rank {rank}: calls up to {}, closer than can be drawn", call.call);
+            join(&mut pieces, Piece { class, x: begin, width: end - begin, says: says.clone() }, more);
         }
     }
     pieces
@@ -205,7 +241,7 @@ pub fn rounds(account: &Account) -> Option<(u64, Markup)> {
                 time(round.exchange.1 - round.exchange.0),
                 time(round.io.1 - round.io.0)
             );
-            for (class, (begin, end), top) in [("write", round.exchange, 2.0), ("read", round.io, 12.0)] {
+            for (class, (begin, end), top) in [("exchange", round.exchange, 2.0), ("file", round.io, 12.0)] {
                 if end > begin {
                     let (begin, end) = (axis.at(begin), axis.at(end));
                     sheet.add(block(class, (begin, 24.0 * row as f64 + top), ((end - begin).max(0.8), 9.0), &says));

@@ -1,10 +1,11 @@
 //! The account as one HTML page that needs nothing else: no script, no network; light or dark as the reader has it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use tributary::engine::Seconds;
 
 use super::account::{Account, DirectionAccount};
 use super::chart::{self, Bar};
-use super::sentences::{is_one_step, meaning, phases, reason};
+use super::sentences::{Copying, meaning, phases, reason, title};
 use super::tables;
 use crate::numbers::{brief as time, counted, grouped};
 
@@ -81,7 +82,7 @@ fn requests(account: &Account) -> Option<Markup> {
             value: class.requests as f64,
             says: format!("{}, {} bytes", counted(class.requests, "request"), grouped(class.bytes)),
         };
-        way.sizes.histogram.iter().map(bar).collect::<Vec<_>>()
+        way.sizes.histogram.iter().filter(|class| class.requests > 0).map(bar).collect::<Vec<_>>()
     };
     let ways: Vec<(&DirectionAccount, Vec<Bar>)> = account.directions.iter().map(|way| (way, bars(way))).collect();
     ways.iter().any(|(_, bars)| !bars.is_empty()).then(|| {
@@ -107,15 +108,22 @@ fn timeline(account: &Account) -> Option<Markup> {
     // A part of which a drawing shows a pixel.
     let has_waiting = account.calls.iter().map(|call| call.waited).fold(0.0, f64::max) > 1e-3 * (to - from);
     let has = |direction: &str| account.directions.iter().any(|way| way.direction == direction);
+    let has_rounds = chart::has_rounds(account, (from, to));
+    let own = slowest.report.as_ref().map(|report| report.seconds).unwrap_or_default();
+    let own = phase_bars(&own, Copying::of_call(slowest));
     Some(html! {
         figure {
             (chart::timeline(account, (from, to)))
             figcaption {
                 "Each rank, from its first call to the last:"
                 @for direction in ["write", "read"] {
-                    @if has(direction) { span class={ "key " (direction) } {} (direction) }
+                    @if has(direction) { (tables::key(direction, direction)) }
                 }
-                @if has_waiting { span.key.wait {} "waiting for the last rank to come" }
+                @if has_waiting { (tables::key("wait", "waiting for the last rank to come")) }
+                @if has_rounds {
+                    (tables::key("exchange", "an aggregator exchanges data"))
+                    (tables::key("file", "it is in the file system"))
+                }
                 "."
                 @if account.ranks > 32 { " Of many ranks, those that kept others waiting and some between them." }
             }
@@ -126,18 +134,35 @@ fn timeline(account: &Account) -> Option<Markup> {
                 figcaption { "The slowest call, " (slowest.call) ": " (reason(slowest)) "." }
             }
         }
+        @if !own.is_empty() {
+            figure {
+                (chart::bars("Phases of the slowest call", &own))
+                figcaption {
+                    @if account.calls.len() > 1 { "The phases of call " (slowest.call) "." } @else { "The phases of the call." }
+                    " A capture has how long each phase of a call took on the rank with the most"
+                    @if has_rounds { "; it has when a phase began only for aggregators that exchange data, as drawn above." }
+                    @else { ", and not when it began: the lanes above have no phases for this reason." }
+                }
+            }
+        }
     })
+}
+
+/// The phases that took time.
+fn phase_bars(seconds: &Seconds, copying: Copying) -> Vec<Bar> {
+    let bar = |(phase, seconds): (&'static str, f64)| Bar {
+        name: title(phase, copying).to_string(),
+        value: seconds,
+        says: format!("{}: {}", time(seconds), meaning(phase, copying)),
+    };
+    phases(seconds).into_iter().filter(|(_, seconds)| *seconds > 0.0).map(bar).collect()
 }
 
 fn times(account: &Account) -> Option<Markup> {
     let all = account.phases();
-    let bar = |(phase, seconds): (&str, f64)| Bar {
-        name: phase.to_string(),
-        value: seconds,
-        says: format!("{}: {}", time(seconds), meaning(phase, is_one_step(account))),
-    };
-    let bars: Vec<Bar> = phases(&all).into_iter().filter(|(_, seconds)| *seconds > 0.0).map(bar).collect();
-    (all.total > 0.0).then(|| {
+    let bars = phase_bars(&all, Copying::of(account));
+    // Of one call the timeline has them.
+    (all.total > 0.0 && account.calls.len() > 1).then(|| {
         html! {
             figure {
                 (chart::bars("Time by phase", &bars))

@@ -26,23 +26,58 @@ pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
     ]
 }
 
-/// What a phase is, in words. `is_one_step` where ranks copy in the step in which they agree, as they do in memory that they share and
-/// with little data.
-pub fn meaning(phase: &str, is_one_step: bool) -> &'static str {
-    match phase {
-        "agreement" if is_one_step => "agreeing and copying in one step, and waiting for ranks that come late",
-        "flatten" => "cutting lists by aggregator",
-        "metadata" => "telling aggregators the lists",
-        "data" => "exchanging data",
-        "placement" => "copying into windows",
-        "io" => "in the file system",
-        _ => "agreeing, and waiting for ranks that come late",
+/// How ranks copy, as seen from the step in which they agree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Copying {
+    /// In phases of their own.
+    #[default]
+    Apart,
+    /// In the step in which they agree: their data comes with what they agree on.
+    InAgreement,
+    /// In some calls so, in others apart.
+    Mixed,
+}
+
+impl Copying {
+    /// Returns how ranks copied in a call.
+    pub fn of_call(call: &CallAccount) -> Self {
+        let placement = call.report.as_ref().map_or(0.0, |report| report.seconds.placement);
+        match call.path().as_str() {
+            "shared" | "root" if placement == 0.0 && call.bytes > 0 => Self::InAgreement,
+            _ => Self::Apart,
+        }
+    }
+
+    /// Returns how ranks copied in all calls that moved bytes.
+    pub fn of(account: &Account) -> Self {
+        let mut all = account.calls.iter().filter(|call| call.bytes > 0).map(Self::of_call);
+        let first = all.next().unwrap_or_default();
+        if all.all(|other| other == first) { first } else { Self::Mixed }
     }
 }
 
-/// Whether ranks copied in the step in which they agreed, in any call.
-pub fn is_one_step(account: &Account) -> bool {
-    account.kinds.iter().any(|kind| matches!(kind.path.as_str(), "shared" | "root"))
+/// What a phase is, in words.
+pub fn meaning(phase: &str, copying: Copying) -> &'static str {
+    match (phase, copying) {
+        ("flatten", _) => "cutting lists by aggregator",
+        ("metadata", _) => "telling aggregators the lists",
+        ("data", _) => "exchanging data",
+        ("placement", _) => "copying into windows",
+        ("io", _) => "in the file system",
+        (_, Copying::Apart) => "agreeing, and waiting for ranks that come late",
+        (_, Copying::InAgreement) => "agreeing and copying in one step, and waiting for ranks that come late",
+        (_, Copying::Mixed) => {
+            "agreeing, in calls with little data copying in the same step, and waiting for ranks that come late"
+        }
+    }
+}
+
+/// The name of a phase for readers.
+pub fn title(phase: &'static str, copying: Copying) -> &'static str {
+    match (phase, copying) {
+        ("agreement", Copying::InAgreement) => "agreement and copying",
+        (phase, _) => phase,
+    }
 }
 
 /// `52,428,800 bytes (50.00 MiB)`.
@@ -133,11 +168,12 @@ fn where_time_went(account: &Account) -> String {
     let (in_calls, open) = (account.in_calls(), account.seconds);
     let mut parts = phases(&account.phases());
     parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let copying = Copying::of(account);
     let largest: Vec<String> = parts
         .iter()
         .take(2)
         .filter(|(_, seconds)| *seconds > 0.0)
-        .map(|(phase, seconds)| format!("{} ({phase}) {}", meaning(phase, is_one_step(account)), time(*seconds)))
+        .map(|(phase, seconds)| format!("{} ({}) {}", meaning(phase, copying), title(phase, copying), time(*seconds)))
         .collect();
     let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     let most = match largest.join(", then ") {
@@ -252,7 +288,7 @@ fn slowest_rank(account: &Account) -> Option<String> {
         busiest.rank,
         time(busiest.worked()),
         busiest.worked() / mean,
-        meaning(phase, false),
+        meaning(phase, Copying::Apart),
         time(*spent),
     ))
 }
@@ -285,7 +321,7 @@ fn slowest_aggregator(account: &Account) -> Option<String> {
         slowest.rank,
         time(worked(slowest)),
         counted(slowest.windows, "window"),
-        meaning(longest.0, false),
+        meaning(longest.0, Copying::Apart),
         time(longest.1),
     ))
 }
@@ -304,7 +340,9 @@ pub fn reason(call: &CallAccount) -> String {
         Some(_) if all < FEW * worked => {
             format!("; its phases took only {}: ranks waited for each other, or for a processor", time(all))
         }
-        Some((phase, seconds)) => format!("; the longest phase is {phase}, {}", time(seconds)),
+        Some((phase, seconds)) => {
+            format!("; the longest phase is {}, {}", title(phase, Copying::of_call(call)), time(seconds))
+        }
     };
     format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
 }
@@ -318,7 +356,7 @@ pub fn reason_in_short(call: &CallAccount) -> String {
     let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     match largest.filter(|(_, seconds)| *seconds > 0.0) {
         None => "not measured".to_string(),
-        Some((phase, seconds)) => format!("{phase}, {}", time(seconds)),
+        Some((phase, seconds)) => format!("{}, {}", title(phase, Copying::of_call(call)), time(seconds)),
     }
 }
 

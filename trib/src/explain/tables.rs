@@ -34,6 +34,11 @@ pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows:
     }
 }
 
+/// A colour of a drawing and what it stands for.
+pub fn key(class: &str, says: &str) -> Markup {
+    html! { span.legend { span class={ "key " (class) } {} (says) } }
+}
+
 /// What was chosen.
 pub fn kinds(account: &Account) -> Option<Markup> {
     let row = |kind: &Kind| {
@@ -187,13 +192,19 @@ pub fn ranks(account: &Account) -> Option<Markup> {
 fn phases_of_ranks(account: &Account) -> Option<Markup> {
     let mut ranks: Vec<_> = account.by_rank.iter().filter_map(|rank| Some((rank, rank.seconds?))).collect();
     ranks.sort_by(|(one, _), (other, _)| other.worked().total_cmp(&one.worked()));
+    // The phases that any rank was in.
+    let mut shown = phases(&Seconds::default()).map(|(phase, _)| (phase, false));
+    for (_, seconds) in &ranks {
+        shown.iter_mut().zip(phases(seconds)).for_each(|((_, shown), (_, spent))| *shown |= spent > 0.0);
+    }
     let row = |(rank, seconds): &(&RankAccount, Seconds)| {
-        std::iter::once(rank.rank.to_string()).chain(phases(seconds).map(|(_, spent)| time(spent))).collect()
+        let spent = phases(seconds).into_iter().zip(shown).filter(|(_, (_, shown))| *shown);
+        std::iter::once(rank.rank.to_string()).chain(spent.map(|((_, spent), _)| time(spent))).collect()
     };
     let rows: Vec<Vec<String>> = ranks.iter().map(row).collect();
     let header: Vec<&str> =
-        std::iter::once("rank").chain(phases(&Seconds::default()).map(|(phase, _)| phase)).collect();
-    (!rows.is_empty()).then(|| {
+        std::iter::once("rank").chain(shown.into_iter().filter(|(_, shown)| *shown).map(|(phase, _)| phase)).collect();
+    (header.len() > 1).then(|| {
         html! {
             p { "Time by phase of each rank alone, those first that worked longest inside calls." }
             (table("Phases of ranks", &header, 0..7, &rows))
@@ -252,7 +263,7 @@ pub fn aggregators(account: &Account) -> Option<Markup> {
                     (drawing)
                     figcaption {
                         "The rounds of call " (call) ", the longest, of each aggregator:"
-                        span.key.write {} "exchange, above" span.key.read {} "in the file system, below."
+                        (key("exchange", "exchange, above")) (key("file", "in the file system, below")) "."
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use comfy_table::Table;
 
 use super::account::{Account, Owner};
-use super::sentences::{is_one_step, meaning, phases, reason_in_short};
+use super::sentences::{Copying, meaning, phases, reason_in_short, title};
 use crate::listing::table;
 use crate::numbers::{brief as time, counted, grouped};
 
@@ -55,10 +55,10 @@ fn histogram(account: &Account) -> Option<String> {
 }
 
 fn times(account: &Account) -> Option<String> {
-    let all = account.phases();
+    let (all, copying) = (account.phases(), Copying::of(account));
     let mut table = table(["phase", "time", "what it is"]);
     for (phase, seconds) in phases(&all).into_iter().filter(|(_, seconds)| *seconds > 0.0) {
-        table.add_row([phase.to_string(), time(seconds), meaning(phase, is_one_step(account)).to_string()]);
+        table.add_row([title(phase, copying).to_string(), time(seconds), meaning(phase, copying).to_string()]);
     }
     table.add_row(["from start to end".to_string(), time(all.total), String::new()]);
     let title =

@@ -42,7 +42,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         && let Some(program) = doctor::without_mpi(&options.command)
     {
         eprintln!(
-            "trib: {program} is linked with no MPI library: there is a report only if it opens a file by MPI_File_open"
+            "trib: {program} is linked with no MPI library: there is a report only if it opens a file by MPI_File_open. If it is \
+             not the MPI program, name that one behind --, with its launcher"
         );
     }
     let mut command = plan.ready.command();

@@ -51,6 +51,15 @@ fn assert_is_whole_page(page: &str) {
     }
 }
 
+/// That the page's style has every class that its drawings have.
+fn assert_has_colours(page: &str) {
+    let (style, body) = page.split_once("</style>").unwrap();
+    for class in ["write", "read", "wait", "exchange", "file", "cell", "bar", "bars", "key", "legend"] {
+        let is_used = body.contains(&format!("class=\"{class}\"")) || body.contains(&format!("class=\"key {class}\""));
+        assert!(!is_used || style.contains(&format!(".{class} {{")), "no style of {class}");
+    }
+}
+
 #[test]
 fn figures_agree_with_capture_info() {
     for capture in corpus() {
@@ -125,6 +134,8 @@ fn every_capture_is_explained_in_words_and_as_a_page() {
         let page = std::fs::read_to_string(&page).unwrap();
         assert_is_whole_page(&page);
         assert!(page.contains("class=\"verdict\"") && page.contains("class=\"chart\""), "{capture}");
+        assert!(page.contains("class=\"bars\""), "{capture}");
+        assert_has_colours(&page);
         for sentence in explained["summary"].as_array().unwrap() {
             let sentence = sentence.as_str().unwrap();
             assert!(text.contains(sentence), "{capture}: {sentence}");
@@ -142,7 +153,8 @@ fn made(path: &Path, calls: u64, start: impl Fn(usize, u64) -> Option<u64>) {
     let real = Capture::open(&corpus()[0]).unwrap().header().clone();
     let (file, program) = ("a <file> & \"more\"".to_string(), "./program".to_string());
     let (nodes, driver) = (vec![(0, 2), (1, 2)], "posix".to_string());
-    let header = Header { file, program, ranks: 4, nodes, driver, aggregators: vec![0, 2], seconds: 1.0, ..real };
+    let (aggregators, asked) = (vec![0, 2], None);
+    let header = Header { file, program, ranks: 4, nodes, driver, aggregators, asked, seconds: 1.0, ..real };
     let outcome =
         |call| CallOutcome { call, direction: "write".to_string(), report: Some(CallReport::default()), error: None };
     let outcomes: Vec<CallOutcome> = (0..calls).map(outcome).collect();
@@ -241,8 +253,7 @@ fn hints_that_are_not_their_defaults_are_named() {
     write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
     let explained = json(&["explain", other.to_str().unwrap(), "--json"]);
     let named: Vec<_> = explained["hints"].as_array().unwrap().iter().map(|hint| hint["key"].clone()).collect();
-    // The capture is from a time when batches and windows of 16 MiB were the defaults.
-    assert_eq!(named, ["cb_nodes", "cb_buffer_size", "trib_kernel_meta", "trib_kernel_data", "trib_throttle_mode"]);
+    assert_eq!(named, ["cb_nodes"]);
     assert_eq!(explained["planned"][0]["aggregators"], serde_json::json!([0]));
     let unknown = serde_json::json!([["romio_cb_write", "perhaps"], ["trib_of_tomorrow", "yes"]]);
     assert_eq!(explained["hints_unknown"], unknown);

@@ -5,7 +5,6 @@ mod linked;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::foreign_hints::ForeignHints;
@@ -17,12 +16,8 @@ use tributary_gio as _;
 
 const WORLDS: [usize; 4] = [1, 2, 3, 5];
 
-/// Lock that lets one program run at a time: ranks that poll starve each other on few cores.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 fn on_all_worlds(source: &str, link: &Link, environment: &[(&str, &str)]) {
     let program = compile(source, link);
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for ranks in WORLDS {
         let directory = tempfile::tempdir().unwrap();
         run(&program, ranks, &directory.path().join("file"), environment);
@@ -73,7 +68,6 @@ fn bad_input_is_refused_alike_on_all_ranks() {
 #[test]
 fn ranks_in_different_calls_get_one_error() {
     let program = compile("mixed_calls.c", &Link::Shared);
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let all = ["", "trib_shared_memory=enable;trib_ranks_per_node=2", "trib_shared_memory=disable"];
     for (ranks, hints) in [2, 3].into_iter().flat_map(|ranks| all.map(|hints| (ranks, hints))) {
         let directory = tempfile::tempdir().unwrap();
@@ -125,7 +119,6 @@ fn pnetcdf_writes_the_same_bytes() {
         compile("pnetcdf.c", &Link::Pnetcdf(prefix.clone(), true)),
         compile("pnetcdf.c", &Link::Pnetcdf(prefix, false)),
     );
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for ranks in [1, 2, 4] {
         let directory = tempfile::tempdir().unwrap();
         let files = ["ours", "theirs"].map(|name| directory.path().join(name));

@@ -10,8 +10,8 @@ use crate::common::matrix::Setting;
 use crate::common::programs::compile;
 
 const RANKS: usize = 4;
-/// Number of rounds of a run: without the library a fifth of them or more went wrong in each run that was tried.
-const ROUNDS: &str = "200";
+/// Number of rounds of a run: without the library a fifth of them or more went wrong in each run of 200 that was tried.
+const ROUNDS: &str = "60";
 /// Operations that follow the collective write.
 const CASES: [&str; 2] = ["read", "write"];
 
@@ -43,9 +43,11 @@ fn are_right_with_the_library() {
     }
 }
 
-/// Returns true if any rank's bytes are wrong in one of some runs. (Timing decides which rounds go wrong.)
+/// Returns true if any rank's bytes are wrong in one of some runs. (Timing decides which rounds go wrong. A run on MPICH does not
+/// have this library, so one run is enough.)
 fn goes_wrong(launch: &Launch) -> bool {
-    (0..5).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
+    let runs = if ours() == Family::OpenMpi { 5 } else { 1 };
+    (0..runs).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
 }
 
 /// Without the library bytes are lost on Open MPI 4.1 and 5.0, and on no MPICH.

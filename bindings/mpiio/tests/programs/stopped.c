@@ -1,4 +1,4 @@
-/* The last rank is stopped for two seconds, or killed, while the others are in a collective write: stopped stop|kill. */
+/* The last rank is stopped for a second, or killed, while the others are in a collective write: stopped stop|kill. */
 #include "program.h"
 
 #include <signal.h>
@@ -6,12 +6,12 @@
 
 enum { COUNT = 5000 };
 
-static void stop_for_two_seconds(void)
+static void stop_for_a_second(void)
 {
     pid_t child = fork();
     TRUE(child >= 0);
     if (child == 0) {
-        sleep(2);
+        sleep(1);
         kill(getppid(), SIGCONT);
         _exit(0);
     }
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     if (rank == ranks - 1 && !strcmp(argv[1], "kill"))
         raise(SIGKILL);
     if (rank == ranks - 1)
-        stop_for_two_seconds();
+        stop_for_a_second();
     MUST(MPI_File_write_all(file, written, COUNT, MPI_INT, MPI_STATUS_IGNORE));
     settle(file);
     MUST(MPI_File_read_at_all(file, COUNT, read, COUNT, MPI_INT, MPI_STATUS_IGNORE));

@@ -7,6 +7,7 @@ use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::hosts::{self, RunPlace};
 use trib::Failure;
 use trib::parallel::processors;
+use tributary::hints::similar;
 
 /// Refuses option values with which nothing can be measured.
 pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
@@ -33,7 +34,11 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
 pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static PatternCase, Vec<usize>)>, Failure> {
     let names = names();
     if let Some(unknown) = options.patterns.iter().find(|name| !names.contains(name)) {
-        return Err(Failure::new(format!("pattern: {unknown}; allowed: {}", names.join(", "))));
+        let next = match similar(unknown, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("allowed: {}; `trib-lab compare --list` describes them", names.join(", ")),
+        };
+        return Err(Failure::new(format!("pattern: {unknown}; {next}")));
     }
     let asks = |name: &str| options.all || options.patterns.iter().any(|wanted| wanted == name);
     let operations =

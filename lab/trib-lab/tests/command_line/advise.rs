@@ -114,7 +114,7 @@ fn that_nothing_is_sent_is_said() {
 fn bad_input_is_one_line() {
     let btio = capture("btio");
     for (arguments, words) in [
-        (&["advise", &btio, "--machine", "nowhere"][..], "machine: nowhere"),
+        (&["advise", &btio, "--machine", "nowhere"][..], "machine: nowhere; allowed: a machine file or "),
         (&["advise", &btio, "--machine", "cori-knl", "--ranks", "100"], "a multiple of 16"),
         (
             &["advise", &btio, "--machine", "frontier", "--storage", "frontier"],

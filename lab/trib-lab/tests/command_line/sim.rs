@@ -127,7 +127,7 @@ fn links_are_off_until_they_are_asked_for() {
 #[test]
 fn bad_input_is_one_line() {
     let run = |more: &[&str]| error(&[&["sim", "all-to-many", "--ranks", "64", "--receivers", "2"], more].concat());
-    assert!(run(&["--machine", "deep-thought"]).contains("machine: deep-thought: "));
+    assert!(run(&["--machine", "deep-thought"]).contains("machine: deep-thought; allowed: "));
     let write =
         ["sim", "write", "btio", "--grid", "64", "--iterations", "1", "--ranks", "16", "--empty-steps", "--kernel"];
     assert!(error(&[&write[..], &["balanced"]].concat()).contains("--empty-steps: allowed with --kernel pairwise"));

@@ -33,8 +33,37 @@ mod tests {
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
-    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of
-    /// several sizes. They wait for each other under every throttle, in writes and in reads.
+    /// Messages that are larger than the ring may be: the calls are flat, and say so.
+    #[test]
+    fn messages_without_room_go_by_themselves() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "trib_ranks_per_node=2;nc_num_aggrs_per_node=1;trib_kernel=two_layer;romio_cb_write=enable;\
+                    romio_cb_read=enable;cb_nodes=2;cb_buffer_size=4MiB";
+        threads::run(4, |transport| {
+            let rank = transport.rank() as u64;
+            let path = directory.path().join("file");
+            let mut file =
+                File::open(Endpoint::new(transport), &path, Mode::Create, Hints::parse(text).unwrap()).unwrap();
+            for (len, is_flat) in [(10_000, false), (30_000, true), (10_000, false)] {
+                let access = Extents::strided(rank * len, len, 4 * len as i64, 40).unwrap();
+                let bytes: Vec<u8> = (0..access.bytes()).map(|at| (at * 7 + rank) as u8).collect();
+                let written = file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+                let mut back = vec![0; bytes.len()];
+                let read = file.read_all(&access, &BufferLayout::Contiguous, &mut back).unwrap().call;
+                assert!(back == bytes, "rank {rank}, pieces of {len}");
+                for report in [written, read] {
+                    let why = report.why().to_string();
+                    assert_eq!(why.contains("the ranks of a node share no memory"), is_flat, "{why}");
+                    assert_eq!(report.in_memory > 0, !is_flat, "{why}");
+                }
+            }
+            file.close().unwrap();
+        })
+        .unwrap();
+    }
+
+    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of several
+    /// sizes. They wait for each other under every throttle, in writes and in reads.
     #[test]
     fn messages_that_wait_for_room_all_get_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -53,13 +53,9 @@ pub struct InMemory {
     pub ring: usize,
 }
 
-/// First byte of a body. `MESSAGES`: members send messages, because there is no memory. `PLACES`: positions follow.
-const MESSAGES: u8 = 0;
-const PLACES: u8 = 1;
-
-/// Sends the members, from the local aggregator, the positions of their bytes. Returns `None` if there is no memory for
-/// the largest message: members then send messages. `local_plan` is the plan of the local aggregator, on it alone. The
-/// inner result is an error on this rank only if the positions are damaged. Collective over the members.
+/// The local aggregator sends its members their places. `local_plan` has the merged lists, on the local aggregator alone. The inner
+/// result is an error on this rank only: there is no memory for the largest message, or places are damaged. Collective over the
+/// members.
 ///
 /// # Errors
 /// Errors of the message transport.
@@ -70,29 +66,22 @@ pub async fn agree_on_places(
     local_plan: Option<&LocalPlan>,
     outgoing: &[ListsToSend],
     domains: &Domains,
-) -> Result<Result<Option<InMemory>>> {
+) -> Result<Result<InMemory>> {
     if !group.leads() {
-        let body = Bytes::from(group.take(endpoint, group.me()).await?);
-        let places = read(body, outgoing);
-        return Ok(places.map(|places| {
-            places.map(|places| InMemory { group: group.clone(), places, messages: Vec::new(), ring: 0 })
-        }));
+        let places = read(group.take(endpoint, group.me()).await?.into(), outgoing);
+        return Ok(places.map(|places| InMemory { group: group.clone(), places, messages: Vec::new(), ring: 0 }));
     }
-    let empty = LocalPlan { members: Vec::new(), merged: Vec::new() };
+    let empty = LocalPlan::default();
     let local_plan = local_plan.unwrap_or(&empty);
     let ring = ring::reserve(group, aggregators, needed(&local_plan.merged, domains));
     let (mut places, messages) = merge(local_plan);
     for (index, &rank) in group.members().iter().enumerate().skip(1) {
         let of = local_plan.members.binary_search_by_key(&rank, |(member, _)| *member);
-        let body = match ring {
-            Some(_) => write(of.map_or(&[], |of| &places[of])),
-            None => vec![MESSAGES],
-        };
-        group.put(endpoint, index, &body).await?;
+        group.put(endpoint, index, &write(of.map_or(&[], |of| &places[of]))).await?;
     }
     let own = local_plan.members.first().is_some_and(|(member, _)| *member == group.members()[0]);
     let places = if own { std::mem::take(&mut places[0]) } else { Vec::new() };
-    Ok(Ok(ring.map(|ring| InMemory { group: group.clone(), places, messages, ring })))
+    Ok(ring.map(|ring| InMemory { group: group.clone(), places, messages, ring }))
 }
 
 /// Returns the number of bytes in the ring of the largest message and of the largest round.
@@ -175,7 +164,7 @@ impl PlacesBuilder {
 }
 
 fn write(places: &[Places]) -> Vec<u8> {
-    let mut body = vec![PLACES];
+    let mut body = Vec::new();
     for of in places {
         of.at.write(&mut body);
         of.left_out.write(&mut body);
@@ -183,25 +172,18 @@ fn write(places: &[Places]) -> Vec<u8> {
     body
 }
 
-/// Decodes the positions of this rank; `None` if members send messages.
-fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Option<Vec<Places>>> {
-    let damaged = |what: &str| Error::Codec { at: 0, what: format!("places in the node: {what}") };
-    if body.is_empty() {
-        return Err(damaged("nothing was told"));
-    }
-    if body.split_to(1)[0] == MESSAGES {
-        return Ok(None);
-    }
+/// Decodes the places of this rank.
+fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Vec<Places>> {
     let mut places = Vec::with_capacity(outgoing.len());
     for out in outgoing {
         let of = Places { at: Packed::read(&mut body)?, left_out: Packed::read(&mut body)? };
         let (at, left_out) = (of.at.summary(), of.left_out.summary());
         if !at.ascending || !left_out.ascending || at.bytes != out.file.summary().bytes {
-            return Err(damaged("not those of this rank"));
+            return Err(Error::Codec { at: 0, what: "places in the node: not those of this rank".to_string() });
         }
         places.push(of);
     }
-    Ok(Some(places))
+    Ok(places)
 }
 
 #[cfg(test)]
@@ -210,10 +192,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Writes to the positions give the merged message of [`Merger::merge`], and reads give the result of
-        /// [`Merger::split`].
+        /// The messages have each byte of the members once, ascending. Every member has a place for each of its bytes, and leaves
+        /// out those that a higher member has too.
         #[test]
-        fn places_agree_with_the_merger(
+        fn places_are_those_of_the_merged_bytes(
             lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),
             window in 8u64..64
         ) {
@@ -236,6 +218,8 @@ mod tests {
                 let has = |p: &Packed| p.iter().any(|e| e.offset <= at && at < e.end());
                 members.iter().rev().find(|(_, p)| has(p)).map(|(m, _)| *m)
             };
+            prop_assert!(file.is_sorted_by(|one, next| one < next));
+            prop_assert_eq!(file.len(), (0..1000).filter(|&at| highest(at).is_some()).count());
             for (member, packed) in &members {
                 let wanted: Vec<u64> = packed.iter().flat_map(|e| e.offset..e.end()).collect();
                 let places = places[*member].first().cloned().unwrap_or_default();

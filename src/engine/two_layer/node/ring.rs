@@ -9,17 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+use crate::error::{Error, Result};
 use crate::fabric::shared::{GroupMemory, SharedMemory};
 
 /// Number of bytes of an entry.
 const ENTRY: usize = 64;
-/// Maximum number of aggregators; with more, members send messages.
+/// Maximum number of aggregators.
 const AGGREGATORS: usize = 8192;
 const TABLE: usize = ENTRY * AGGREGATORS;
-/// Maximum number of bytes of the ring; with a larger message, members send messages.
-const MOST_ROOM: usize = 512 << 20;
-/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that
-/// messages often wait for room.)
+/// Maximum size of the ring in bytes. (Small in this crate's tests, so that some messages have no room.)
+const MOST_ROOM: usize = if cfg!(test) { 1 << 20 } else { 512 << 20 };
+/// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that messages often
+/// wait for room.)
 const USUAL: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 /// Maximum number of bytes of shared memory for the entries and the ring.
 pub const AREA: usize = TABLE + MOST_ROOM;
@@ -29,17 +30,21 @@ pub fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ENTRY as u64)
 }
 
-/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB
-/// of a round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
-pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
+/// Reserves memory for `aggregators` entries, and for a ring with room for the `largest` message and for up to 16 MiB of a
+/// round. Returns the size of the ring. Called by the local aggregator.
+///
+/// # Errors
+/// There is no memory, or too many aggregators or too large a message for it.
+pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, u64)) -> Result<usize> {
     let ring = largest.max(round.min(USUAL));
-    if aggregators > AGGREGATORS || ring > MOST_ROOM as u64 {
-        return None;
-    }
+    let fits = aggregators <= AGGREGATORS && ring <= MOST_ROOM as u64;
     // New memory is 0; memory that was reserved before keeps its contents.
-    group.memory().reserve(group.area(), TABLE.min(aggregators * ENTRY).max(1)).ok()?;
-    group.memory().reserve(group.area() + TABLE, (ring as usize).max(1)).ok()?;
-    Some(ring as usize)
+    let has = |at: usize, len: usize| group.memory().reserve(group.area() + at, len.max(1)).is_ok();
+    if fits && has(0, aggregators * ENTRY) && has(TABLE, ring as usize) {
+        return Ok(ring as usize);
+    }
+    let what = "messages in memory that the ranks of a node share".to_string();
+    Err(Error::NoMemory { rank: group.members()[group.me()], bytes: ring, what })
 }
 
 /// The entry of the message to (or from) one aggregator, in shared memory.

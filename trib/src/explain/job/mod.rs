@@ -13,7 +13,7 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
-use super::sentences::{meaning, phases, reason};
+use super::sentences::{Copying, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
@@ -82,6 +82,9 @@ pub struct OfFile {
     pub waited: f64,
     /// The longest phase of its calls, and its seconds.
     pub longest: (&'static str, f64),
+    /// How its ranks copied.
+    #[serde(skip)]
+    pub copying: Copying,
     /// What would have to be otherwise for its calls to be faster.
     pub advice: Vec<String>,
 }
@@ -103,6 +106,8 @@ pub struct OfCall {
     pub took: f64,
     /// Why it took as long as it did.
     pub why: String,
+    /// The same in a few words: its longest part.
+    pub longest: String,
 }
 
 /// The captures of a folder, by name, and how many there are that are not whole.
@@ -182,6 +187,7 @@ impl Job {
             start: opened + call.start,
             took: call.lasted(),
             why: reason(call),
+            longest: reason_in_short(call),
         }));
         self.calls.sort_by(|one, other| other.took.total_cmp(&one.took));
         self.calls.truncate(CALLS);
@@ -196,6 +202,7 @@ impl Job {
             in_calls: account.by_rank.iter().map(|rank| rank.in_calls).sum(),
             waited: account.by_rank.iter().map(|rank| rank.waited).sum(),
             longest,
+            copying: Copying::of(account),
             advice: account.advice.iter().map(|advice| advice.says.clone()).collect(),
         });
     }
@@ -241,10 +248,12 @@ impl Job {
                 percent(slowest.in_calls, self.in_calls)
             ));
         }
-        if let Some(OfFile { name, longest: (phase, seconds), .. }) = self.files.first().filter(|file| file.calls > 0) {
+        if let Some(file) = self.files.first().filter(|file| file.calls > 0) {
+            let OfFile { name, longest: (phase, seconds), copying, .. } = file;
             said.push(format!(
-                "The longest phase of {name} is {} ({phase}), {}.",
-                meaning(phase, true),
+                "The longest phase of {name} is {} ({}), {}.",
+                meaning(phase, *copying),
+                title(phase, *copying),
                 time(*seconds)
             ));
         }

@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Job, OfCall, OfFile};
 use crate::explain::chart::{self, Bar};
 use crate::explain::page::STYLE;
+use crate::explain::sentences::title;
 use crate::explain::tables::table;
 use crate::numbers::{brief as time, counted, grouped, percent};
 
@@ -67,7 +68,7 @@ fn files(job: &Job) -> Markup {
             grouped(file.read),
             time(file.in_calls),
             time(file.waited),
-            format!("{phase}, {}", time(seconds)),
+            format!("{}, {}", title(phase, file.copying), time(seconds)),
             file.advice.first().cloned().unwrap_or_default(),
         ]
     };
@@ -98,11 +99,11 @@ fn calls(job: &Job) -> Markup {
             grouped(call.bytes),
             time(call.start),
             time(call.took),
-            call.why.clone(),
+            call.longest.clone(),
         ]
     };
     let rows: Vec<_> = job.calls.iter().take(CALLS).map(row).collect();
-    let header = ["file", "call", "direction", "bytes", "began", "took", "why"];
+    let header = ["file", "call", "direction", "bytes", "began", "took", "longest part"];
     html! {
         p { "From the first rank's start to the last one's end; began: since the first open of the job." }
         (table("The slowest calls", &header, 3..6, &rows))

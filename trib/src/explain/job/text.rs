@@ -1,6 +1,7 @@
 //! A job for a terminal.
 
 use super::{Job, OfCall, OfFile};
+use crate::explain::sentences::title;
 use crate::listing::table;
 use crate::numbers::{brief as time, grouped, percent};
 
@@ -24,7 +25,8 @@ pub fn of(job: &Job) -> String {
         "longest phase",
     ]);
     for file in job.files.iter().take(ROWS) {
-        let OfFile { name, ranks, calls, written, read, in_calls, waited, longest: (phase, seconds), .. } = file;
+        let OfFile { name, ranks, calls, written, read, in_calls, waited, longest: (phase, seconds), copying, .. } =
+            file;
         files.add_row([
             name.clone(),
             ranks.to_string(),
@@ -34,12 +36,12 @@ pub fn of(job: &Job) -> String {
             time(*in_calls),
             percent(*in_calls, job.in_calls),
             time(*waited),
-            format!("{phase} {}", time(*seconds)),
+            format!("{} {}", title(phase, *copying), time(*seconds)),
         ]);
     }
     text += &format!("\nFiles, the slowest first: seconds of a rank, on average\n{files}\n{}", more(job.files.len()));
-    let mut calls = table(["file", "call", "direction", "bytes", "began", "took", "why"]);
-    for OfCall { file, call, direction, bytes, start, took, why } in job.calls.iter().take(ROWS / 3) {
+    let mut calls = table(["file", "call", "direction", "bytes", "began", "took", "longest part"]);
+    for OfCall { file, call, direction, bytes, start, took, longest, .. } in job.calls.iter().take(ROWS / 3) {
         calls.add_row([
             file.clone(),
             call.to_string(),
@@ -47,7 +49,7 @@ pub fn of(job: &Job) -> String {
             grouped(*bytes),
             time(*start),
             time(*took),
-            why.clone(),
+            longest.clone(),
         ]);
     }
     text + &format!("\nThe slowest calls; began: since the first open\n{calls}")

@@ -5,17 +5,13 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tributary_testing::launcher;
 
 use super::family::{Family, ours};
-use super::programs;
 use super::report::Report;
 
-/// Lock that lets one program run at a time: many ranks that poll on few cores starve each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// Time limit of a run in seconds, after which the launcher ends it, unless `MPIEXEC_TIMEOUT` sets another.
 const SECONDS: u64 = 60;
 /// Additional time in seconds, after which the launcher itself is killed.
@@ -123,7 +119,8 @@ impl Launch {
     /// # Panics
     /// Panics if the program does not end in time, or cannot be started.
     pub fn try_run(&self) -> Outcome {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        // Ranks that wait and do not let others run have the cores for themselves.
+        let _reserved = launcher::reserve(if self.launcher.is_some() { usize::MAX } else { self.ranks });
         let (folder, prints) = (empty_folder(), empty_folder());
         let start = Instant::now();
         let mut child = self.start(folder.path(), prints.path());
@@ -160,10 +157,10 @@ impl Launch {
         panic!("none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", self.family.name());
     }
 
-    fn command(&self, launcher: &str, folder: &Path, prints: &Path) -> Command {
-        let mut command = Command::new(launcher);
+    fn command(&self, name: &str, folder: &Path, prints: &Path) -> Command {
+        let mut command = Command::new(name);
         command.args(["-n", &self.ranks.to_string()]);
-        let yielding = (self.family == Family::Mpich && self.launcher.is_none()).then(yielding);
+        let yielding = self.launcher.is_none().then(launcher::yielding);
         let preloaded = yielding.into_iter().chain(self.preloaded.iter().map(PathBuf::as_path));
         let preloaded = std::env::join_paths(preloaded).expect("paths without a colon");
         if !preloaded.is_empty() {
@@ -176,14 +173,7 @@ impl Launch {
         command.args(&self.command).current_dir(folder);
         command.stdin(Stdio::null()).stdout(print("stdout")).stderr(print("stderr"));
         command.env("MPIEXEC_TIMEOUT", self.seconds.to_string());
-        // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
-        command.envs([
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
-            ("OMPI_MCA_mpi_yield_when_idle", "1"),
-        ]);
+        command.envs(launcher::open_mpi());
         command
     }
 }
@@ -198,12 +188,6 @@ pub fn library() -> PathBuf {
     let paths = folders.into_iter().flatten().map(|folder| folder.join("libtributary_mpiio.so"));
     let found = paths.clone().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
-}
-
-/// Returns the path of a library that makes ranks yield; a test program compiles it once.
-fn yielding() -> &'static Path {
-    static YIELDING: OnceLock<PathBuf> = OnceLock::new();
-    YIELDING.get_or_init(programs::yielding)
 }
 
 fn empty_folder() -> tempfile::TempDir {

@@ -89,15 +89,6 @@ pub fn compile(source: &str) -> PathBuf {
     Build::default().compile(source)
 }
 
-/// Compiles a library that is preloaded in every run, with and without ours: it makes MPICH's ranks let others run
-/// while they wait. Without it more ranks than cores are too slow to test.
-///
-/// # Panics
-/// Panics as [`Build::compile`] does.
-pub fn yielding() -> PathBuf {
-    fault_sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
-}
-
 /// Compiles a library that a test preloads, from the sources that the bindings' tests share: `faults` makes calls
 /// fail, `lustre` pretends to be a file system.
 ///

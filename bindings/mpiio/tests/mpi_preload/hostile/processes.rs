@@ -28,7 +28,7 @@ fn children_that_end_while_a_file_is_open() {
 }
 
 #[test]
-fn a_rank_is_stopped_for_two_seconds() {
+fn a_rank_is_stopped_for_a_second() {
     same_as_without(&launch("stopped.c").arg("stop"), &settings(), &["write_all", "read_at_all"]);
 }
 
