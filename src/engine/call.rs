@@ -1,10 +1,10 @@
-//! A collective write or read from begin to end: facts, agreement, choice, plan, rounds, outcome.
+//! A collective write or read from begin to end: facts, agreement, decision, plan, rounds, outcome.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/itself.rs` |
 //! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
-//! | choice | the path of the bytes, the same on all ranks, and the reason | `policy/paths.rs` |
+//! | decision | the path of the bytes and the reason: one rank decides in the agreement and sends it with the answer | `setup`, `policy/paths.rs` |
 //! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
 //! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
@@ -13,11 +13,11 @@
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::engine::agreement::finish::finish_call;
-use crate::engine::agreement::on_host::windows;
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
+use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
@@ -123,25 +123,26 @@ impl File {
         if rules.must_look(&agreed) {
             agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, extents).await?);
             agreed.redo(direction);
+            self.setup.decide(&mut agreed, rules);
         }
 
-        // Choice.
-        let chosen = rules.choose(&agreed);
+        // Decision.
+        let decision = agreed.decision;
         self.learn(direction, &agreed);
-        if chosen.0.is_over() {
+        if decision.way.is_over() {
             call.moved = early.map_or(0, |outcome| outcome.bytes);
-            return Ok(CallReport::of_agreed(&agreed, direction, chosen, clock.total()));
+            return Ok(CallReport::of_agreed(&agreed, direction, clock.total()));
         }
         clock.lap(Lap::Agreement);
         let early = early.filter(|_| !agreed.redone);
         let left = if early.is_some() { &Extents::empty() } else { extents };
 
         // Plan and rounds.
-        let mut done = CallTotals::new(direction, chosen);
-        match (chosen.0, &mut call.memory) {
+        let mut done = CallTotals::new(direction, decision);
+        match (decision.way, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
                 let access = WriteAccess { file: left, layout, source: *source };
-                return self.write_windows(access, &agreed, chosen, &clock).await;
+                return self.write_windows(access, &agreed, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
@@ -182,7 +183,7 @@ impl File {
         let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, timeline).await;
         self.watchdog.end();
         let mut report = report?;
-        self.count(&mut report, chosen.0, &agreed);
+        self.count(&mut report, &agreed);
         Ok(report)
     }
 
@@ -211,7 +212,8 @@ impl File {
     }
 
     /// Sets the numbers of aggregators and rounds in the report, which depend on the path of the bytes.
-    fn count(&self, report: &mut CallReport, way: Way, agreed: &Agreed) {
+    fn count(&self, report: &mut CallReport, agreed: &Agreed) {
+        let Decision { way, windows, .. } = agreed.decision;
         report.aggregators = match way {
             Way::Windows => 1,
             Way::Hosts => self.hosts(),
@@ -219,7 +221,7 @@ impl File {
             _ => 0,
         };
         if way == Way::Windows {
-            report.rounds = windows(&self.setup, &agreed.left).count();
+            report.rounds = windows.count();
         }
     }
 

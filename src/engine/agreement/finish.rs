@@ -27,7 +27,7 @@ pub async fn finish_call(
     if let Some(timeline) = timeline {
         timeline.phases(&clock, &done);
     }
-    let CallTotals { direction, chosen, auto, reused, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, decision, auto, reused, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let mut words = [
@@ -64,6 +64,6 @@ pub async fn finish_call(
         in_memory,
         between_hosts,
         seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
-        ..CallReport::from_amounts(direction, chosen, all, transferred)
+        ..CallReport::from_amounts(direction, decision, all, transferred)
     })
 }

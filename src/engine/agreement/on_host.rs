@@ -8,18 +8,15 @@ use crate::access::Extents;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
+use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallKind, CallKinds};
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::{Words, get, put};
-use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::File;
-use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::paths::Way;
-use crate::engine::setup::Setup;
-use crate::engine::shared::arena::CallWindows;
 use crate::engine::storage::size;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
@@ -29,17 +26,6 @@ use crate::fabric::shared::Slots;
 pub const BEHIND_FACTS: usize = 8 * Facts::COUNT;
 /// Offset of the host's footprint in the decision, in bytes: behind the [`Agreed`] words.
 pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
-
-/// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
-pub fn windows(setup: &Setup, left: &Amount) -> CallWindows {
-    let (memory, unit) = setup.window_terms();
-    // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
-    let unit = match setup.layout.direct_from {
-        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
-        _ => unit,
-    };
-    CallWindows::over(left.start.min(left.end), left.end, memory, unit)
-}
 
 /// Merges the facts in the slots of all ranks. For a read whose ranks have something left to do, calls `end`, which
 /// finds the end of the file. O(ranks log ranks).
@@ -93,8 +79,9 @@ impl File {
         };
         let decide = |slots: Slots<'_>, decision: &mut [u8]| {
             let mut agreed = agreed(slots, tiling, Direction::Write, |_| {});
-            let way = setup.rules(Direction::Write).in_memory().choose(&agreed).0;
-            let done = match way {
+            let rules = setup.rules(Direction::Write).in_memory();
+            setup.decide(&mut agreed, rules);
+            let done = match agreed.decision.way {
                 _ if agreed.failed.is_some() => Ok(()),
                 Way::Slots => {
                     agreed.write_along(&storage, (rank, &setup.path), |storage, all| slots::write(storage, slots, all))
@@ -103,7 +90,7 @@ impl File {
                     if footprint.is_some() {
                         held::unite(slots, &mut decision[BEHIND_AGREED..]);
                     }
-                    match arena.prepare(&windows(setup, &agreed.left)) {
+                    match arena.prepare(&agreed.decision.windows) {
                         Ok(()) => {
                             // Bytes that ranks wrote before the agreement count too.
                             arena.written().store(agreed.transferred, Ordering::Release);
@@ -111,6 +98,7 @@ impl File {
                         }
                         Err(_) if agreed.disjoint == Some(true) => {
                             agreed.no_memory = true;
+                            setup.decide(&mut agreed, rules);
                             Ok(())
                         }
                         Err(cause) => {
@@ -155,9 +143,12 @@ impl File {
                     error = Some(cause);
                 }
             });
-            let way = setup.rules(Direction::Read).in_memory().choose(&agreed).0;
-            if agreed.failed.is_none() && way == Way::Windows {
-                agreed.no_memory = arena.prepare(&windows(setup, &agreed.left)).is_err();
+            let rules = setup.rules(Direction::Read).in_memory();
+            setup.decide(&mut agreed, rules);
+            let is_through_windows = agreed.failed.is_none() && agreed.decision.way == Way::Windows;
+            if is_through_windows && arena.prepare(&agreed.decision.windows).is_err() {
+                agreed.no_memory = true;
+                setup.decide(&mut agreed, rules);
             }
             put(&agreed, decision);
         };

@@ -178,7 +178,8 @@ impl Combine for CallToCombine<'_> {
         let (setup, data) = (self.setup, &self.contribution.data);
         let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
         agreed.came_along &= self.small.is_some();
-        let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
+        setup.decide(&mut agreed, setup.rules(self.direction));
+        let is_small = agreed.failed.is_none() && agreed.decision.way == Way::Root;
         if let Some(storage) = self.small.take().filter(|_| is_small) {
             let written = agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| {
                 data.write(storage, all).and_then(|()| setup.pass_on(storage))

@@ -79,8 +79,8 @@ impl PredictedPath {
         let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
         let mut agreed = all.agreed(self.setup.tiling, Direction::Write);
         agreed.came_along &= self.setup.shares_memory || self.setup.takes_small();
-        let (way, reason) = self.setup.rules(Direction::Write).choose(&agreed);
-        (way.path(), reason)
+        self.setup.decide(&mut agreed, self.setup.rules(Direction::Write));
+        (agreed.decision.way.path(), agreed.decision.reason)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
+use crate::engine::policy::decision::Decision;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
@@ -45,6 +46,8 @@ words! {
         /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
         /// rewrite bytes in gaps between its pieces.
         pub is_sole: bool,
+        /// How the bytes of the call go.
+        pub decision: Decision,
     }
 }
 
@@ -76,6 +79,7 @@ impl Agreed {
             transferred,
             micros,
             is_sole,
+            decision: Decision::default(),
         };
         agreed.redo(direction);
         agreed

@@ -73,9 +73,10 @@ impl Display for Path {
 }
 
 /// The path of a call as the engine runs it, chosen after the first agreement. More detailed than [`Path`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
+    #[default]
     Nothing,
     /// Every rank has already written or read its own bytes.
     Itself,
@@ -131,7 +132,8 @@ impl Rules<'_> {
         if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Returns the path of a call, and the reason.
+    /// Returns the path of a call, and the reason. The rank that answers for all ranks calls it, by
+    /// [`Setup::decide`](crate::engine::setup::Setup::decide).
     pub fn choose(&self, agreed: &Agreed) -> (Way, Reason) {
         let Agreed { all, left, .. } = agreed;
         match self.direction {
@@ -147,7 +149,7 @@ impl Rules<'_> {
     /// Returns true if the ranks still have to find out whether their ranges overlap
     /// ([`truly_disjoint`](crate::engine::agreement::truly_disjoint)), because they have written directly, or would.
     pub fn must_look(&self, agreed: &Agreed) -> bool {
-        let would = || self.switch() == Switch::Automatic && self.choose(agreed).0 == Way::Direct;
+        let would = || self.switch() == Switch::Automatic && agreed.decision.way == Way::Direct;
         self.direction == Direction::Write && agreed.disjoint.is_none() && (agreed.transferred > 0 || would())
     }
 
@@ -223,6 +225,8 @@ mod tests {
     use crate::access::Extents;
     use crate::engine::facts::agreed::tests::agreed;
     use crate::engine::facts::tiling::Tiling;
+    use crate::engine::policy::call_windows::CallWindows;
+    use crate::engine::policy::decision::Decision;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
@@ -239,7 +243,9 @@ mod tests {
         transferred: 0,
         micros: 0,
         is_sole: false,
+        decision: Decision { way: Way::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
     };
+    const NO_WINDOWS: CallWindows = CallWindows { base: 0, start: 0, end: 0, window: 0, ring: 0 };
 
     fn left(left: Amount) -> Agreed {
         Agreed { left, ..CALL }
@@ -321,7 +327,12 @@ mod tests {
     fn writes_look_whether_ranges_overlap() {
         let unknown =
             |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
-        let looks = |direction, hints, agreed| with(direction, hints, |rules| rules.must_look(&agreed));
+        let looks = |direction, hints, mut agreed: Agreed| {
+            with(direction, hints, |rules| {
+                (agreed.decision.way, agreed.decision.reason) = rules.choose(&agreed);
+                rules.must_look(&agreed)
+            })
+        };
         assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
         assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
         assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));

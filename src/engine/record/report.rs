@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::{Path, Way};
 use crate::engine::policy::reason::Reason;
 use crate::engine::roles::auto_choice::AutoChoice;
@@ -96,7 +97,7 @@ impl CallReport {
     /// Returns the report of a call of the amount `all`, of which `transferred` bytes were written or read.
     pub(in crate::engine) fn from_amounts(
         direction: Direction,
-        (way, reason): (Way, Reason),
+        Decision { way, reason, .. }: Decision,
         all: &Amount,
         transferred: u64,
     ) -> Self {
@@ -109,17 +110,12 @@ impl CallReport {
     }
 
     /// Returns the report of a call that ends with the first agreement.
-    pub(in crate::engine) fn of_agreed(
-        agreed: &Agreed,
-        direction: Direction,
-        (way, reason): (Way, Reason),
-        total: Duration,
-    ) -> Self {
+    pub(in crate::engine) fn of_agreed(agreed: &Agreed, direction: Direction, total: Duration) -> Self {
         let (io, total) = (agreed.micros as f64 / 1e6, total.as_secs_f64());
         Self {
-            aggregators: usize::from(matches!(way, Way::Root | Way::Slots)),
+            aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::from_amounts(direction, (way, reason), &agreed.all, agreed.transferred)
+            ..Self::from_amounts(direction, agreed.decision, &agreed.all, agreed.transferred)
         }
     }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::engine::direction::Direction;
-use crate::engine::policy::paths::Way;
-use crate::engine::policy::reason::Reason;
+use crate::engine::policy::decision::Decision;
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;
@@ -16,7 +15,7 @@ pub struct CallTotals {
     /// Direction of the call: write or read.
     pub direction: Direction,
     /// Path of the bytes, and the reason.
-    pub chosen: (Way, Reason),
+    pub decision: Decision,
     /// Kernel that `auto` chose, in an exchange.
     pub auto: Option<AutoChoice>,
     /// True if the call reused the plan of an earlier call.
@@ -33,10 +32,10 @@ pub struct CallTotals {
 
 impl CallTotals {
     /// Returns the totals of a call that begins to move bytes.
-    pub fn new(direction: Direction, chosen: (Way, Reason)) -> Self {
+    pub fn new(direction: Direction, decision: Decision) -> Self {
         Self {
             direction,
-            chosen,
+            decision,
             auto: None,
             reused: false,
             metadata: Traffic::default(),

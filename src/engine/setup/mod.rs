@@ -8,8 +8,13 @@ use std::sync::Arc;
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
+use crate::engine::facts::Amount;
+use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::paths::Rules;
+use crate::engine::policy::WINDOWS_AHEAD;
+use crate::engine::policy::call_windows::CallWindows;
+use crate::engine::policy::decision::Decision;
+use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
@@ -229,6 +234,25 @@ impl Setup {
     /// Returns the rules that choose the path of a call.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
+    }
+
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
+    /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
+    pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
+        let (way, reason) = rules.choose(agreed);
+        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { CallWindows::default() };
+        agreed.decision = Decision { way, reason, windows };
+    }
+
+    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
+    fn windows(&self, left: &Amount) -> CallWindows {
+        let (memory, unit) = self.window_terms();
+        // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
+        let unit = match self.layout.direct_from {
+            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+            _ => unit,
+        };
+        CallWindows::over(left.start.min(left.end), left.end, memory, unit)
     }
 
     /// Returns the data sieving of reads: what a read does about gaps.

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Arena, CallWindows, PROGRESS};
+use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;

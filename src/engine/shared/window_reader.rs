@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::arena::{Arena, CallWindows, PROGRESS};
+use super::arena::{Arena, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, Result};

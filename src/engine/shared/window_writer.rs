@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::arena::{Arena, CallWindows, PROGRESS};
+use super::arena::{Arena, PROGRESS};
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_FOR_CALL;
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::sieve::{RunGroup, Sieve};
 use crate::engine::storage::{Storage, StorageFailure, guarded, read_all, without_size_signal, write_all};
 use crate::error::{Error, Result};
@@ -81,7 +82,7 @@ impl WindowWriter<'_> {
             if from >= passed {
                 break;
             }
-            // Windows behind the ring have no data yet.
+            // CallWindows behind the ring have no data yet.
             let to = passed.min(from + windows.ring);
             let next = self.write_some(from, to);
             arena.unwritten().store(if next == to { passed } else { next }, Ordering::SeqCst);

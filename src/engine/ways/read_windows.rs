@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use crate::access::{BufferLayout, Extents, Walk};
-use crate::engine::agreement::on_host::windows;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::file::File;
@@ -29,7 +28,7 @@ impl File {
         let (begin, storage, arena) = (Instant::now(), self.storage(), self.arena()?);
         let taking = WindowReader {
             arena: &arena,
-            windows: windows(&self.setup, &agreed.left),
+            windows: agreed.decision.windows,
             reads_ahead: agreed.left.bytes >= agreed.left.span() / WANTED_PART,
             rank: self.endpoint.rank(),
             path: &self.setup.path,
@@ -63,8 +62,7 @@ impl File {
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
         let (agreed, error) = self.agree_on_host_to_read(extents, checked, early.as_ref()).await?;
         let rest = if early.is_some() { &Extents::empty() } else { extents };
-        let way = self.setup.rules(Direction::Read).in_memory().choose(&agreed).0;
-        let (mut outcome, placement) = match way {
+        let (mut outcome, placement) = match agreed.decision.way {
             _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
             Way::Windows => self.read_windows(rest, ReadMemory { layout, sink }, &agreed).await?,
             Way::Direct => (self.read_directly(rest, ReadMemory { layout, sink }), Duration::ZERO),

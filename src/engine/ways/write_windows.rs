@@ -7,7 +7,6 @@ use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
-use crate::engine::agreement::on_host::windows;
 use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
@@ -15,10 +14,10 @@ use crate::engine::facts::words::{get, put, words};
 use crate::engine::file::File;
 use crate::engine::lists::flatten::{in_order, overlap};
 use crate::engine::policy::FOOTPRINT_GAP;
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::paths::Way;
-use crate::engine::policy::reason::Reason;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
-use crate::engine::shared::arena::{CallWindows, TURN};
+use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{ordered, placing};
 use crate::engine::storage::sieve::Sieve;
@@ -56,10 +55,9 @@ impl File {
         &mut self,
         access: WriteAccess<'_>,
         agreed: &Agreed,
-        chosen: (Way, Reason),
         clock: &Clock,
     ) -> Result<CallReport> {
-        let (windows, left) = (windows(&self.setup, &agreed.left), &agreed.left);
+        let (windows, left) = (agreed.decision.windows, &agreed.left);
         let sieve = self.setup.write_sieve(agreed.is_sole);
         let whole = [Extent { offset: left.start, len: left.span() }];
         let runs = (left.bytes == left.span()).then_some(&whole[..]);
@@ -73,7 +71,7 @@ impl File {
             aggregators: 1,
             rounds: windows.count(),
             seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
-            ..CallReport::from_amounts(Direction::Write, chosen, &agreed.all, closing.transferred)
+            ..CallReport::from_amounts(Direction::Write, agreed.decision, &agreed.all, closing.transferred)
         })
     }
 
@@ -142,13 +140,13 @@ impl File {
         if agreed.failed.is_some() {
             return Ok(Outcome { error, ..Outcome::default() });
         }
-        let (bytes, micros, error) = match self.setup.rules(Direction::Write).in_memory().choose(&agreed).0 {
+        let (bytes, micros, error) = match agreed.decision.way {
             Way::Direct => return Ok(self.write_directly(access)),
             Way::Windows => {
                 let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
                 let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
-                let windows = windows(&self.setup, &agreed.left);
-                let (closing, error) = self.fill_windows(access, windows, sieve, runs.as_deref(), clock).await?;
+                let (closing, error) =
+                    self.fill_windows(access, agreed.decision.windows, sieve, runs.as_deref(), clock).await?;
                 (closing.transferred, closing.busy, error)
             }
             _ => (agreed.transferred, agreed.micros, None),
