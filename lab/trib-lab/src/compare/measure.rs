@@ -208,7 +208,8 @@ fn row(
     let names = ["default", "best"].into_iter().chain(BESIDE).chain(plan.peers.iter().map(|(name, _)| name.as_str()));
     for name in names.filter(|name| turns.iter().any(|turn| turn.has(operation, name))) {
         let (measured, turn) = measured(name)?;
-        let (wall, cpu) = (Ratio::of(&measured.walls, &ours.walls), Ratio::of(&cpu(&of(name)?.1), &our_cpu));
+        let (wall, cpu) =
+            (Ratio::from_times(&measured.walls, &ours.walls), Ratio::from_times(&cpu(&of(name)?.1), &our_cpu));
         let peer = Peer {
             setting: turn.variant.setting.clone(),
             wall_ratio: wall.map(|ratio| ratio.median),
