@@ -6,6 +6,8 @@
 
 use std::marker::PhantomData;
 
+use super::{BufferLayout, Extents};
+
 /// Memory whose bytes a call writes to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
@@ -125,6 +127,17 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Sink<'a> {
         // SAFETY: the mutable borrow allows writes to every byte, and excludes every other access.
         unsafe { Self::from_raw_parts(bytes.as_mut_ptr(), bytes.len()) }
     }
+}
+
+/// What a rank writes.
+#[derive(Clone, Copy)]
+pub struct WriteAccess<'a> {
+    /// Extents of the file that the rank writes.
+    pub file: &'a Extents,
+    /// Places of these bytes in the memory.
+    pub layout: &'a BufferLayout,
+    /// The caller's memory.
+    pub source: Source<'a>,
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub mod view;
 pub mod walk;
 
 pub use extents::Extents;
-pub use memory::{Sink, Source};
+pub use memory::{Sink, Source, WriteAccess};
 pub use packed::{Packed, PackedCursor, Packer};
 pub use pieces::{BufferLayout, Piece};
 pub use tributary_base::extent::{self, Extent};

@@ -93,6 +93,7 @@ impl Runtime for Cuda {
             // SAFETY: the caller's promise, and a slice.
             check_code("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
             // A copy from memory that is not pinned may not have reached the device when the copy function returns.
+            // SAFETY: a null pointer names the default stream, on which the copy runs.
             check_code("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
         })
     }

@@ -11,7 +11,7 @@
 //!
 //! The public calls on a file are in `api`.
 
-use crate::access::{BufferLayout, Extents, Source};
+use crate::access::{BufferLayout, Extents, Source, WriteAccess};
 use crate::engine::agreement::finish::finish_call;
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
@@ -36,17 +36,6 @@ pub struct CallAccess<'a> {
     pub memory: CallMemory<'a>,
     /// Number of this rank's bytes that the call moved; set when the call is over.
     pub moved: u64,
-}
-
-/// What a rank writes.
-#[derive(Clone, Copy)]
-pub struct WriteAccess<'a> {
-    /// The extents of the file.
-    pub file: &'a Extents,
-    /// Where their bytes are in the memory.
-    pub layout: &'a BufferLayout,
-    /// The memory.
-    pub source: Source<'a>,
 }
 
 /// The memory of a call. The variant is the direction of the call.

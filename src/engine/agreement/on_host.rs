@@ -4,9 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use super::{held, slots};
-use crate::access::Extents;
+use crate::access::{Extents, WriteAccess};
 use crate::engine::agreement::footprint::Footprint;
-use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;

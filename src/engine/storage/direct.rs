@@ -3,8 +3,7 @@
 
 use std::time::Instant;
 
-use crate::access::{BufferLayout, Piece, Source, Walk};
-use crate::engine::call::WriteAccess;
+use crate::access::{BufferLayout, Piece, Source, Walk, WriteAccess};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;

@@ -1,7 +1,6 @@
 //! Writes and reads of one rank without other ranks.
 
-use crate::access::Extents;
-use crate::engine::call::WriteAccess;
+use crate::access::{Extents, WriteAccess};
 use crate::engine::file::File;
 use crate::engine::staging::ReadMemory;
 use crate::engine::storage::window_queue::Outcome;

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::access::{Extent, Extents};
+use crate::access::{Extent, Extents, WriteAccess};
 use crate::drivers::Storage;
-use crate::engine::call::WriteAccess;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;

@@ -3,11 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::access::{BufferLayout, Extent, Extents, Walk};
+use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::held;
-use crate::engine::call::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{get, put, words};

@@ -55,6 +55,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let wants = Wants { shares, report: report::is_wanted() };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
     // fails here, the job ends, unless the environment says otherwise.
+    // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);

@@ -3,8 +3,9 @@
 //! The root of a gather sends an empty request to one rank after the other. A rank answers with a first segment of at
 //! most `segment` bytes and then the rest, synchronously. When the first segment has arrived, the root sends the next
 //! request, so that its latency overlaps with the rest of the block. In a scatter, every rank tells the root that it is
-//! ready, and the root then sends. So no block waits in a buffer of the receiver, however many ranks there are. 3 (p -
-//! 1) messages; t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), if the first segments are
+//! ready, and the root then sends. So no block waits in a buffer of the receiver, however many ranks there are.
+//!
+//! Number of messages: 3 (p - 1). Time: t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), if the first segments are
 //! shorter than the blocks.
 
 use super::gathering::{Gather, Gathering};

@@ -1,8 +1,9 @@
 //! Binomial reduction.
 //!
 //! Ranks are counted from the root. In step k, a rank with bit k set sends its partial result to the rank without that
-//! bit, which combines, and is finished. Every step has its own receive buffer, so messages may arrive in any order. p
-//! - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
+//! bit, which combines, and is finished. Every step has its own receive buffer, so messages may arrive in any order.
+//!
+//! Cost: `p - 1` messages of m bytes in ceil(log2 p) steps; time ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.15).
 
 use crate::collectives::in_place::{InPlace, in_place};
