@@ -47,9 +47,10 @@ pub fn message<T: Words>(what: &T) -> Vec<u8> {
     bytes
 }
 
+/// Implements `Words` for types that one word encodes: the type, a name for the word, and how the word becomes the value.
 macro_rules! one_word {
     ($($kind:ty: $value:ident => $back:expr;)+) => {
-        $(impl Words for $kind {
+        $(impl $crate::engine::facts::words::Words for $kind {
             const COUNT: usize = 1;
 
             #[inline]
@@ -130,4 +131,4 @@ macro_rules! words {
         }
     };
 }
-pub(in crate::engine) use words;
+pub(in crate::engine) use {one_word, words};

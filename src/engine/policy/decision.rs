@@ -5,7 +5,7 @@ use super::call_windows::CallWindows;
 use super::paths::Way;
 use super::reason::Reason;
 use crate::engine::direction::Direction;
-use crate::engine::facts::words::{Words, words};
+use crate::engine::facts::words::{Words, one_word, words};
 
 words! {
     /// How the bytes of a call go between the ranks and the file, and why.
@@ -24,18 +24,8 @@ words! {
 const WAYS: [Way; 8] =
     [Way::Nothing, Way::Itself, Way::Root, Way::Slots, Way::Direct, Way::Windows, Way::Hosts, Way::Exchange];
 
-impl Words for Way {
-    const COUNT: usize = 1;
-
-    #[inline]
-    fn encode(&self, next: &mut impl FnMut(u64)) {
-        next(*self as u64);
-    }
-
-    #[inline]
-    fn decode(next: &mut impl FnMut() -> u64) -> Self {
-        WAYS.get(next() as usize).copied().unwrap_or_default()
-    }
+one_word! {
+    Way: value => WAYS.get(value as usize).copied().unwrap_or_default();
 }
 
 /// Implements [`Words`] for reasons: each has a number, by which an answer names it, and up to two values.
