@@ -49,7 +49,7 @@ pub fn element_hash(variable: usize, element: u64) -> u64 {
     splitmix64(element ^ splitmix64(variable as u64))
 }
 
-/// Returns the value of element `element` of variable `variable`, big-endian in the first [`Kind::size`] bytes, with
+/// Returns the value of element `element` of variable `variable`, big-endian in the first [`ValueKind::size`] bytes, with
 /// zeros behind: small letters, any integers, or numbers from -1 to below 1.
 #[inline]
 pub fn element_bytes(kind: ValueKind, variable: usize, element: u64) -> [u8; 8] {

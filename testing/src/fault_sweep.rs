@@ -146,7 +146,7 @@ impl ProgramResult {
     /// Returns the calls that failed, as the ranks reported them; all ranks report the same.
     ///
     /// # Panics
-    /// Panics as [`Ended::check`] does.
+    /// Panics as [`ProgramResult::check`] does.
     pub fn failed(&self, what: &str) -> Vec<&str> {
         self.check(what);
         assert!(self.success, "{what}: the job ended\n{}{}", self.stdout, self.stderr);
@@ -181,7 +181,7 @@ impl Small<'_> {
     /// `most` calls, tries `most` of them, spread evenly, or the number of [`most_tried`].
     ///
     /// # Panics
-    /// Panics if there are no calls of the kind, and as [`Ended::check`] does.
+    /// Panics if there are no calls of the kind, and as [`ProgramResult::check`] does.
     pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
         for way in ways {
             let calls = self.calls(way, kind);
@@ -201,7 +201,7 @@ impl Small<'_> {
     /// calls that report the failure must be among `due`. Not all ranks make calls of every kind, but one must.
     ///
     /// # Panics
-    /// Panics if that is not so, and as [`Ended::failed`] does.
+    /// Panics if that is not so, and as [`ProgramResult::failed`] does.
     pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
         for way in ways {
             let mut failures = 0;

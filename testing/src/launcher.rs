@@ -33,7 +33,8 @@ impl Drop for Reserved {
     }
 }
 
-/// Waits until `ranks` more ranks of this process may run: [`RANKS_PER_CORE`] for each core. A program of more ranks runs alone.
+/// Waits until `ranks` more ranks may run in the tests of this process: four ranks for each core run at a time. A program with more
+/// ranks runs alone.
 pub fn reserve(ranks: usize) -> Reserved {
     let most = RANKS_PER_CORE * std::thread::available_parallelism().map_or(1, usize::from);
     let own = ranks.min(most);

@@ -112,7 +112,7 @@ impl GroupMemory {
         self.put_bytes(endpoint, member, body).await
     }
 
-    /// Waits for the next message that the other side has [`put`](Group::put) into the mailbox, and returns it.
+    /// Waits for the next message that the other side has [`put`](GroupMemory::put) into the mailbox, and returns it.
     ///
     /// # Errors
     /// Errors of the message transport.
