@@ -20,8 +20,8 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
-/// Number of equal parts of the call's range, in each of which bytes are counted, for drivers that choose file domains
-/// by density.
+/// Number of equal parts of the call's range of the file. Bytes are counted in each part, for drivers that choose file
+/// domains by density.
 pub const HISTOGRAM: usize = 1024;
 
 /// The plan of an exchange on one rank. A later call with the same access can reuse it.
@@ -33,11 +33,11 @@ pub struct Plan {
     pub outgoing: Vec<ListsToSend>,
     /// Result of the metadata phase: the lists that this rank received.
     pub announced: Announced,
-    /// Route of the data messages, and the local aggregators.
+    /// Route of this rank's data messages, and the local aggregators.
     pub data: std::sync::Arc<Phase>,
-    /// What reports say about the choice of kernels.
+    /// Kernel that `auto` chose, for reports; `None` if the hints leave no choice.
     pub auto: Option<AutoChoice>,
-    /// Bytes of the call, over all ranks.
+    /// Number of bytes of the call, of all ranks.
     pub bytes: u64,
 }
 
@@ -74,7 +74,7 @@ impl Plan {
             (phases, auto) = roles.without_memory(way);
         }
         let mut announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
-        // The same on all ranks.
+        // This error is the same on all ranks.
         if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
             (phases, auto) = roles.without_memory(way);
             announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
@@ -85,7 +85,8 @@ impl Plan {
     }
 }
 
-/// Runs the metadata phase, and agrees whether it went well and all ranks have memory for what follows. Collective.
+/// Runs the metadata phase. Then all ranks agree whether it succeeded everywhere and every rank has memory for the data
+/// phase. Collective.
 async fn announce_enough(
     endpoint: &mut Endpoint,
     setup: &Setup,
