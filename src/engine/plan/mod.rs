@@ -111,7 +111,7 @@ async fn announce_enough(
 }
 
 /// Checks that this aggregator has memory for a round: for the messages (up to the bytes of a window) and for
-/// `new_windows` windows. During a round it would be too late, because other ranks already send.
+/// `new_windows` windows. A check during a round would be too late, because other ranks already send.
 fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let window = incoming.min(window).max(1);

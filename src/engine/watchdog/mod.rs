@@ -99,7 +99,7 @@ pub struct StallWatchdog {
     watched: Mutex<Watched>,
 }
 
-/// What the watching thread has seen of one file.
+/// State of one file, as the watching thread has seen it.
 #[derive(Default)]
 struct Watched {
     /// Turn and progress counter of the current wait, and the time when the thread first saw this pair.
@@ -115,7 +115,8 @@ struct Watched {
 
 impl StallWatchdog {
     /// Returns the watchdog of a rank in calls on the file `path`. It warns after `seconds` (0: never). `here` is the
-    /// memory that the file's calls share with other ranks, if they do; `waiting` is how this rank waits. Local.
+    /// memory that the ranks of the file's calls share, if there is any; `waiting` tells which message this rank waits
+    /// for. Local.
     pub fn new(
         path: &Path,
         rank: Rank,
@@ -207,7 +208,7 @@ impl StallWatchdog {
             Some((seen, since)) if seen == now_at => {
                 if !watched.is_said && now - since >= self.limit {
                     watched.is_said = true;
-                    // Half of the limit, because the call may have been polled once more after it stopped.
+                    // The limit is halved, because the call may have been polled once more after it stopped.
                     let waits = match watched.polls {
                         None => Waits::Blocked,
                         Some((_, since)) if now - since >= self.limit / 2 => Waits::Elsewhere,

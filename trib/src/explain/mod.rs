@@ -69,7 +69,7 @@ fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
 /// Writes the HTML page of several captures, taken as one job, to `path`. Returns the number of captures.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
     let job = Job::of(captures, 0)?;
     store(path, &job::html(&job))?;
@@ -79,7 +79,7 @@ pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> 
 /// Writes the HTML page of a capture to `path`. Returns the name of the file that the program accessed.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
     let account = Account::of(&Capture::open(capture)?)?;
     write(&account, path)?;
@@ -89,7 +89,7 @@ pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
 /// Returns the text that explains a capture, for a terminal.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn words(capture: &Path) -> Result<String, Failure> {
     Ok(text::of(&Account::of(&Capture::open(capture)?)?))
 }
