@@ -1,26 +1,28 @@
-//! Estimates the time of an exchange by a formula. If the hints say `auto`, the estimate decides which kernel is
-//! used.
+//! Estimates the time of an exchange by a formula. If the hints say `auto`, the estimate decides which kernel is used.
 //!
-//! Every aggregator has `f` senders with a message of `m` bytes each. An aggregator takes one message after the other, and the
-//! aggregators of a node share its port; the senders work side by side and are not what takes the time. With t(m), the time to
-//! post and process a message,
+//! Every aggregator has `f` senders with a message of `m` bytes each. An aggregator takes one message after the other,
+//! and the aggregators of a node share the node's port. The senders work side by side and do not determine the time.
+//! With t(m), the time to post and process a message,
 //!
 //! | kernel | time |
 //! |---|---|
 //! | flat | f t(m), and in batches of w f / w round trips, or f m t_port for each aggregator of the node, if that is more |
 //! | two layers | (g - 1) t(s m), and s g m bytes copied and sent on by a rank; then flat: f' messages of f m / f' bytes |
 //!
-//! where a local aggregator has g members, a rank that sends at all sends to s aggregators, and f' = f / g is the number of local
-//! aggregators with data for one aggregator: the ranks that send to it are neighbours. t(m) contains the search of the list of
-//! early messages. The lists of the members are merged once, in log2 g levels of a heap.
+//! where a local aggregator has g members, w is the maximum number of messages in a batch, and a rank that sends data
+//! sends to s aggregators on average. f' = f / g is the number of local aggregators with data for one aggregator,
+//! because the ranks that send to an aggregator are neighbours. t(m) includes the search of the list of messages that
+//! arrived before their receives were posted. The lists of the members are merged once, in log2 g levels of a heap.
 //!
-//! **Where ranks are more than cores**, they do not work side by side. Then the work of all ranks, divided by the cores, is a
-//! lower bound of each of these times: every message takes t(m) of its sender and of its receiver, and two copies of its bytes.
-//! Members, which share memory with their local aggregator, take one t(0) each, and no copy that the sender of a message does not
-//! make. (Where there are cores for all, the form above counts a message of each member, and a copy on the local aggregator.) A
-//! round's gathering does not overlap another's exchange.
+//! **If there are more ranks than cores**, ranks do not work side by side. Then the work of all ranks, divided by the
+//! number of cores, is a lower bound of each of these times. Every message takes t(m) on its sender and on its
+//! receiver, and two copies of its bytes. A member shares memory with its local aggregator. So a member takes t(0)
+//! once, and copies only what the sender of a message copies too. (If each rank has a core, the table counts a message
+//! of each member, and a copy on the local aggregator.) Local aggregators do not gather the data of a round while
+//! another round is exchanged.
 //!
-//! After the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of nodes.
+//! The formulas follow the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of
+//! nodes.
 
 use tributary_base::wire;
 
@@ -35,11 +37,12 @@ pub struct Costs {
     pub eager_limit: f64,
     /// Time to post and process a message larger than `eager_limit` (rendezvous), in seconds.
     pub rendezvous: f64,
-    /// Time from sending a message to getting its acknowledgement, in seconds. Each batch of messages waits so long.
+    /// Time from sending a message to getting its acknowledgement, in seconds. Each batch of messages takes this time
+    /// once.
     pub round_trip: f64,
-    /// Time for a byte between nodes through the port of one rank, in seconds (t_w in the paper).
+    /// Time to send a byte to another node through the port of one rank, in seconds (t_w in the paper).
     pub rank_byte: f64,
-    /// Time for a byte through the port of a node, which the node's ranks share, in seconds.
+    /// Time to send a byte to another node through the port of a node, which the node's ranks share, in seconds.
     pub node_byte: f64,
     /// Time to copy a byte in memory, in seconds.
     pub copy_byte: f64,
@@ -76,11 +79,12 @@ impl Costs {
         core: 1.0,
     };
 
-    /// Where `ranks` ranks share `cores` cores.
+    /// Returns these costs for `ranks` ranks that share `cores` cores.
     pub fn crowded(self, ranks: usize, cores: f64) -> Self {
         Self { core: (cores / ranks as f64).min(1.0), ..self }
     }
 
+    /// Returns true if ranks share cores.
     fn is_crowded(&self) -> bool {
         self.core < 1.0
     }
@@ -110,7 +114,7 @@ pub struct Ranks {
     /// Maximum number of sends, and of receives, that a rank has outstanding; infinite without a throttle.
     pub batch: f64,
     /// True if messages are posted in batches, each of which waits for a round trip; false if the next message starts
-    /// as soon as any one ends.
+    /// as soon as any other message ends.
     pub pauses: bool,
 }
 
@@ -124,8 +128,8 @@ pub struct Load {
 }
 
 impl Ranks {
-    /// Returns the seconds that some work takes: `each` on every rank alone, or `work` core seconds in all, divided
-    /// by the cores, if ranks share cores and that is more.
+    /// Returns the seconds that some work takes: `each` seconds on every rank alone. If ranks share cores, `work` core
+    /// seconds of all ranks divided by the number of cores are a lower bound.
     fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
         if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
     }
@@ -138,8 +142,8 @@ impl Ranks {
     /// Returns the seconds that a round takes with a flat kernel. O(1).
     pub fn flat(&self, costs: &Costs, load: Load) -> f64 {
         let Load { fan_in, bytes } = load;
-        // Senders have at most a batch outstanding. What arrives before its receive is posted waits in a list that is searched
-        // from its beginning; it is half full on average.
+        // Senders have at most a batch outstanding. A message that arrives before its receive is posted waits in a list
+        // that is searched from its beginning; the list is half full on average.
         let sends = (fan_in * self.aggregators / self.ranks).max(1.0);
         let early = fan_in * (self.batch / sends).min(1.0);
         let search = costs.walk * (self.batch.min(fan_in) / 2.0 + early / 4.0);
@@ -160,7 +164,7 @@ impl Ranks {
             return [0.0; 2];
         }
         let members = (self.ranks / (self.nodes * local)).max(1.0);
-        // The aggregators that a rank sends to, and the bytes.
+        // Number of aggregators that a rank sends to, and number of bytes that the rank sends.
         let peers = (load.fan_in * self.aggregators / self.ranks).max(1.0);
         let bytes = peers * load.bytes;
         let gather = match costs.is_crowded() {
@@ -182,8 +186,8 @@ impl Ranks {
         self.shared(costs, work / (self.nodes * local), work)
     }
 
-    /// Returns `load` reduced to a round that moves only `bytes` bytes in all. This matters only if ranks share
-    /// cores, where the work of all aggregators is added up: an aggregator whose domain is smaller than a window
+    /// Returns `load` reduced to a round that moves only `bytes` bytes in all. This matters only if ranks share cores,
+    /// where the work of all aggregators is added up: otherwise an aggregator whose domain is smaller than a window
     /// would count with a whole window. O(1).
     pub fn within(&self, costs: &Costs, load: Load, bytes: f64) -> Load {
         let most = bytes / (self.aggregators * load.fan_in);
@@ -198,9 +202,9 @@ impl Ranks {
     }
 
     /// Returns the seconds of `rounds` rounds in which local aggregators take `inner` seconds to gather, and
-    /// aggregators `outer` seconds for the rest. Local aggregators gather for the next round meanwhile, if there are
-    /// cores for both. Two fifths of the shorter time are not hidden (by the simulator), because an aggregator may be
-    /// a local aggregator too. O(1).
+    /// aggregators `outer` seconds for the rest. If each rank has a core, local aggregators gather for the next round
+    /// while aggregators work. Two fifths of the shorter time are not hidden (in the simulator), because an aggregator
+    /// may be a local aggregator too. O(1).
     pub fn pipelined(&self, costs: &Costs, rounds: f64, inner: f64, outer: f64) -> f64 {
         match costs.is_crowded() {
             true => rounds * (inner + outer),

@@ -20,8 +20,8 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
-/// Number of equal parts of the call's range, in each of which bytes are counted, for drivers that choose file domains
-/// by density.
+/// Number of equal parts of the call's range of the file. Bytes are counted in each part, for drivers that choose file
+/// domains by density.
 pub const HISTOGRAM: usize = 1024;
 
 /// The plan of an exchange on one rank. A later call with the same access can reuse it.
@@ -33,11 +33,12 @@ pub struct Plan {
     pub outgoing: Vec<ListsToSend>,
     /// Result of the metadata phase: the lists that this rank received.
     pub announced: Announced,
-    /// Route of the data messages, and the local aggregators.
+    /// Route of this rank's data messages, and the local aggregators.
     pub data: std::sync::Arc<Phase>,
-    /// What reports say about the choice of kernels.
+    /// Kernel that `auto` chose, or that two layers were not possible, for reports; `None` if there is nothing to
+    /// report.
     pub auto: Option<AutoChoice>,
-    /// Bytes of the call, over all ranks.
+    /// Number of bytes of the call, of all ranks.
     pub bytes: u64,
 }
 
@@ -74,7 +75,7 @@ impl Plan {
             (phases, auto) = roles.without_memory(way);
         }
         let mut announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
-        // The same on all ranks.
+        // This error is the same on all ranks.
         if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
             (phases, auto) = roles.without_memory(way);
             announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
@@ -85,7 +86,8 @@ impl Plan {
     }
 }
 
-/// Runs the metadata phase, and agrees whether it went well and all ranks have memory for what follows. Collective.
+/// Runs the metadata phase. Then all ranks agree whether it succeeded everywhere and every rank has memory for the data
+/// phase. Collective.
 async fn announce_enough(
     endpoint: &mut Endpoint,
     setup: &Setup,
@@ -109,7 +111,7 @@ async fn announce_enough(
 }
 
 /// Checks that this aggregator has memory for a round: for the messages (up to the bytes of a window) and for
-/// `new_windows` windows. During a round it would be too late, because other ranks already send.
+/// `new_windows` windows. A check during a round would be too late, because other ranks already send.
 fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let window = incoming.min(window).max(1);

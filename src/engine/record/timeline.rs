@@ -1,4 +1,5 @@
-//! A timeline of one rank: its times in each phase, and the times of the windows that it owned. Kept only for captures.
+//! The timeline of one rank: the times of the rank in each phase, and the times of the windows that the rank owned as
+//! an aggregator. Kept only for captures.
 
 use std::time::Instant;
 
@@ -18,13 +19,14 @@ const MOST_KEPT: usize = 512;
 pub struct RankTimeline {
     /// Time of each phase, summed over calls, of this rank alone.
     pub seconds: Seconds,
-    /// Number of windows that the rank owned as an aggregator.
+    /// Number of windows (parts of the file that an aggregator writes or reads in a round) that the rank owned.
     pub windows: u64,
     /// Number of bytes of the file in these windows.
     pub covered: u64,
-    /// Fan-in of these windows: (number of ranks with data in a window, number of such windows), ascending.
+    /// Fan-in of these windows: the number of ranks with data in a window. Pairs of (fan-in, number of windows),
+    /// ascending.
     pub fan_in: Vec<(u32, u64)>,
-    /// The first windows of the rank.
+    /// First windows of the rank, with their times.
     pub rounds: Vec<Round>,
 }
 
@@ -63,7 +65,9 @@ pub struct TimedRound {
 /// Records the timeline of this rank.
 #[derive(Debug)]
 pub struct TimelineWriter {
+    /// End of the open, from which times count.
     opened: Instant,
+    /// Maximum number of windows to keep.
     most: usize,
     /// Number of calls that have ended.
     calls: u64,
@@ -81,7 +85,7 @@ impl TimelineWriter {
         time.saturating_duration_since(self.opened).as_secs_f64()
     }
 
-    /// Adds the phases and windows of a call that is about to end.
+    /// Adds the times of the phases and the windows of a call that is about to end.
     pub fn phases(&mut self, clock: &Clock, done: &CallTotals) {
         let CallTotals { counts, outcome, .. } = done;
         self.own(Seconds {
@@ -119,13 +123,14 @@ impl TimelineWriter {
         self.timeline.seconds += seconds;
     }
 
-    /// Counts a call that has ended.
+    /// Counts a call that began at `started` and ends now.
     pub fn call(&mut self, started: Instant) {
         self.calls += 1;
         self.timeline.seconds.total += self.at(Instant::now()) - self.at(started);
     }
 
-    /// Returns the timeline at the close of a file, with the fan-in of all windows.
+    /// Returns the timeline at the close of a file. `fan_in` has pairs of (number of ranks with data in a window,
+    /// number of such windows), of all windows.
     pub fn finished(self, fan_in: impl Iterator<Item = (u32, u64)>) -> RankTimeline {
         RankTimeline { fan_in: fan_in.collect(), ..self.timeline }
     }

@@ -33,7 +33,7 @@ use crate::topology::{Rank, Topology};
 pub struct Roles {
     /// Ranks that are aggregators, ascending.
     pub aggregators: Arc<[Rank]>,
-    /// Phases for which `auto` chooses the layers.
+    /// Phases for which the hints let `auto` choose the layers.
     open: Layered,
     /// Phases that the hints send through local aggregators.
     given: Layered,
@@ -87,8 +87,8 @@ impl Roles {
         Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
     }
 
-    /// Returns about the number of windows in which an access has bytes; 0 if no choice depends on it. O(extents), up
-    /// to a few thousand.
+    /// Returns about the number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
+    /// up to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
     }
@@ -123,7 +123,8 @@ impl Roles {
         Ok(Phases { metadata, data })
     }
 
-    /// The phases of a call that was to go this way, but for which the ranks of a node share no memory: flat; and what reports say.
+    /// Returns the phases without local aggregators, for a call with the layers `way` in which the ranks of a node
+    /// share no memory, and the choice as reports print it.
     pub fn without_memory(&self, way: Layering) -> (Phases, Option<AutoChoice>) {
         let [metadata, data] = self.flat.clone().map(|mut phase| {
             Arc::make_mut(&mut phase).local = None;
@@ -134,7 +135,7 @@ impl Roles {
         (Phases { metadata, data }, Some(choice))
     }
 
-    /// What `auto` took in a call that goes this way; none where the hints leave no choice.
+    /// Returns what `auto` chose for a call with the layers `way`, for reports; `None` if the hints leave no choice.
     pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
         let kernel = match way.layered == self.given {
             true => AutoKernel::Flat,
@@ -146,13 +147,14 @@ impl Roles {
 }
 
 impl Phases {
-    /// Whether the ranks of a node share memory in a phase: the same on all ranks.
+    /// Returns true if the ranks of a node share memory in a phase; the same on all ranks.
     pub fn shares_in_nodes(&self) -> bool {
         self.metadata.group.is_some() || self.data.group.is_some()
     }
 
-    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Returns whether all have what
-    /// they need: the same on all ranks. Collective; without messages if the last call had the same local aggregators.
+    /// Maps memory that the members of every local aggregator share, if a phase has local aggregators. Returns true if
+    /// all ranks have the memory that they need; the same on all ranks. Collective; without messages if the last call
+    /// had the same local aggregators.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -168,7 +170,7 @@ impl Phases {
         if hints.shared_memory == Switch::Disable {
             return Ok(false);
         }
-        // Pretended nodes are all on this host.
+        // Nodes that the hints pretend are all on this host.
         let node = topology.node_of(endpoint.rank());
         let here = if hints.ranks_per_node > 0 { endpoint.ranks() } else { topology.ranks_on(node) };
         let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;
@@ -188,7 +190,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Returns the local aggregators: `local` on each node, or as many as the hints say.
+    /// Returns the local aggregators: `local` on each node, or the number that the hints give if they choose two
+    /// layers.
     fn local_aggregators(&self, local: usize) -> LocalAggregators {
         let Self { topology, hints, .. } = self;
         let is_given = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::TwoLayer);
@@ -203,7 +206,7 @@ impl Maker<'_> {
     }
 
     fn phases(&self, [metadata, data]: [KernelHint; 2], local: Option<LocalAggregators>) -> Result<[Arc<Phase>; 2]> {
-        // Where every rank is its own local aggregator, there is one layer.
+        // If every rank is its own local aggregator, there is one layer.
         let local = local.filter(LocalAggregators::has_members).map(Arc::new);
         let phase =
             |kernel, limit| self.phase(kernel, self.hints.throttle(kernel, limit), local.as_ref()).map(Arc::new);

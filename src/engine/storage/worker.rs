@@ -1,5 +1,5 @@
-//! A helper thread of an aggregator that writes full windows, and reads windows ahead, while others are exchanged. It
-//! sends no messages.
+//! A helper thread of an aggregator that writes full windows, and reads windows ahead, while ranks exchange other
+//! windows. The thread sends no messages.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -12,7 +12,7 @@ use crate::engine::storage::sieve::{Sieve, read_window, write_window};
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
-/// What the worker does with the bytes of a window.
+/// Task of the worker for a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Write the bytes.
@@ -23,30 +23,30 @@ pub enum Task {
 
 /// A window to write or read.
 pub struct WindowJob {
-    /// Write or read.
+    /// Write or read the window.
     pub task: Task,
     /// Extents of the window in the file.
     pub window: Window,
     /// Memory of the window.
     pub buffer: WindowBuffer,
-    /// Data sieving: what to do about gaps.
+    /// Data sieving: decides whether gaps between the extents are written or read too.
     pub sieve: Sieve,
 }
 
 /// A window that was written or read, or failed.
 #[derive(Debug)]
 pub struct WindowDone {
-    /// Write or read.
+    /// Task that was done: write or read.
     pub task: Task,
     /// Memory of the window: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
-    /// Number of bytes written.
+    /// Number of bytes written; 0 after a read.
     pub bytes: u64,
     /// Time that the worker spent in the file system for this window.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
-    /// First failure of the window, if there is one.
+    /// First failure of the window, if the write or read failed.
     pub failure: Option<StorageFailure>,
 }
 
@@ -89,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Returns the next window that is done; `None` if none is; `Err` if the thread is gone.
+    /// Returns the next window that is done; `None` if no further window is done yet; `Err` if the thread has ended.
     pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
@@ -139,7 +139,8 @@ fn leave_single_core() {
 #[cfg(not(target_os = "linux"))]
 fn leave_single_core() {}
 
-/// Writes or reads one window. After a failure, nothing more is tried: a full disk fails once and not once a window.
+/// Writes or reads one window. Does nothing if `failed` is true, that is, after a failure: a full disk fails once and
+/// not once a window.
 fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
     let WindowJob { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();

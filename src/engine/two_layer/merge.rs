@@ -1,7 +1,8 @@
-//! Merges the extents of members: one list, and the order in which the members' bytes follow it.
+//! Merges the extents of members into one list, and records the order in which the bytes of the members make up the
+//! list.
 //!
-//! Merging is done once, in the metadata phase. From the order follow the places of members' bytes in the messages of the rounds
-//! ([`super::node`]). The order compresses as the extents do.
+//! Merging is done once, in the metadata phase. From the order, [`super::node`] finds the positions of each member's
+//! bytes in the messages of the rounds. The order compresses as the extents do.
 
 use bytes::Bytes;
 
@@ -15,20 +16,21 @@ use crate::engine::two_layer::overlaps::{Overlaps, shared};
 /// Marks the end of a window in the order.
 const END: i64 = -1;
 
-/// The members' extents for one aggregator, merged.
+/// The extents of all members of a local aggregator for one aggregator, merged.
 #[derive(Debug, Clone)]
 pub struct Merged {
     /// Index of the aggregator.
     pub aggregator: usize,
     /// Extents of the file, ascending, coalesced, without overlaps.
     pub file: Packed,
-    /// Pairs (2 x member + whether to leave the bytes out, length), with [`END`] behind those of each window.
+    /// Encoded pairs (2 x member, plus 1 if the bytes are left out; length). After the pairs of each window follows a
+    /// pair with [`END`].
     order: Bytes,
 }
 
 impl Merged {
-    /// Merges the lists of members, window by window: O(extents log extents of a window). Of bytes that several members have,
-    /// the highest member's stay.
+    /// Merges the lists of members, window by window: O(extents log extents of a window). If several members have a
+    /// byte, the byte of the highest member is used.
     pub fn of(aggregator: usize, members: &[(usize, Packed)], domains: &Domains) -> Self {
         let mut flows: Vec<_> =
             members.iter().map(|(member, packed)| (*member, Flow::new(aggregator, packed.clone()))).collect();
@@ -61,25 +63,25 @@ impl Merged {
     }
 }
 
-/// A step of the recorded order.
+/// A step of the recorded order of bytes in a merged list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeStep {
-    /// The next `len` bytes of `member`. They are left out if the same bytes of a higher member, which come directly before,
-    /// stay.
+    /// The next `len` bytes of `member`. They are left out if a higher member has the same bytes, whose step comes
+    /// shortly before.
     Bytes {
         /// Index of the member.
         member: usize,
-        /// Bytes.
+        /// Number of bytes.
         len: u64,
-        /// Whether they are left out.
+        /// True if the bytes are left out.
         left_out: bool,
     },
-    /// The window ends.
+    /// The end of a window.
     End,
 }
 
 impl Merged {
-    /// The recorded order, step by step.
+    /// Iterates over the steps of the recorded order: whose bytes come next in the merged list.
     pub fn parts(&self) -> impl Iterator<Item = MergeStep> {
         let mut cursor = PairCursor::default();
         std::iter::from_fn(move || {

@@ -4,9 +4,10 @@
 //! when the call makes no progress, and a rank that does neither warns once.
 //!
 //! If one rank does not make a call, or has not loaded this library, the other ranks wait inside MPI or on a word in
-//! shared memory. So a thread watches: one a process, from the process's first file of several ranks on. It reads some
-//! words of each file a few times in the rank's stall timeout. A call only has to store these words. The thread calls
-//! no function of MPI, and ends with the process. If the system gives no thread, nobody watches.
+//! shared memory. So one thread in each process watches the process's files. The thread starts with the first file of
+//! several ranks. It reads a few words of each file several times within the stall timeout; a call only stores these
+//! words. The thread calls no function of MPI, and ends with the process. If the system gives no thread, nothing is
+//! watched.
 
 mod lines;
 
@@ -21,17 +22,17 @@ use crate::fabric::shared::Shared;
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
 
-/// Number of times that the thread looks in the shortest stall timeout of any file.
+/// Number of times that the thread checks every file within the shortest stall timeout of any file.
 const LOOKS: u32 = 6;
-/// Maximum time between two looks.
+/// Maximum time between two checks.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The stage of a collective call in which a rank waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStage {
-    /// Other ranks have not arrived in the call.
+    /// This rank waits because other ranks have not arrived in the call.
     Coming,
-    /// Ranks exchange lists of extents.
+    /// Ranks exchange lists of extents in the metadata phase.
     Metadata,
     /// A round of the data exchange: (number of the round, offset in the file of the window that this rank owns, or
     /// `None`).
@@ -39,9 +40,9 @@ pub enum CallStage {
     /// A round of the data exchange in which this rank waits until the file system has written or read another window:
     /// (number of the round, offset of the window that this rank owns, or `None`).
     Storage(u64, Option<u64>),
-    /// The file system has to write the last windows.
+    /// This rank waits until the file system has written the last windows.
     Settling,
-    /// Other ranks have not finished the call.
+    /// This rank waits because other ranks have not finished the call.
     End,
 }
 
@@ -72,14 +73,15 @@ impl CallStage {
     }
 }
 
-/// The watchdog of a rank in the collective calls of one file.
+/// The stall watchdog of one rank for the collective calls on one file.
 pub struct StallWatchdog {
     path: PathBuf,
     rank: Rank,
+    /// Stall timeout: time after which a wait causes the warning.
     limit: Duration,
-    /// Memory that this rank shares with other ranks, if it does.
+    /// Memory that this rank shares with other ranks, if there is any.
     here: Option<Arc<Shared>>,
-    /// Knows which message this rank waits for; `None` in the first agreement of an open.
+    /// Tells which message this rank waits for; `None` in the first agreement of an open.
     waiting: Option<Waiting>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
@@ -87,31 +89,34 @@ pub struct StallWatchdog {
     /// before.
     call: Mutex<&'static str>,
     named: AtomicUsize,
-    /// The encoded [`CallStage`].
+    /// The current [`CallStage`], encoded.
     part: [AtomicU64; 2],
-    /// The waiting of a call in flight, which the rank polls; `None` in a blocking call.
+    /// Counts the polls of the last call in flight; used only while `is_polled` is true.
     polled: Mutex<Option<Waiting>>,
+    /// True if the rank waits in a call in flight, which the caller polls; false in a blocking call.
     is_polled: AtomicBool,
     /// State of the watching thread.
     watched: Mutex<Watched>,
 }
 
-/// State of the watching thread for one file.
+/// State of one file, as the watching thread has seen it.
 #[derive(Default)]
 struct Watched {
-    /// Turn and progress counter of a wait, and the time when the thread saw both first.
+    /// Turn and progress counter of the current wait, and the time when the thread first saw this pair.
     seen: Option<((u64, u64), Instant)>,
-    /// Number of polls of a call in flight, and the time when the thread saw it first.
+    /// Number of polls of a call in flight, and the time when the thread first saw this number.
     polls: Option<(u64, Instant)>,
-    /// True if this rank has printed its warning, or another rank of its host has.
+    /// True if the warning of the current wait is dealt with: this rank or another rank of its host has printed the
+    /// warning, or it needs none.
     is_said: bool,
-    /// Lock held by the rank that printed the warning of its host, while it waits.
+    /// Lock of the rank that prints the warning of its host; held until the wait ends.
     turn_to_speak: Option<WarningLock>,
 }
 
 impl StallWatchdog {
     /// Returns the watchdog of a rank in calls on the file `path`. It warns after `seconds` (0: never). `here` is the
-    /// memory that the file's calls share with other ranks, if they do; `waiting` is how this rank waits. Local.
+    /// memory that the ranks of the file's calls share, if there is any; `waiting` tells which message this rank waits
+    /// for. Local.
     pub fn new(
         path: &Path,
         rank: Rank,
@@ -136,6 +141,7 @@ impl StallWatchdog {
         self.enter(CallStage::Coming);
     }
 
+    /// Stores the name of the call, if it is not stored already.
     #[inline]
     fn name(&self, call: &'static str) {
         if self.named.load(Ordering::Relaxed) != call.as_ptr().addr() {
@@ -144,6 +150,7 @@ impl StallWatchdog {
         }
     }
 
+    /// Stores the stage and begins the next wait.
     #[inline]
     fn enter(&self, part: CallStage) {
         let (packed, window) = part.pack();
@@ -175,7 +182,8 @@ impl StallWatchdog {
         self.turn(0);
     }
 
-    /// Sets the counter to the next odd (1) or even (0) turn. An end that an error has skipped does no harm.
+    /// Sets the counter to the next odd number (`parity` 1: a wait begins) or even number (0: the wait has ended). An
+    /// end that was skipped because of an error does no harm.
     #[inline]
     fn turn(&self, parity: u64) {
         let turn = self.turns.load(Ordering::Relaxed);
@@ -200,7 +208,7 @@ impl StallWatchdog {
             Some((seen, since)) if seen == now_at => {
                 if !watched.is_said && now - since >= self.limit {
                     watched.is_said = true;
-                    // Half of the limit, because the call may have been polled once more after it stopped.
+                    // The limit is halved, because the call may have been polled once more after it stopped.
                     let waits = match watched.polls {
                         None => Waits::Blocked,
                         Some((_, since)) if now - since >= self.limit / 2 => Waits::Elsewhere,
@@ -213,11 +221,13 @@ impl StallWatchdog {
         }
     }
 
-    /// Returns the message that the rank waits for, and a number that changes with progress.
+    /// Returns the message that this rank waits for, if it is known, and a counter that changes whenever the rank makes
+    /// progress.
     fn pending(&self) -> (Option<Pending>, u64) {
         self.waiting.as_ref().map_or((None, 0), Waiting::pending)
     }
 
+    /// Prints the warning, unless another rank of this host has printed it or the wait has ended.
     fn say(&self, watched: &mut Watched, turn: u64, waits: Waits) {
         static ELSEWHERE: AtomicBool = AtomicBool::new(false);
         let call = *lock(&self.call);
@@ -240,7 +250,7 @@ impl StallWatchdog {
     }
 }
 
-/// What a rank does while a call waits.
+/// State of a rank whose call makes no progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waits {
     /// The rank is in a blocking call.
@@ -251,14 +261,14 @@ enum Waits {
     Elsewhere,
 }
 
-/// The files of this process, and the thread that watches them.
+/// The watched files of this process, and the thread that watches them.
 struct WatchedFiles {
     files: Mutex<Files>,
     /// The watching thread; `None` if the system gave none.
     thread: OnceLock<Option<Thread>>,
 }
 
-/// The watched files of this process.
+/// List of the watched files.
 struct Files {
     all: Vec<Weak<StallWatchdog>>,
     /// Shortest stall timeout of the watched files; `None` while the thread watches no file.
@@ -272,7 +282,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a file. A child of fork has no thread; it must not use MPI either.
+/// Adds a file to the watched files, and starts the thread if there is none. A child of fork has no thread; it must not
+/// use MPI either.
 fn watch(watchdog: &Arc<StallWatchdog>) {
     let is_shorter = {
         let mut files = lock(&WATCH.files);
@@ -287,12 +298,13 @@ fn watch(watchdog: &Arc<StallWatchdog>) {
     };
     let start = || std::thread::Builder::new().name("tributary watchdog".to_string()).spawn(run);
     let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
-    // If the timeout is not shorter, the thread looks soon enough by itself.
+    // If the timeout is not shorter, the thread checks soon enough without being woken.
     if let (Some(thread), true) = (thread, is_shorter) {
         thread.unpark();
     }
 }
 
+/// Runs the watching thread until the process ends.
 fn run() {
     leave_to_program();
     loop {
@@ -308,15 +320,15 @@ fn run() {
         // Do not keep closed files alive.
         drop(files);
         match shortest {
-            // A new file unparks.
+            // [`watch`] unparks the thread when a file is added.
             None => std::thread::park(),
             Some(shortest) => std::thread::park_timeout((shortest / LOOKS).min(LONGEST)),
         }
     }
 }
 
-/// Ensures that one rank a host prints the warning about a call on a file: the first whose timer expires. It is a
-/// socket name in the kernel, which disappears with the process at the latest.
+/// Ensures that one rank a host prints the warning about a call on a file: the first whose timer expires. The lock is a
+/// socket name in the kernel, which the kernel removes when the process ends at the latest.
 #[cfg(target_os = "linux")]
 struct WarningLock(#[allow(dead_code, reason = "held")] Option<std::os::unix::net::UnixDatagram>);
 

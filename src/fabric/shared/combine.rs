@@ -5,9 +5,9 @@
 //! agreement over several hosts ([`super::hosts`]), the lowest rank of the host decides, after it has exchanged
 //! messages with the other hosts.
 //!
-//! Two sets of slots and decisions are used in turn. A rank writes to a set again at the second agreement after. By
-//! then all ranks have arrived at the agreement in between, so they have finished reading. So an agreement costs one
-//! wait.
+//! The memory has two sets, numbered 0 and 1. A set is one slot for each rank and one decision. Agreements use the two
+//! sets in turn, so a rank writes to a set again only two agreements later. By then all ranks have arrived at the
+//! agreement in between, so they have finished reading the set. So an agreement costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,13 +24,15 @@ pub const SLOT: usize = 16 << 10;
 pub const DECISION: usize = SLOT;
 /// Number of bytes of a cache line; words of different ranks are on different lines.
 const LINE: usize = 64;
-/// Offsets of the words that count arrivals and decisions, one on a cache line each.
+/// Offset of the signal that advances with each decision, and offset of the word that counts the ranks that have
+/// arrived, in bytes. Each is on a cache line of its own.
 const GENERATION: usize = 0;
 const ARRIVED: usize = LINE;
 /// Offset of the signal that advances when all ranks but the lowest have arrived at an agreement over hosts.
 const OTHERS_ARRIVED: usize = 2 * LINE;
 /// Offset of the cache lines for signals of the memory's users.
 const FREE_LINES: usize = 3 * LINE;
+/// Offset of the decisions of both sets, and behind them of the slots of both sets, in bytes.
 const DECISIONS: usize = 1024;
 const SLOTS: usize = DECISIONS + 2 * DECISION;
 /// Number of bytes of a page; the area for users begins on a page.
@@ -38,20 +40,20 @@ const PAGE: usize = 4096;
 /// Maximum number of ranks on a host that share memory; with more, none is shared.
 pub(super) const MOST_RANKS: usize = 1024;
 
-/// The memory that ranks of one host share: all ranks of an endpoint, or all of them on this host. The *place* of a
-/// rank is its index among them, in rank order.
+/// The memory that ranks of one host share: all ranks of an endpoint, or the endpoint's ranks on this host. The *place*
+/// of a rank is its index among the ranks that share the memory, in rank order.
 #[derive(Debug)]
 pub struct Shared {
-    /// Place of this rank.
+    /// Place of this rank: its index in `ranks`.
     place: usize,
     /// Ranks that share the memory, ascending.
     ranks: Vec<Rank>,
     memory: SharedMemory,
-    /// Offset of the area for users, in bytes.
+    /// Offset of the area for users of the memory, in bytes.
     area: usize,
     /// Number of agreements at which this rank has arrived.
     met: AtomicU32,
-    /// Number of these that went over several hosts; used on the lowest rank.
+    /// Number of finished agreements over several hosts; counted on the lowest rank only.
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
     spins: bool,
@@ -61,6 +63,7 @@ pub struct Shared {
 #[derive(Debug, Clone, Copy)]
 pub struct Slots<'a> {
     shared: &'a Shared,
+    /// Number of the set that the agreement uses: 0 or 1.
     set: usize,
 }
 
@@ -78,8 +81,8 @@ impl<'a> Slots<'a> {
     /// Returns the slot of the rank with this place.
     pub fn slot(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
-        // SAFETY: reserved; all ranks have arrived (over hosts: all but the lowest, which reads), and do not write to
-        // this set before the agreement after next.
+        // SAFETY: the slot is reserved memory; all ranks have arrived (over hosts: all but the lowest, which reads),
+        // and do not write to this set before the agreement after next.
         unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, place)), SLOT) }
     }
 }
@@ -92,11 +95,11 @@ pub struct Combined<'a> {
 }
 
 impl<'a> Combined<'a> {
-    /// Returns the decision of the last rank to arrive.
+    /// Returns the decision: the bytes that the deciding rank wrote.
     pub fn decision(&self) -> &'a [u8] {
         let Slots { shared, set } = self.slots;
-        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the
-        // agreement after next.
+        // SAFETY: the decision is reserved memory; the deciding rank wrote it before it released the others, and no
+        // rank writes it before the agreement after next.
         unsafe { std::slice::from_raw_parts(shared.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 }
@@ -133,21 +136,23 @@ impl Shared {
         self.area
     }
 
-    /// Returns one of 8 signals for the users of the memory.
+    /// Returns signal number `number`, 0 to 7. The users of the memory choose what each signal means.
     pub fn signal(&self, number: usize) -> Signal<'_> {
         assert!(number < 8, "there are 8 signals");
         self.line(FREE_LINES + number * LINE)
     }
 
+    /// Returns the signal at an offset of the memory, in bytes.
     fn line(&self, offset: usize) -> Signal<'_> {
         Signal::new(self.memory.word(offset), self.memory.word(offset + 4))
     }
 
+    /// Returns the offset of a rank's slot in set 0 or 1, in bytes.
     fn slot(&self, set: usize, place: usize) -> usize {
         SLOTS + (set * self.ranks.len() + place) * SLOT
     }
 
-    /// Begins the next agreement on this rank, and returns the set of slots to use.
+    /// Begins the next agreement on this rank. Returns the set that the agreement uses: 0 or 1, in turn.
     fn next_set(&self) -> usize {
         let met = self.met.load(Ordering::Relaxed);
         self.met.store(met.wrapping_add(1), Ordering::Relaxed);
@@ -174,21 +179,23 @@ impl Shared {
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
-    /// Returns the slots of the last agreement.
+    /// Returns the slots of the last agreement at which this rank has arrived.
     fn last(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
     }
 
-    /// Lets `leave` fill this rank's slot of a set.
+    /// Calls `leave` to fill this rank's slot in set 0 or 1.
     fn fill(&self, set: usize, leave: impl FnOnce(&mut [u8])) {
-        // SAFETY: reserved, and this rank's own; nobody reads it before this rank has arrived.
+        // SAFETY: the slot is reserved memory of this rank; no rank reads it before this rank has arrived.
         leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.place)), SLOT) });
     }
 
-    /// Returns the decision of a set, for the one rank that decides.
+    /// Returns the decision of set 0 or 1, to write it. Only the one rank that decides in an agreement may call it,
+    /// before it releases the other ranks.
     #[allow(clippy::mut_from_ref)]
     fn decision_mut(&self, set: usize) -> &mut [u8] {
-        // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
+        // SAFETY: the decision is reserved memory; the other ranks wait, and read it only after the generation has
+        // advanced.
         unsafe { std::slice::from_raw_parts_mut(self.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 
@@ -198,8 +205,8 @@ impl Shared {
         self.line(GENERATION).advance();
     }
 
-    /// Fills this rank's slot for an agreement over hosts, on a rank that is not the lowest of its host. Returns the
-    /// generation to wait for.
+    /// Arrives at an agreement over hosts: `leave` fills this rank's slot. Ranks that are not the lowest of their host
+    /// call it. Returns the generation to wait for.
     pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
         self.fill(self.next_set(), leave);
         let seen = self.line(GENERATION).get();
@@ -209,38 +216,40 @@ impl Shared {
         seen
     }
 
-    /// Returns, on the lowest rank of the host, the signal that advances when all others have arrived at an agreement
-    /// over hosts, and its value until then.
+    /// Returns a signal that advances when all other ranks of the host have arrived at an agreement over hosts, and the
+    /// signal's value until then. The lowest rank of the host calls it.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
         self.come_to(self.met.load(Ordering::Relaxed));
         (self.line(OTHERS_ARRIVED), self.over_hosts.load(Ordering::Relaxed))
     }
 
-    /// Returns, on the lowest rank of the host, the slots of all ranks, when all others have arrived at an agreement
-    /// over hosts.
+    /// Returns the slots of all ranks in an agreement over hosts. The lowest rank of the host calls it when all others
+    /// have arrived.
     pub(super) fn handed_in(&self) -> Slots<'_> {
         Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
     }
 
-    /// Ends an agreement over hosts on the lowest rank of the host. `decide` fills the decision.
+    /// Ends an agreement over hosts: `decide` writes the decision, and the other ranks are released. The lowest rank of
+    /// the host calls it.
     pub(super) fn answer(&self, decide: impl FnOnce(&mut [u8])) {
         self.over_hosts.fetch_add(1, Ordering::Relaxed);
         decide(self.decision_mut(self.next_set()));
         self.release();
     }
 
-    /// Returns the generation: a signal that advances with the decision of each agreement.
+    /// Returns the generation: the signal that advances with the decision of each agreement.
     pub(super) fn generation(&self) -> Signal<'_> {
         self.line(GENERATION)
     }
 
-    /// Returns the last agreement, after its end.
+    /// Returns the slots and the decision of the last agreement, which must have ended.
     pub fn combined(&self) -> Combined<'_> {
         Combined { slots: self.last() }
     }
 
-    /// Arrives at an agreement: `leave` fills this rank's slot. On the last rank, `decide` then reads all slots and
-    /// fills the decision. Returns `None` on the last rank, otherwise the generation to wait for.
+    /// Arrives at an agreement: `leave` fills this rank's slot. On the last rank to arrive, `decide` then reads all
+    /// slots and writes the decision. Returns the slots and the decision, and the generation to wait for before they
+    /// are read; `None` on the last rank, which need not wait.
     fn arrive(
         &self,
         leave: impl FnOnce(&mut [u8]),
@@ -308,7 +317,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Waits until a signal is no longer `seen`, and progresses messages now and then.
+    /// Waits until a signal no longer has the value `seen`, and progresses messages now and then.
     pub(super) async fn wait_for_change(&mut self, signal: Signal<'_>, seen: u32, spins: bool) -> Result<()> {
         let mut looks = 0u32;
         while signal.get() == seen {
@@ -322,7 +331,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Waits until signal `signal` of the memory `shared` is no longer `seen`, or for a short time.
+    /// Waits until signal number `signal` of the memory `shared` no longer has the value `seen`, or for a short time.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -340,7 +349,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Returns the last agreement in shared memory; `None` if not all ranks share memory.
+    /// Returns the slots and the decision of the last agreement in shared memory; `None` if not all ranks share memory.
     pub fn combined(&self) -> Option<Combined<'_>> {
         self.shared_ref().map(|shared| shared.combined())
     }

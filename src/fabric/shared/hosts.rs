@@ -16,7 +16,7 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Number of bytes of the length before a contribution and before an answer.
+/// Number of bytes for the length, which stands before a contribution or an answer.
 const LENGTH: usize = 8;
 /// Maximum number of bytes of a rank's contribution, and of a leader's answer.
 pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
@@ -24,15 +24,16 @@ pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 /// The hosts of all ranks, and the shared memory of this host.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Label of each rank's host.
+    /// Label of each rank's host: ranks with equal labels are on the same host.
     labels: Vec<usize>,
     /// Leaders of all hosts, ascending.
     leaders: Vec<Rank>,
     /// Index of this rank's leader in `leaders`.
     host: usize,
-    /// Memory that the ranks of this host share; `None` if this rank is alone there among several ranks.
+    /// Memory that the ranks of this host share; `None` if this rank is the only one of its host and there are other
+    /// hosts, or if hosts share no memory.
     here: Option<Arc<Shared>>,
-    /// True if each rank of this host has a core, as far as is known.
+    /// True if each rank of this host has a core of its own, as far as is known.
     spins: bool,
     /// Reason why ranks of one host share no memory although they should, as far as this rank knows.
     refusal: Option<String>,
@@ -51,7 +52,7 @@ impl Hosts {
         }
     }
 
-    /// Returns the label of each rank's host.
+    /// Returns the label of each rank's host. Ranks with equal labels are on the same host.
     pub fn labels(&self) -> &[usize] {
         &self.labels
     }
@@ -61,7 +62,7 @@ impl Hosts {
         &self.leaders
     }
 
-    /// Returns true if each rank of this host has a core, as far as is known.
+    /// Returns true if each rank of this host has a core of its own, as far as is known.
     pub fn spins(&self) -> bool {
         self.spins
     }
@@ -81,13 +82,13 @@ impl Hosts {
         self.here.as_ref().is_none_or(|here| here.place() == 0)
     }
 
-    /// Returns true if any ranks share a host.
+    /// Returns true if at least two ranks count as ranks of one host and share memory.
     pub fn shares(&self) -> bool {
         self.leaders.len() < self.labels.len()
     }
 
-    /// Returns the memory that the ranks of this host share; `None` if this rank is alone there among several ranks, or
-    /// hosts share no memory.
+    /// Returns the memory that the ranks of this host share; `None` if this rank is the only one of its host and there
+    /// are other hosts, or if hosts share no memory.
     pub fn here(&self) -> Option<&Arc<Shared>> {
         self.here.as_ref()
     }
@@ -99,8 +100,8 @@ impl Hosts {
         slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.slot(place))))
     }
 
-    /// Answers all ranks of this host, on its leader, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute
-    /// again.
+    /// Sends an answer of at most [`MAX_CONTRIBUTION`] bytes to all ranks of this host. Only the leader of the host may
+    /// call it. The other ranks may then contribute again.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
             here.answer(|decision| put_sized(decision, answer));
@@ -108,8 +109,8 @@ impl Hosts {
     }
 }
 
-/// Returns the memory of a host: on the leader the memory that it has offered, on other ranks a mapping of the leader's
-/// memory.
+/// Returns the memory that the ranks of a host share: on the leader the memory that it has offered, on other ranks a
+/// mapping of the leader's memory. `here` are the ranks of the host, `leader` is the address of the leader's memory.
 ///
 /// # Errors
 /// The reason why there is no memory.
@@ -148,14 +149,14 @@ fn lacking(cause: &io::Error, size: usize) -> String {
     }
 }
 
-/// Writes the length of `bytes` and then `bytes` to `place`.
+/// Writes `bytes` with their length before them to `place`, which is a slot or the decision of the shared memory.
 fn put_sized(place: &mut [u8], bytes: &[u8]) {
     assert!(bytes.len() <= MAX_CONTRIBUTION, "{} bytes for a slot of {MAX_CONTRIBUTION}", bytes.len());
     place[..LENGTH].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
     place[LENGTH..][..bytes.len()].copy_from_slice(bytes);
 }
 
-/// Returns the bytes that [`put_sized`] wrote. The length is bounded in case another process damaged it.
+/// Returns the bytes that [`put_sized`] wrote to `place`. The length is bounded in case another process damaged it.
 fn sized(place: &[u8]) -> &[u8] {
     let (length, bytes) = place.split_at(LENGTH);
     let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
@@ -182,7 +183,7 @@ impl HostAddress {
         [self.label, u64::from(self.process) | u64::from(self.descriptor as u32) << 32]
     }
 
-    /// Decodes an address.
+    /// Decodes an address that [`HostAddress::words`] encoded.
     pub fn of_words([label, address]: [u64; Self::WORDS]) -> Self {
         Self { label, process: address as u32, descriptor: (address >> 32) as i32 }
     }
@@ -193,17 +194,19 @@ impl HostAddress {
     }
 }
 
-/// Memory that a rank offers to the ranks of its host.
+/// Memory that a rank offers to share with the ranks of its host.
 pub struct MemoryOffer {
     /// True if the rank takes part in sharing.
     shares: bool,
     /// The memory, or the reason why there is none.
     memory: std::result::Result<SharedMemory, String>,
-    /// Number of bytes of all memory, of the area for users, and of the reserved part of this area.
+    /// Number of bytes of the whole memory.
     size: usize,
+    /// Number of bytes of the area for users, at the end of the memory.
     area: usize,
+    /// Number of bytes at the start of the area for users that the leader reserves.
     reserved: usize,
-    /// Address of the memory, which the rank sends to all others.
+    /// Address of the memory, which this rank sends to all others.
     pub address: HostAddress,
 }
 
@@ -216,18 +219,19 @@ impl MemoryOffer {
     }
 }
 
-/// What counts as a host.
+/// Defines which ranks count as ranks of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostsAre {
-    /// The real hosts.
+    /// Ranks on a real host count as ranks of one host.
     Real,
     /// This number of consecutive ranks counts as a host. They share memory only if they are on one real host.
     Pretended(usize),
 }
 
 impl Endpoint {
-    /// Makes memory that this rank offers to its host, unless `shares` is false. The area for users has `area` bytes,
-    /// of which the first `reserved` will be reserved. Local; a lack of memory is no error.
+    /// Makes memory that this rank offers to its host, unless `shares` is false. The area for users, which follows the
+    /// slots, has `area` bytes, of which the leader will reserve the first `reserved`. Local; a lack of memory is no
+    /// error.
     pub fn offer(&self, shares: bool, (reserved, area): (usize, usize)) -> MemoryOffer {
         let size = head(self.ranks().min(MOST_RANKS)) + area;
         let memory = match shares {
@@ -240,8 +244,8 @@ impl Endpoint {
     }
 
     /// Finds the hosts of all ranks from the host addresses `all`, and maps the memory of the lowest rank of each host.
-    /// If there is no memory on one host, none is shared: every rank then counts as a host of its own. Collective, with
-    /// the same arguments except the offer. An allreduce.
+    /// If one host has no memory to share, no host shares memory: every rank then counts as a host of its own.
+    /// Collective, with the same arguments except the offer. An allreduce.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -281,8 +285,9 @@ impl Endpoint {
         Ok(found)
     }
 
-    /// Returns the hosts if they are known for this kind of host; otherwise finds them. Collective, with the same
-    /// arguments: an allgather of 16 bytes a rank and an allreduce, or nothing.
+    /// Returns the hosts if they were found before with the same `hosts`; otherwise finds them. `sizes` are (reserved,
+    /// area) as for [`Endpoint::offer`]. Collective, with the same arguments: an allgather of 16 bytes a rank and an
+    /// allreduce, or nothing.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -295,7 +300,8 @@ impl Endpoint {
         self.settle(hosts, offer, &all).await
     }
 
-    /// Returns the host addresses of all ranks. Collective: an allgather of 16 bytes a rank.
+    /// Returns the host addresses of all ranks; `own` is the address of this rank. Collective: an allgather of 16 bytes
+    /// a rank.
     ///
     /// # Errors
     /// Errors of the message transport.

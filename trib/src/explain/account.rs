@@ -1,4 +1,4 @@
-//! Everything that is counted in a capture, of all ranks and calls.
+//! All numbers computed from a capture, over all ranks and calls.
 
 use std::collections::BTreeMap;
 
@@ -17,165 +17,166 @@ use super::sentences;
 use super::sizes::{Lengths, Sizes};
 use crate::Failure;
 
-/// Most kinds of calls that are planned: those with the most bytes.
+/// Maximum number of kinds of calls that are planned: the kinds with the most bytes.
 const PLANNED: usize = 16;
 
-/// What a capture says.
+/// Everything that `trib explain` computes from a capture: numbers, sentences and advice.
 #[derive(Serialize)]
 pub struct Account {
-    /// The file, as the program named it.
+    /// Name of the file, as the program gave it.
     pub file: String,
-    /// `create`, `update` or `read`.
+    /// Mode of the open: `create`, `update` or `read`.
     pub mode: String,
-    /// The program.
+    /// Name of the program (argument 0).
     pub program: String,
-    /// The version of the library.
+    /// Version of Tributary that made the capture.
     pub library: String,
-    /// From the open to the close, in seconds.
+    /// Time from the open to the close, in seconds.
     pub seconds: f64,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// The driver, and unit and factor of stripes.
+    /// Name of the file's storage driver.
     pub driver: String,
-    /// In bytes.
+    /// Stripe or block size of the file, in bytes.
     pub unit: u64,
-    /// Stripes.
+    /// Number of stripes of the file; 1 without stripes, 0 if unknown.
     pub factor: u32,
-    /// The aggregators.
+    /// Ranks of the aggregators, ascending.
     pub aggregators: Vec<Rank>,
-    /// Calls on the file, also those that are not in the capture.
+    /// Number of collective calls made on the file, including calls that are not in the capture.
     pub calls_made: u64,
-    /// The answer in a line.
+    /// Summary in one line: bytes, seconds, speed, paths and the first advice.
     pub verdict: String,
-    /// What the figures mean, a sentence each.
+    /// Sentences that describe the numbers.
     pub summary: Vec<String>,
-    /// What would have to be otherwise for calls to be faster.
+    /// Advice on how to make the calls faster.
     pub advice: Vec<Advice>,
-    /// Writes and reads, those of them that there are.
+    /// Totals of all writes, and of all reads; a direction without calls is left out.
     pub directions: Vec<DirectionAccount>,
-    /// Calls that are alike.
+    /// Groups of consecutive calls that are alike.
     pub kinds: Vec<Kind>,
-    /// Every call.
+    /// All calls in the capture, in order.
     pub calls: Vec<CallAccount>,
-    /// What aggregators receive in the first call of each kind, of the kinds with the most bytes.
+    /// Data that aggregators receive in the first call of each kind, for the kinds with the most bytes.
     pub planned: Vec<Planned>,
-    /// Why calls are not planned, where they are not.
+    /// Reason why calls cannot be planned; `None` if they are planned.
     pub not_planned: Option<String>,
-    /// Every rank.
+    /// Totals of each rank, in rank order.
     pub by_rank: Vec<RankAccount>,
-    /// Hints that have not their defaults.
+    /// Hints in force that were given or differ from their defaults.
     pub hints: Vec<Changed>,
-    /// Hints that were given and are not used; nothing where the capture does not say so.
+    /// Hints that were given but have no effect; `None` if the capture does not record which hints were given.
     pub hints_unused: Option<Vec<Unused>>,
-    /// Every aggregator of whose windows the capture has times.
+    /// Aggregators whose timelines are in the capture.
     pub owners: Vec<Owner>,
-    /// Hints of the capture that this version does not know, and their values.
+    /// Hints of the capture that this version does not know, as (key, value).
     pub hints_unknown: Vec<(String, String)>,
-    /// Each rank's start and end of every call, in seconds from the end of its open.
+    /// Start and end of every call, by rank and then by call.
     pub timeline: Vec<Vec<Visit>>,
-    /// The hints in force.
+    /// Hints in force, as far as this version knows them.
     #[serde(skip)]
     pub in_force: Hints,
 }
 
-/// All writes, or all reads.
+/// Totals of all writes, or of all reads.
 #[derive(Serialize)]
 pub struct DirectionAccount {
     /// `write` or `read`.
     pub direction: &'static str,
-    /// Calls.
+    /// Number of calls.
     pub calls: usize,
-    /// Requests of all ranks.
+    /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Bytes of all ranks.
+    /// Number of bytes of all ranks.
     pub bytes: u64,
-    /// Request lengths.
+    /// Statistics of the request lengths.
     pub sizes: Sizes,
-    /// Pieces of memory.
+    /// Number of contiguous pieces of memory of all ranks.
     pub memory_pieces: u64,
-    /// The part of the bytes that is of calls whose bytes are in one piece of a rank's memory: 0 to 1.
+    /// Share of the bytes that a rank has in one contiguous piece of memory in its call: 0 to 1.
     pub contiguous_memory: f64,
-    /// Time by phase: for each call the most of any rank.
+    /// Time of each phase in seconds, summed over calls; for each call the maximum over ranks.
     pub seconds: Seconds,
 }
 
-/// What a rank did in all calls.
+/// Totals of one rank over all calls.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RankAccount {
-    /// The rank.
+    /// Number of the rank.
     pub rank: Rank,
-    /// Its node.
+    /// Number of the rank's node.
     pub node: usize,
-    /// Requests.
+    /// Number of the rank's requests.
     pub requests: u64,
-    /// Bytes.
+    /// Number of the rank's bytes.
     pub bytes: u64,
-    /// Seconds in calls.
+    /// Time that the rank spent in calls, in seconds.
     pub in_calls: f64,
-    /// Of these, waiting for the last rank to come.
+    /// Part of `in_calls` in which the rank waited for the last rank to come, in seconds.
     pub waited: f64,
-    /// Calls to which it came last.
+    /// Number of calls to which the rank came last.
     pub last_to: usize,
-    /// What it kept the others waiting, on average over them: seconds.
+    /// Time that the other ranks waited for this rank, in seconds: the mean over the other ranks, summed over calls.
     pub kept_waiting: f64,
-    /// Time by phase, of this rank alone; nothing where the capture has no timeline of it.
+    /// Time of each phase on this rank alone, in seconds; `None` if the capture has no timeline of the rank.
     pub seconds: Option<Seconds>,
 }
 
 impl RankAccount {
-    /// Seconds in the phases in which a rank works: in that of agreement it mostly waits.
+    /// Returns the time of the phases in which the rank works, in seconds: all but agreement, in which a rank mostly
+    /// waits.
     pub fn worked(&self) -> f64 {
         self.seconds.map_or(0.0, |all| all.flatten + all.metadata + all.data + all.placement + all.io)
     }
 }
 
-/// An aggregator, as its timeline has it.
+/// An aggregator and its windows, from the timeline of its rank.
 #[derive(Serialize)]
 pub struct Owner {
-    /// The rank.
+    /// Rank of the aggregator.
     pub rank: Rank,
-    /// Its windows.
+    /// Number of windows of the aggregator: parts of the file that it writes or reads in one round.
     pub windows: u64,
-    /// Bytes of the file that they cover.
+    /// Number of bytes of the file in these windows.
     pub covered: u64,
-    /// Ranks that a window had data of.
+    /// Fan-in of these windows: the number of ranks with data for a window.
     pub fan_in: FanIn,
-    /// Time by phase, of this rank alone.
+    /// Time of each phase on this rank alone, in seconds.
     pub seconds: Seconds,
-    /// Its first windows: when each was exchanged, and written or read.
+    /// First windows of the aggregator, with the times of the exchange and of the write or read.
     pub rounds: Vec<Round>,
 }
 
 impl Owner {
-    /// How many ranks had data for one of its windows.
+    /// Returns the minimum and maximum number of ranks with data for one window, as text.
     pub fn senders(&self) -> String {
         let FanIn { min, max, .. } = self.fan_in;
         if min == max { max.to_string() } else { format!("{min} to {max}") }
     }
 }
 
-/// A hint in force.
+/// A hint in force that was given or differs from its default.
 #[derive(Serialize)]
 pub struct Changed {
-    /// Its key.
+    /// Key of the hint.
     pub key: &'static str,
-    /// Its value.
+    /// Value in force.
     pub value: String,
-    /// Where it was given; nothing where the capture does not say so.
+    /// Source of the value, for example the environment; `None` if the capture does not record the source.
     pub source: Option<String>,
-    /// What it would be.
+    /// Default value of the hint.
     pub default: String,
-    /// What it does.
+    /// Description of the hint.
     pub meaning: String,
 }
 
 impl Account {
-    /// Reads a capture. O(its extents) time; memory O(the encoded capture, and ranks times calls).
+    /// Computes the account of a capture. O(extents of the capture) time; O(encoded capture + ranks x calls) memory.
     ///
     /// # Errors
-    /// A damaged capture.
+    /// The capture is damaged.
     pub fn of(capture: &Capture) -> Result<Self, Failure> {
         let (header, topology) = (capture.header(), capture.topology()?);
         let read = (0..header.ranks).map(|rank| capture.rank_and_timeline(rank)).collect::<Result<Vec<_>, _>>()?;
@@ -227,18 +228,18 @@ impl Account {
         Ok(account)
     }
 
-    /// The plans of calls that exchanged messages.
+    /// Iterates over the plans of calls that took the path `exchange`.
     pub fn exchanged(&self) -> impl Iterator<Item = &Planned> {
         let is_one = |call: usize| self.calls.get(call).is_some_and(|call| call.path() == "exchange");
         self.planned.iter().filter(move |plan| is_one(plan.call))
     }
 
-    /// Seconds that a rank was in calls, on average.
+    /// Returns the time that a rank spent in calls, in seconds: the mean over ranks.
     pub fn in_calls(&self) -> f64 {
         self.by_rank.iter().map(|rank| rank.in_calls).sum::<f64>() / self.ranks as f64
     }
 
-    /// Time by phase, of all calls.
+    /// Returns the time of each phase in seconds, summed over all calls.
     pub fn phases(&self) -> Seconds {
         let mut all = Seconds::default();
         self.directions.iter().for_each(|way| all += way.seconds);
@@ -261,7 +262,7 @@ fn calls(capture: &Capture, all: &[Vec<Call>], timeline: &[Vec<Visit>]) -> Resul
     Ok(calls)
 }
 
-/// Plans the first call of each kind, of those with the most bytes.
+/// Plans the first call of each kind, for the kinds with the most bytes.
 fn plans(capture: &Capture, all: &[Vec<Call>], kinds: &[Kind], hints: &Hints) -> Result<Vec<Planned>, Failure> {
     let topology = capture.topology()?;
     let mut largest: Vec<&Kind> = kinds.iter().filter(|kind| kind.bytes > 0).collect();

@@ -1,4 +1,4 @@
-//! What would have to be otherwise for calls to be faster: each rule looks at the account and says a sentence, or none.
+//! Advice on how to make calls faster. Each rule inspects the account and returns a sentence, or `None`.
 
 use serde::Serialize;
 
@@ -7,27 +7,27 @@ use super::kinds::Kind;
 use super::sentences::{NOTABLE, late};
 use crate::numbers::{brief as time, counted, grouped, percent};
 
-/// Requests of fewer bytes are small: a disk, or a lock of a file system, takes longer than their bytes.
+/// Requests of fewer bytes are small: a disk seek or a file-system lock takes longer than the transfer of the bytes.
 const SMALL: u64 = 64 << 10;
-/// Most calls of which it is said that a rank was late.
+/// Maximum number of calls for which advice names a late rank.
 const LATE: usize = 3;
 
-/// One sentence.
+/// One sentence of advice.
 #[derive(Debug, Clone, Serialize)]
 pub struct Advice {
-    /// What it is about.
+    /// Name of the rule that gave the advice, for example `small_calls`.
     pub about: &'static str,
-    /// The call that it is about, if it is one.
+    /// Number of the call, if the advice is about a single call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
     /// The sentence.
     pub says: String,
 }
 
-/// What there is to say of an account, if anything.
+/// A rule: returns a sentence of advice for an account, or `None`.
 type Rule = fn(&Account) -> Option<String>;
 
-/// What each rule is about, and the rule.
+/// All rules, with their names.
 const RULES: &[(&str, Rule)] = &[
     ("failed", failed),
     ("small_direct", small_direct),
@@ -39,7 +39,7 @@ const RULES: &[(&str, Rule)] = &[
     ("rounds", rounds),
 ];
 
-/// What there is to say.
+/// Returns all advice for an account.
 pub fn of(account: &Account) -> Vec<Advice> {
     let mut advice = late_ranks(account);
     let said = RULES.iter().filter_map(|(about, rule)| Some(Advice { about, call: None, says: rule(account)? }));
@@ -47,7 +47,7 @@ pub fn of(account: &Account) -> Vec<Advice> {
     advice
 }
 
-/// The calls to which a rank came the latest.
+/// Returns advice about calls that waited for a late rank: the [`LATE`] calls whose last rank came latest.
 fn late_ranks(account: &Account) -> Vec<Advice> {
     let mut calls: Vec<_> = account.calls.iter().filter(|call| call.is_of_waiting() && call.late >= NOTABLE).collect();
     calls.sort_by(|one, other| other.late.total_cmp(&one.late));
@@ -62,7 +62,7 @@ fn failed(account: &Account) -> Option<String> {
     Some(format!("{count} failed; the first is call {call}: {error}."))
 }
 
-/// The kinds that went one of these ways: requests, bytes, calls.
+/// Returns the numbers of requests, bytes and calls of the kinds for which `fits` returns true.
 fn totals<'a>(account: &'a Account, fits: impl Fn(&Kind) -> bool + 'a) -> (u64, u64, u64) {
     account.kinds.iter().filter(|kind| fits(kind) && kind.requests > 0).fold(
         (0, 0, 0),

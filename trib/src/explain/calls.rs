@@ -1,76 +1,77 @@
-//! Each call: when ranks came to it, how long it took, and who waited for whom.
+//! Times of each collective call: when ranks came, how long the call took, and who waited for whom.
 
 use serde::Serialize;
 use tributary::engine::CallReport;
 use tributary::engine::capture::{Call, CallOutcome};
 use tributary::{BufferLayout, Rank};
 
-/// One collective call. Times are in seconds, from the end of the open on each rank.
+/// Totals and times of one collective call. Times are in seconds; points in time count from the end of the open on each
+/// rank.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallAccount {
-    /// Its number, from 0 on.
+    /// Number of the call on the file, from 0.
     pub call: usize,
-    /// `write` or `read`.
+    /// Direction: `write` or `read`.
     pub direction: &'static str,
-    /// Ranks with data.
+    /// Number of ranks with data.
     pub ranks: u64,
-    /// Requests of all ranks.
+    /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Bytes of all ranks.
+    /// Number of bytes of all ranks.
     pub bytes: u64,
-    /// Pieces in which they lie in memory.
+    /// Number of contiguous pieces of memory of all ranks.
     pub memory_pieces: u64,
-    /// Bytes of ranks that have theirs in one piece of memory.
+    /// Number of bytes of the ranks whose data is in one piece of memory.
     pub contiguous_bytes: u64,
-    /// When the first rank came.
+    /// Time when the first rank came.
     pub start: f64,
-    /// When the last rank came.
+    /// Time when the last rank came.
     pub last_start: f64,
-    /// When the last rank left.
+    /// Time when the last rank left.
     pub end: f64,
-    /// The rank that came last.
+    /// Rank that came last.
     pub last_rank: Rank,
-    /// How much later it came than the median of all ranks.
+    /// Time by which the last rank came later than the median of all ranks.
     pub late: f64,
-    /// How much later it came than the one before it.
+    /// Time by which the last rank came later than the rank before it.
     pub late_alone: f64,
-    /// How much later than the median it had left the call before; 0 for the first call.
+    /// Time by which the last rank had left the previous call later than the median of all ranks; 0 for the first call.
     pub left_late: f64,
-    /// The rank that took the longest from when all had come to its end, and how long.
+    /// Rank that left last, and the time from the arrival of the last rank until then.
     pub slowest: (Rank, f64),
-    /// What the other ranks waited for it, on average over them.
+    /// Time that the other ranks waited for the last rank: the mean over the other ranks.
     pub waited: f64,
-    /// What rank 0 learned of it.
+    /// Report of the call, as rank 0 received it; `None` if there is none.
     pub report: Option<CallReport>,
-    /// The error, if it failed.
+    /// Error of the call, if the call failed.
     pub error: Option<String>,
 }
 
-/// When a rank came to a call, and when it left.
+/// Times when a rank came to a call and left it.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Visit {
-    /// In seconds.
+    /// Time when the rank came, in seconds.
     pub start: f64,
-    /// In seconds.
+    /// Time when the rank left, in seconds.
     pub end: f64,
 }
 
 impl Visit {
-    /// Of a call.
+    /// Returns the times of one rank's call.
     pub fn of(call: &Call) -> Self {
         let start = call.start.as_secs_f64();
         Self { start, end: start + call.took.as_secs_f64() }
     }
 
-    /// What it waited for a rank that came then. A rank that had left by then has not waited for it: ranks that read or write
-    /// each their own may do so.
+    /// Returns the time that the rank waited for the last rank, which came at `last_start`, in seconds. The time is 0
+    /// if the rank had left by then, which is possible if ranks access the file each by itself.
     pub fn waits(&self, last_start: f64) -> f64 {
         if self.end > last_start { last_start - self.start } else { 0.0 }
     }
 }
 
 impl CallAccount {
-    /// A call that no rank has been added to.
+    /// Returns the account of call `number`, before any rank is added.
     pub fn new(outcome: &CallOutcome, call: &Call, number: usize) -> Self {
         let (report, error) = (outcome.report.clone(), outcome.error.clone());
         Self {
@@ -95,7 +96,7 @@ impl CallAccount {
         }
     }
 
-    /// Adds what a rank did.
+    /// Adds one rank's call.
     pub fn add(&mut self, call: &Call) {
         self.ranks += u64::from(call.file.count() > 0);
         self.requests += call.file.count();
@@ -108,7 +109,7 @@ impl CallAccount {
         self.contiguous_bytes += if pieces <= 1 { call.file.bytes() } else { 0 };
     }
 
-    /// Sets who came when, from all ranks' visits to this call and to the one before. O(ranks log ranks).
+    /// Computes the times from the visits of all ranks to this call and to the previous call. O(ranks log ranks).
     pub fn set_times(&mut self, visits: &[Visit], before: Option<&[Visit]>) {
         let mut starts: Vec<(f64, Rank)> = visits.iter().map(|visit| visit.start).zip(0..).collect();
         starts.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
@@ -132,22 +133,22 @@ impl CallAccount {
         self.end = visits.iter().map(|visit| visit.end).fold(self.last_start, f64::max);
     }
 
-    /// From the first rank's start to the last rank's end.
+    /// Returns the time from the arrival of the first rank to the departure of the last rank, in seconds.
     pub fn lasted(&self) -> f64 {
         self.end - self.start
     }
 
-    /// Whether ranks waited for the last one to come for more than half of the time.
+    /// Returns true if ranks waited for the last rank for more than half of the call's time.
     pub fn is_of_waiting(&self) -> bool {
         self.waited > 0.5 * self.lasted()
     }
 
-    /// Which way it went, as reports say it.
+    /// Returns the name of the call's path, as in reports; `failed` if there is no report.
     pub fn path(&self) -> String {
         self.report.as_ref().map_or("failed".to_string(), |report| report.path.to_string())
     }
 
-    /// Why it went that way; or the error.
+    /// Returns the reason for the path, or the error of a failed call.
     pub fn why(&self) -> String {
         self.report.as_ref().map_or(self.error.clone().unwrap_or_default(), |report| report.why().to_string())
     }

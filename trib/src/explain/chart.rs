@@ -1,4 +1,5 @@
-//! The drawings of the page: SVG whose colours are the page's, so that they follow it into the dark and onto paper.
+//! The charts of the page, as SVG. Their colours come from the page's style sheet, so that charts follow a dark screen
+//! and print on paper.
 
 use maud::{Markup, PreEscaped, html};
 use svg::Node;
@@ -12,28 +13,28 @@ use crate::picture::axis::Axis;
 use crate::picture::ink::at;
 
 const WIDTH: f64 = 960.0;
-/// Where the cells of fan-in begin; names are before it.
+/// Left edge of the cells of a fan-in chart, in SVG units. The names of the rows are left of this edge.
 const LEFT: f64 = 190.0;
-/// Columns that a character takes, at most on average.
+/// Maximum mean width of a character, in SVG units.
 const CHARACTER: f64 = 6.6;
-/// Parts of a lane that are nearer to each other than this are drawn as one, in columns.
+/// Distance in SVG units below which two pieces of a row are drawn as one.
 const NEAR: f64 = 1.0;
-/// Most lanes of a timeline.
+/// Maximum number of rows of a timeline (a row for each rank).
 const LANES: usize = 32;
-/// Most aggregators and rounds of a drawing of fan-in.
+/// Maximum number of aggregators and maximum number of rounds in a fan-in chart.
 const CELLS: (usize, usize) = (32, 48);
 
-/// A bar.
+/// A bar of a bar chart.
 pub struct Bar {
-    /// What it is of.
+    /// Name of the bar.
     pub name: String,
-    /// How long it is.
+    /// Value that the length of the bar shows.
     pub value: f64,
-    /// Behind it.
+    /// Text beside the bar.
     pub says: String,
 }
 
-/// A drawing, called `label` where nobody sees it.
+/// An SVG drawing. Screen readers read `label`.
 struct Sheet {
     label: &'static str,
     nodes: Vec<Box<dyn Node>>,
@@ -52,7 +53,8 @@ impl Sheet {
         self.nodes.push(node.into());
     }
 
-    /// Lanes with their names, and an axis of time below them.
+    /// Draws the name of each row, and an axis of time from `between.0` to `between.1` (in seconds) below the rows. A
+    /// row is `lane` units high. Returns the axis.
     fn lanes(&mut self, lane: f64, names: &[String], between: (f64, f64)) -> Axis {
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let left = longest as f64 * CHARACTER + 14.0;
@@ -70,24 +72,24 @@ impl Sheet {
     }
 
     fn finish(self, height: f64) -> Markup {
-        // Without the name space that a file of its own would need.
+        // SVG inside HTML needs no XML name space.
         let mut whole = Element::new("svg");
         whole.assign("role", "img");
         whole.assign("aria-label", self.label);
         whole.assign("viewBox", format!("0 0 {WIDTH} {}", at(height)));
         self.nodes.into_iter().for_each(|node| whole.append(node));
-        // In a box that scrolls: on a narrow screen the drawing keeps a width at which its words can be read.
+        // The box scrolls: on a narrow screen the drawing keeps a width at which its texts can be read.
         html! { div.chart tabindex="0" role="region" aria-label=(self.label) { (PreEscaped(whole.to_string())) } }
     }
 }
 
-/// A rectangle of a class; `says` is for who points at it.
+/// Returns a rectangle of a CSS class. A reader who points at the rectangle sees `says`.
 fn block(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), says: &str) -> Rectangle {
     let block = Rectangle::new().set("class", class).set("x", at(x)).set("y", at(y));
     block.set("width", at(width)).set("height", at(height)).add(Title::new(says))
 }
 
-/// Bars under one another, as HTML: words wrap where a screen is narrow, and none is cut off.
+/// Returns a bar chart as HTML, one bar below the other. Texts wrap on a narrow screen.
 pub fn bars(title: &'static str, bars: &[Bar]) -> Markup {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
     html! {
@@ -98,8 +100,8 @@ pub fn bars(title: &'static str, bars: &[Bar]) -> Markup {
     }
 }
 
-/// Each rank's calls, between two times in seconds. An aggregator's lane has the exchange and the file system in each round of which
-/// the capture has times.
+/// Draws the calls of each rank between two times, in seconds. The row of an aggregator also shows the exchange and the
+/// file I/O of each round whose times are in the capture.
 pub fn timeline(account: &Account, between: (f64, f64)) -> Markup {
     let lanes = lanes(account);
     let lane = if lanes.len() > 16 { 14.0 } else { 18.0 };
@@ -121,13 +123,13 @@ pub fn timeline(account: &Account, between: (f64, f64)) -> Markup {
     sheet.finish(lane * lanes.len() as f64 + 30.0)
 }
 
-/// Whether the capture has times of rounds between two times.
+/// Returns true if the capture has times of rounds between two times, in seconds.
 pub fn has_rounds(account: &Account, (from, to): (f64, f64)) -> bool {
     let rounds = account.owners.iter().flat_map(|owner| &owner.rounds);
     rounds.into_iter().any(|round| round.io.1 >= from && round.exchange.0 <= to)
 }
 
-/// The rounds of an aggregator: in the exchange, and in the file system.
+/// Returns the pieces of an aggregator's row: the exchanges of its rounds, and the file I/O of its rounds.
 fn parts(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) -> [Vec<Piece>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     let owner = account.owners.iter().find(|owner| owner.rank == rank);
@@ -146,7 +148,8 @@ fn parts(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) -> 
     parts
 }
 
-/// Adds a part to a lane. Where it is too near to the part before it, that part becomes longer, and says `more`.
+/// Adds a piece to a row. If the piece is too near to the last piece, extends the last piece instead, and `more`
+/// becomes its text.
 fn join(pieces: &mut Vec<Piece>, piece: Piece, more: String) {
     match pieces.last_mut() {
         Some(last) if last.class == piece.class && piece.x - (last.x + last.width) < NEAR => {
@@ -157,7 +160,7 @@ fn join(pieces: &mut Vec<Piece>, piece: Piece, more: String) {
     }
 }
 
-/// A part of a lane.
+/// A rectangle in a row of a timeline.
 struct Piece {
     class: &'static str,
     x: f64,
@@ -165,7 +168,8 @@ struct Piece {
     says: String,
 }
 
-/// The ranks that are drawn: all; of many those that kept others waiting, and some evenly spread.
+/// Returns the ranks that are drawn: all ranks, or if there are too many, the ranks that kept others waiting longest
+/// and some evenly spread ranks.
 fn lanes(account: &Account) -> Vec<Rank> {
     if account.ranks <= LANES {
         return (0..account.ranks).collect();
@@ -180,7 +184,8 @@ fn lanes(account: &Account) -> Vec<Rank> {
     lanes
 }
 
-/// What a rank did: waiting, then the call. Parts that are nearer than a pixel are one.
+/// Returns the pieces of a rank's row: for each call the time in which the rank waited, and then the call. Pieces that
+/// are nearer than [`NEAR`] are joined.
 fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let visits = account.timeline[rank].iter().zip(&account.calls);
@@ -206,7 +211,8 @@ fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) ->
     pieces
 }
 
-/// The call whose rounds took longest, and each aggregator's rounds in it: exchange above, file below.
+/// Returns the call whose rounds took longest, and a chart of each aggregator's rounds in this call: exchange above,
+/// file I/O below.
 pub fn rounds(account: &Account) -> Option<(u64, Markup)> {
     let all = || account.owners.iter().flat_map(|owner| &owner.rounds);
     let span = |call: u64| {
@@ -253,7 +259,7 @@ pub fn rounds(account: &Account) -> Option<(u64, Markup)> {
     Some((longest, drawing))
 }
 
-/// Fan-in of a call: a row for each aggregator, a column for each round.
+/// Draws the fan-in of a call: a row for each aggregator, a column for each round.
 pub fn fan_in(plan: &Planned) -> Markup {
     let rounds = rounds_of(plan);
     let (rows, columns) = (plan.aggregators.len().min(CELLS.0), rounds.len().min(CELLS.1));
@@ -300,7 +306,7 @@ fn rounds_of(plan: &Planned) -> Vec<u64> {
     rounds
 }
 
-/// What a drawing of fan-in leaves out.
+/// Returns a sentence about what the fan-in chart of a plan leaves out; `None` if the chart shows everything.
 pub fn left_out(plan: &Planned) -> Option<String> {
     let (aggregators, rounds) = (plan.aggregators.len(), rounds_of(plan).len());
     (aggregators > CELLS.0 || rounds > CELLS.1).then(|| {

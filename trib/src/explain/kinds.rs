@@ -1,48 +1,49 @@
-//! Calls that follow one another and are alike.
+//! Groups of consecutive calls that are alike.
 
 use serde::Serialize;
 use tributary::engine::Seconds;
 
 use super::calls::CallAccount;
 
-/// Calls in a row that move as much the same way for the same reason, as `trib capture info` counts them.
+/// Consecutive calls that move the same amount of data, on the same path, for the same reason. `trib capture info`
+/// groups calls the same way.
 #[derive(Debug, Clone, Serialize)]
 pub struct Kind {
-    /// The first call.
+    /// Number of the first call.
     pub first: usize,
-    /// How many there are.
+    /// Number of calls.
     pub count: usize,
-    /// `write` or `read`.
+    /// Direction: `write` or `read`.
     pub direction: &'static str,
-    /// Ranks with data, of one call.
+    /// Number of ranks with data in one call.
     pub ranks: u64,
-    /// Requests of one call.
+    /// Number of requests of all ranks in one call.
     pub requests: u64,
-    /// Bytes of one call.
+    /// Number of bytes of all ranks in one call.
     pub bytes: u64,
-    /// Pieces of memory of one call.
+    /// Number of contiguous pieces of memory of all ranks in one call.
     pub memory_pieces: u64,
-    /// Which way they went; `failed`.
+    /// Path of the calls, as in reports, or `failed`.
     pub path: String,
-    /// Why; or the error.
+    /// Reason for the path, or the error.
     pub why: String,
-    /// How many used the plan of the call before.
+    /// Number of calls that reused the plan of an earlier call.
     pub plans_reused: usize,
-    /// Aggregators.
+    /// Number of aggregators in the first call.
     pub aggregators: usize,
-    /// Most windows with data of an aggregator in one call.
+    /// Maximum over aggregators and calls of the number of windows with data.
     pub rounds: u64,
-    /// Messages of lists, of all calls.
+    /// Number of messages with lists of extents, in all calls.
     pub metadata_messages: u64,
-    /// Messages of data, of all calls.
+    /// Number of messages with data, in all calls.
     pub data_messages: u64,
-    /// Bytes of lists, of all calls.
+    /// Number of bytes of the messages with lists of extents, in all calls.
     pub metadata_bytes: u64,
-    /// Time by phase, of all calls.
+    /// Time of each phase in seconds, summed over calls.
     pub seconds: Seconds,
-    /// From the first rank's start to the last one's end, of all calls.
+    /// Time from the arrival of the first rank to the departure of the last rank, in seconds, summed over calls.
     pub lasted: f64,
-    /// What ranks waited for the last one to come, on average over the others, of all calls.
+    /// Time that the other ranks waited for the last rank, in seconds: the mean over these ranks, summed over calls.
     pub waited: f64,
 }
 
@@ -93,7 +94,7 @@ impl Kind {
             && (&self.path, &self.why) == (&call.path(), &call.why())
     }
 
-    /// The numbers of the calls.
+    /// Returns the numbers of the calls as text, for example `3 to 7`.
     pub fn calls(&self) -> String {
         match self.count {
             1 => self.first.to_string(),
@@ -102,7 +103,7 @@ impl Kind {
     }
 }
 
-/// All calls by kind.
+/// Groups consecutive calls that are alike.
 pub fn kinds(calls: &[CallAccount]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for call in calls {

@@ -1,17 +1,17 @@
-//! `trib explain`: what a capture says of a program's collective calls, in sentences first and figures after.
+//! `trib explain`: describes a program's collective calls from a capture, in sentences and then in tables.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `account` | everything that is counted, of all ranks and calls |
-//! | `sizes` | how long requests are |
-//! | `calls` | each call: when ranks came, how long they took, who waited for whom |
-//! | `kinds` | calls that follow one another and are alike |
-//! | `planned` | fan-in and message sizes of a call, by the engine's own planning |
-//! | `sentences` | what the figures mean |
-//! | `advice` | what would have to be otherwise for a call to be faster |
-//! | `text`, `page` | the account for a terminal, and as a page of HTML |
+//! | `account` | all numbers computed from a capture, over all ranks and calls |
+//! | `sizes` | minimum, median, maximum and histogram of request lengths |
+//! | `calls` | each call: when ranks came, how long the call took, who waited for whom |
+//! | `kinds` | groups of consecutive calls that are alike |
+//! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
+//! | `sentences` | sentences that describe the numbers |
+//! | `advice` | advice on how to make calls faster |
+//! | `text`, `page` | the account as text for a terminal, and as an HTML page |
 //! | `job` | all captures of a folder as one job |
-//! | `tables`, `chart` | the tables and the drawings of the page |
+//! | `tables`, `chart` | tables and charts of the page |
 
 mod account;
 mod advice;
@@ -37,10 +37,10 @@ pub use account::Account;
 pub use calls::CallAccount;
 use job::Job;
 
-/// Explains a capture, or all of a folder.
+/// Explains a capture, or all captures of a folder.
 ///
 /// # Errors
-/// A file that is no whole capture, a folder without one; a page that cannot be written.
+/// The file is not a complete capture; the folder has no capture; the page cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     if options.capture.is_dir() {
         return run_on_folder(options);
@@ -66,30 +66,30 @@ fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
     say(format!("{}: {}", path.display(), counted(job.files.len() as u64, "file")))
 }
 
-/// Writes the page of several captures, as of one job; how many files it has.
+/// Writes the HTML page of several captures, taken as one job, to `path`. Returns the number of captures.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
     let job = Job::of(captures, 0)?;
     store(path, &job::html(&job))?;
     Ok(job.files.len())
 }
 
-/// Writes the page of a capture; the name of the file that was captured.
+/// Writes the HTML page of a capture to `path`. Returns the name of the file that the program accessed.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
     let account = Account::of(&Capture::open(capture)?)?;
     write(&account, path)?;
     Ok(account.file)
 }
 
-/// What a capture says, in words.
+/// Returns the text that explains a capture, for a terminal.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn words(capture: &Path) -> Result<String, Failure> {
     Ok(text::of(&Account::of(&Capture::open(capture)?)?))
 }

@@ -1,4 +1,4 @@
-//! The account as one HTML page that needs nothing else: no script, no network; light or dark as the reader has it.
+//! The account as one HTML page without scripts and network access, light or dark as the reader's browser is set.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tributary::engine::Seconds;
@@ -9,13 +9,13 @@ use super::sentences::{Copying, meaning, phases, reason, title};
 use super::tables;
 use crate::numbers::{brief as time, counted, grouped};
 
-/// How all pages look.
+/// Style sheet of all pages.
 pub const STYLE: &str = include_str!("page.css");
 
-/// A part of the page: its anchor, its title, what it has.
+/// A section of the page: (anchor, title, content).
 type Section = (&'static str, &'static str, Markup);
 
-/// The page.
+/// Returns the HTML page of an account.
 pub fn html(account: &Account) -> String {
     let sections: Vec<Section> = [
         ("requests", "Requests by length", requests(account)),
@@ -105,7 +105,7 @@ fn timeline(account: &Account) -> Option<Markup> {
     let from = account.calls.iter().map(|call| call.start).reduce(f64::min)?;
     let to = account.calls.iter().map(|call| call.end).fold(from, f64::max);
     let slowest = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
-    // A part of which a drawing shows a pixel.
+    // Shorter waits would be thinner than about a pixel in the drawing.
     let has_waiting = account.calls.iter().map(|call| call.waited).fold(0.0, f64::max) > 1e-3 * (to - from);
     let has = |direction: &str| account.directions.iter().any(|way| way.direction == direction);
     let has_rounds = chart::has_rounds(account, (from, to));
@@ -148,7 +148,7 @@ fn timeline(account: &Account) -> Option<Markup> {
     })
 }
 
-/// The phases that took time.
+/// Returns a bar for each phase that took time.
 fn phase_bars(seconds: &Seconds, copying: Copying) -> Vec<Bar> {
     let bar = |(phase, seconds): (&'static str, f64)| Bar {
         name: title(phase, copying).to_string(),
@@ -161,7 +161,7 @@ fn phase_bars(seconds: &Seconds, copying: Copying) -> Vec<Bar> {
 fn times(account: &Account) -> Option<Markup> {
     let all = account.phases();
     let bars = phase_bars(&all, Copying::of(account));
-    // Of one call the timeline has them.
+    // If there is only one call, the section of the timeline shows its phases.
     (all.total > 0.0 && account.calls.len() > 1).then(|| {
         html! {
             figure {

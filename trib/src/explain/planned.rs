@@ -1,6 +1,8 @@
-//! Who sends how much to whom in a call: the engine's own planning over the extents of the capture.
+//! Computes which rank sends how much data to which aggregator in a call, with the engine's own planning and the
+//! extents of the capture.
 //!
-//! Planned is an exchange of messages by flat kernels. A call that went another way has the same domains, but no messages.
+//! The plan is an exchange of messages by flat kernels. A call that took another path has the same file domains, but no
+//! messages.
 
 use std::str::FromStr;
 
@@ -14,58 +16,58 @@ use tributary::{Extents, Hints, Rank, Topology};
 
 use crate::Failure;
 
-/// What aggregators would receive in one call.
+/// Data and messages that aggregators would receive in one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Planned {
-    /// The call.
+    /// Number of the call.
     pub call: usize,
-    /// The aggregators.
+    /// Ranks of the aggregators, ascending.
     pub aggregators: Vec<Rank>,
-    /// Ranks that an aggregator receives from in a round, itself included.
+    /// Fan-in: number of ranks, itself included, that an aggregator receives data from in a round.
     pub fan_in: FanIn,
-    /// Most rounds of an aggregator.
+    /// Maximum over aggregators of the number of rounds with data.
     pub rounds: u64,
-    /// Messages of lists.
+    /// Number of messages with lists of extents, of all ranks.
     pub metadata_messages: u64,
-    /// Bytes of lists.
+    /// Number of bytes of the messages with lists of extents.
     pub metadata_bytes: u64,
-    /// Messages of data between different ranks.
+    /// Number of messages with data between different ranks.
     pub data_messages: u64,
-    /// Each aggregator in each round that has data, in this order.
+    /// Data of each aggregator in each round with data, by aggregator and then by round.
     pub windows: Vec<Window>,
 }
 
-/// One aggregator in one round.
+/// Data that one aggregator receives in one round.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Window {
-    /// The aggregator.
+    /// Rank of the aggregator.
     pub aggregator: Rank,
-    /// The round, as domains number it.
+    /// Number of the round.
     pub round: u64,
-    /// Ranks with data for it, itself included.
+    /// Number of ranks with data for the aggregator, itself included.
     pub senders: u32,
-    /// Bytes of all of them.
+    /// Number of bytes from all these ranks.
     pub bytes: u64,
-    /// Bytes of the smallest message.
+    /// Minimum number of bytes from one of these ranks.
     pub least: u64,
-    /// Bytes of the largest message.
+    /// Maximum number of bytes from one of these ranks.
     pub most: u64,
 }
 
-/// The hints of a capture.
+/// Hints in force in a capture.
 pub struct InForce {
-    /// Those that this version knows.
+    /// Hints that this version knows.
     pub hints: Hints,
-    /// Those that it does not, or not with that value.
+    /// Hints whose key or value this version does not know, as (key, value).
     pub unknown: Vec<(String, String)>,
 }
 
 impl InForce {
-    /// Those of a header. One that this version does not know is set aside.
+    /// Reads the hints of a capture's header.
     pub fn of(header: &Header) -> Self {
         let (mut hints, mut unknown) = (Hints::default(), Vec::new());
         for (key, value) in &header.hints {
-            // An option that is not set has no value.
+            // A hint that is not set has an empty value.
             if value.is_empty() {
                 continue;
             }
@@ -77,10 +79,10 @@ impl InForce {
     }
 }
 
-/// Plans one call of all ranks.
+/// Plans one call, given as (number of the call, the call of each rank).
 ///
 /// # Errors
-/// A driver or a layout that there is not; hints that do not fit the ranks.
+/// The driver or the layout of the capture is not known; the hints do not fit the ranks.
 pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &[&Call])) -> Result<Planned, Failure> {
     let (number, ranks) = call;
     let named = DriverName::from_str(&header.driver).ok().filter(|name| *name != DriverName::Auto);

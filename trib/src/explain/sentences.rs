@@ -1,4 +1,4 @@
-//! What the figures mean, in sentences.
+//! Sentences that describe the numbers of an account.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::account::{Account, DirectionAccount, Owner, RankAccount};
 use super::calls::CallAccount;
 use crate::numbers::{brief as time, counted, grouped, percent, sized, speed};
 
-/// Waiting below this is not worth a word, in seconds.
+/// Shorter times, in seconds, are not worth a sentence.
 pub const NOTABLE: f64 = 1e-3;
 
-/// Where phases are less than this part of the time, they do not say where it went.
+/// If phases together take less than this share of the time, sentences do not say that the longest phase is the reason.
 const FEW: f64 = 0.3;
 
-/// The phases of calls, by name.
+/// Returns the phases of calls as (name, time in seconds).
 pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
     [
         ("flatten", seconds.flatten),
@@ -26,15 +26,15 @@ pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
     ]
 }
 
-/// How ranks copy, as seen from the step in which they agree.
+/// The step of a call in which ranks copy data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Copying {
-    /// In phases of their own.
+    /// Ranks copy in phases of their own, apart from the agreement.
     #[default]
     Apart,
-    /// In the step in which they agree: their data comes with what they agree on.
+    /// Ranks copy in the step in which they agree: each rank's data is beside the numbers to agree on.
     InAgreement,
-    /// In some calls so, in others apart.
+    /// Ranks copy in the agreement in some calls, and in phases of their own in others.
     Mixed,
 }
 
@@ -56,7 +56,7 @@ impl Copying {
     }
 }
 
-/// What a phase is, in words.
+/// Returns a phrase that explains a phase.
 pub fn meaning(phase: &str, copying: Copying) -> &'static str {
     match (phase, copying) {
         ("flatten", _) => "cutting lists by aggregator",
@@ -72,7 +72,7 @@ pub fn meaning(phase: &str, copying: Copying) -> &'static str {
     }
 }
 
-/// The name of a phase for readers.
+/// Returns the name of a phase for readers.
 pub fn title(phase: &'static str, copying: Copying) -> &'static str {
     match (phase, copying) {
         ("agreement", Copying::InAgreement) => "agreement and copying",
@@ -80,7 +80,7 @@ pub fn title(phase: &'static str, copying: Copying) -> &'static str {
     }
 }
 
-/// `52,428,800 bytes (50.00 MiB)`.
+/// Returns a number of bytes as text, for example `52,428,800 bytes (50.00 MiB)`.
 fn in_bytes(bytes: u64) -> String {
     match sized(bytes).split_once(" (") {
         Some((count, unit)) => format!("{count} bytes ({unit}"),
@@ -88,7 +88,7 @@ fn in_bytes(bytes: u64) -> String {
     }
 }
 
-/// The answer in a line: bytes, seconds, speed, path, and whether there is anything to do.
+/// Returns a summary in one line: bytes, seconds, speed, paths, and the first advice if there is any.
 pub fn verdict(account: &Account) -> String {
     let seconds = account.phases().total;
     if account.calls.is_empty() || seconds <= 0.0 {
@@ -114,7 +114,7 @@ pub fn verdict(account: &Account) -> String {
     format!("{moved} in {}: {}. {}. {next}", time(seconds), speed(bytes, seconds), paths.join(", "))
 }
 
-/// The sentences of an account.
+/// Returns the sentences of an account.
 pub fn of(account: &Account) -> Vec<String> {
     let mut sentences = vec![what_it_did(account)];
     sentences.extend(account.directions.iter().map(requests));
@@ -190,7 +190,7 @@ fn where_time_went(account: &Account) -> String {
     format!("A rank was in calls for {} on average; the file was open for {open}{most}.", time(in_calls))
 }
 
-/// How many calls went which way, and why: those most often first.
+/// Returns sentences about the four most frequent paths and reasons: how many calls took each, the most frequent first.
 fn ways(account: &Account) -> Vec<String> {
     let mut ways: Vec<(String, String, usize)> = Vec::new();
     for kind in &account.kinds {
@@ -238,7 +238,7 @@ fn plans_reused(account: &Account) -> Option<String> {
     (reused > 0).then(|| format!("{} used the plan of the call before.", calls_of(reused, all)))
 }
 
-/// The rank that kept the others waiting most.
+/// Returns the rank that kept the others waiting longest.
 pub fn latest(account: &Account) -> Option<&RankAccount> {
     account.by_rank.iter().max_by(|one, other| one.kept_waiting.total_cmp(&other.kept_waiting))
 }
@@ -267,7 +267,7 @@ fn waiting(account: &Account) -> Option<String> {
     ))
 }
 
-/// The slowest call, and the reason.
+/// Returns a sentence about the slowest call and the reason.
 fn slowest(account: &Account) -> Option<String> {
     let call = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
     let which =
@@ -275,7 +275,7 @@ fn slowest(account: &Account) -> Option<String> {
     Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
 }
 
-/// The rank that worked longest inside the calls.
+/// Returns a sentence about the rank that worked longest inside calls.
 fn slowest_rank(account: &Account) -> Option<String> {
     let busiest = account.by_rank.iter().max_by(|one, other| one.worked().total_cmp(&other.worked()))?;
     let mean = account.by_rank.iter().map(RankAccount::worked).sum::<f64>() / account.ranks as f64;
@@ -293,9 +293,9 @@ fn slowest_rank(account: &Account) -> Option<String> {
     ))
 }
 
-/// The aggregator that took longest, and the reason; times are of its own timeline.
+/// Returns a sentence about the aggregator that took longest and the reason, from the timelines of the aggregators.
 fn slowest_aggregator(account: &Account) -> Option<String> {
-    /// So many times the mean is clearly more than others have.
+    /// A value above this multiple of the mean is clearly more than others have.
     const MORE: f64 = 1.25;
     let owners = &account.owners;
     let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;
@@ -326,7 +326,7 @@ fn slowest_aggregator(account: &Account) -> Option<String> {
     ))
 }
 
-/// Why a call took as long as it did.
+/// Returns the reason why a call took as long as it did, as text.
 pub fn reason(call: &CallAccount) -> String {
     if call.is_of_waiting() {
         return late(call);
@@ -347,7 +347,7 @@ pub fn reason(call: &CallAccount) -> String {
     format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
 }
 
-/// The same in a few words, for a table of many calls.
+/// Returns the reason why a call took as long as it did in a few words, for a table of many calls.
 pub fn reason_in_short(call: &CallAccount) -> String {
     if call.is_of_waiting() {
         return format!("waiting for rank {}, {}", call.last_rank, time(call.waited));
@@ -360,7 +360,7 @@ pub fn reason_in_short(call: &CallAccount) -> String {
     }
 }
 
-/// Why its last rank came late.
+/// Returns the reason why the last rank of a call came late, as text.
 pub fn late(call: &CallAccount) -> String {
     let CallAccount { last_rank, late, late_alone, left_late, .. } = *call;
     let who = if late_alone > 0.5 * late {
@@ -375,9 +375,10 @@ pub fn late(call: &CallAccount) -> String {
     }
 }
 
-/// What collective buffering has joined.
+/// Returns a sentence about the small requests that collective buffering has joined, if there were many.
 fn joined(account: &Account) -> Option<String> {
-    /// A disk, or a lock of a file system, takes longer than the bytes of a request with fewer.
+    /// Requests of fewer bytes are small: a disk seek or a file-system lock takes longer than the transfer of the
+    /// bytes.
     const SMALL: u64 = 64 << 10;
     let is_joined = |path: &str| matches!(path, "exchange" | "shared" | "root");
     let joined = || account.kinds.iter().filter(|kind| is_joined(&kind.path));
@@ -396,7 +397,7 @@ fn joined(account: &Account) -> Option<String> {
     })
 }
 
-/// Where the file system takes most of the time.
+/// Returns a sentence if the file system takes most of the time.
 fn file_system(account: &Account) -> Option<String> {
     let phases = account.phases();
     let bytes: u64 = account.directions.iter().map(|way| way.bytes).sum();

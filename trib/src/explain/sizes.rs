@@ -1,42 +1,42 @@
-//! How long requests are.
+//! Statistics of request lengths.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tributary::Extents;
 
-/// Requests by their length.
+/// Number of requests of each length.
 #[derive(Default)]
 pub struct Lengths(BTreeMap<u64, u64>);
 
-/// Lengths in a few numbers.
+/// Minimum, median, maximum and histogram of request lengths.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Sizes {
-    /// The shortest request, in bytes.
+    /// Length of the shortest request, in bytes.
     pub min: u64,
-    /// The median (the lower of two), in bytes.
+    /// Median length (the lower of two), in bytes.
     pub median: u64,
-    /// The longest request, in bytes.
+    /// Length of the longest request, in bytes.
     pub max: u64,
-    /// Requests from a power of two up to the next.
+    /// Classes of lengths, ascending; each extends from a power of two to the next.
     pub histogram: Vec<Class>,
 }
 
-/// Requests of about the same length.
+/// Requests of about the same length: one class of the histogram.
 #[derive(Debug, Clone, Serialize)]
 pub struct Class {
-    /// The shortest that counts here, in bytes.
+    /// Minimum length in the class, in bytes.
     pub from: u64,
-    /// The longest, in bytes.
+    /// Maximum length in the class, in bytes.
     pub to: u64,
-    /// How many there are.
+    /// Number of requests in the class.
     pub requests: u64,
-    /// What they have together, in bytes.
+    /// Number of bytes of all requests in the class.
     pub bytes: u64,
 }
 
 impl Lengths {
-    /// Adds a list. O(extents); those of one length that follow one another are looked up once.
+    /// Adds the lengths of a list of extents. O(extents); consecutive extents of the same length cost one search.
     pub fn add(&mut self, list: &Extents) {
         let mut run = (0, 0);
         for extent in list.iter() {
@@ -55,7 +55,7 @@ impl Lengths {
         }
     }
 
-    /// Least, median, most, and the histogram.
+    /// Returns minimum, median, maximum and histogram.
     pub fn sizes(&self) -> Sizes {
         let half = self.0.values().sum::<u64>().div_ceil(2);
         let mut before = 0;
@@ -68,7 +68,7 @@ impl Lengths {
         Sizes { min, median, max, histogram: self.histogram() }
     }
 
-    /// Classes from the shortest to the longest request, those without requests too.
+    /// Returns the classes from the shortest to the longest request, including classes without requests.
     fn histogram(&self) -> Vec<Class> {
         let power = |len: u64| len.max(1).ilog2();
         let (Some(first), Some(last)) = (self.0.keys().next(), self.0.keys().next_back()) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The tables of the page.
+//! The tables of the page, with the charts that belong to them.
 
 use maud::{Markup, html};
 use tributary::engine::Seconds;
@@ -11,12 +11,12 @@ use super::kinds::Kind;
 use super::sentences::{phases, reason_in_short};
 use crate::numbers::{brief as time, counted, grouped};
 
-/// Most rows of a table; `--json` has all.
+/// Maximum number of rows of a table; `--json` has all.
 const ROWS: usize = 200;
-/// Most calls whose fan-in is drawn.
+/// Maximum number of calls whose fan-in is drawn.
 const DRAWN: usize = 4;
 
-/// A table that can be scrolled with the keyboard; the columns from `numbers` on are of numbers, as far as `words`.
+/// Returns a table that can be scrolled with the keyboard. The columns `numbers` hold numbers, the other columns text.
 pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows: &[Vec<String>]) -> Markup {
     let class = |column: usize| numbers.contains(&column).then_some("number");
     html! {
@@ -34,12 +34,12 @@ pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows:
     }
 }
 
-/// A colour of a drawing and what it stands for.
+/// Returns an entry of a legend: a colour of a drawing and the meaning of the colour.
 pub fn key(class: &str, says: &str) -> Markup {
     html! { span.legend { span class={ "key " (class) } {} (says) } }
 }
 
-/// What was chosen.
+/// Returns the table of kinds of calls, with what the library chose for each.
 pub fn kinds(account: &Account) -> Option<Markup> {
     let row = |kind: &Kind| {
         vec![
@@ -81,10 +81,9 @@ pub fn kinds(account: &Account) -> Option<Markup> {
     })
 }
 
-/// Calls, the slowest first.
+/// Returns the table of calls, the slowest first.
 pub fn calls(account: &Account) -> Option<Markup> {
     let mut calls: Vec<_> = account.calls.iter().collect();
-    // Of many, those that took longest.
     calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
     let row = |call: &&CallAccount| {
         vec![
@@ -111,7 +110,7 @@ pub fn calls(account: &Account) -> Option<Markup> {
     })
 }
 
-/// What aggregators receive.
+/// Returns a table of what aggregators receive in the planned calls, and charts of the fan-in.
 pub fn fan_in(account: &Account) -> Option<Markup> {
     if let Some(why) = &account.not_planned {
         return Some(html! { p { "It is not known: " (why) } });
@@ -160,7 +159,7 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
     })
 }
 
-/// Ranks, those first that kept others waiting.
+/// Returns the table of ranks; the ranks that kept others waiting longest come first.
 pub fn ranks(account: &Account) -> Option<Markup> {
     let mut ranks: Vec<_> = account.by_rank.iter().collect();
     ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
@@ -188,11 +187,11 @@ pub fn ranks(account: &Account) -> Option<Markup> {
     })
 }
 
-/// The phases of every rank of which the capture has times.
+/// Returns the table of the phases of each rank whose times are in the capture.
 fn phases_of_ranks(account: &Account) -> Option<Markup> {
     let mut ranks: Vec<_> = account.by_rank.iter().filter_map(|rank| Some((rank, rank.seconds?))).collect();
     ranks.sort_by(|(one, _), (other, _)| other.worked().total_cmp(&one.worked()));
-    // The phases that any rank was in.
+    // Phases in which any rank spent time.
     let mut shown = phases(&Seconds::default()).map(|(phase, _)| (phase, false));
     for (_, seconds) in &ranks {
         shown.iter_mut().zip(phases(seconds)).for_each(|((_, shown), (_, spent))| *shown |= spent > 0.0);
@@ -212,7 +211,7 @@ fn phases_of_ranks(account: &Account) -> Option<Markup> {
     })
 }
 
-/// Hints that were given or are not their defaults.
+/// Returns the table of hints that were given or differ from their defaults.
 pub fn hints(account: &Account) -> Option<Markup> {
     let source = |hint: &Changed| hint.source.clone().unwrap_or_else(|| "not in the capture".to_string());
     let row = |hint: &Changed| {
@@ -230,7 +229,7 @@ pub fn hints(account: &Account) -> Option<Markup> {
     })
 }
 
-/// Hints that were given and are not used.
+/// Returns the table of hints that were given but have no effect.
 pub fn hints_unused(account: &Account) -> Option<Markup> {
     let Some(unused) = &account.hints_unused else {
         return Some(html! { p { "The capture does not say which hints were given." } });
@@ -241,7 +240,8 @@ pub fn hints_unused(account: &Account) -> Option<Markup> {
         .then(|| table("Hints ignored", &["hint", "value", "given by", "why it is not used"], 0..0, &rows))
 }
 
-/// Aggregators, those first that took longest, and the rounds of the call in which they took longest.
+/// Returns the table of aggregators, the slowest first, and a chart of the rounds of the call whose rounds took
+/// longest.
 pub fn aggregators(account: &Account) -> Option<Markup> {
     let mut owners: Vec<&Owner> = account.owners.iter().collect();
     let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;

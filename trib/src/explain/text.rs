@@ -1,4 +1,4 @@
-//! The account for a terminal: sentences first, figures after.
+//! The account as text for a terminal: sentences, then tables.
 
 use std::fmt::Write;
 
@@ -9,12 +9,12 @@ use super::sentences::{Copying, meaning, phases, reason_in_short, title};
 use crate::listing::table;
 use crate::numbers::{brief as time, counted, grouped};
 
-/// Most rows of a table; `--json` has all.
+/// Maximum number of rows of a table; `--json` has all.
 const ROWS: usize = 24;
-/// Characters of the longest bar.
+/// Length of the longest bar, in characters.
 const BAR: u64 = 40;
 
-/// The whole text.
+/// Returns the text of an account.
 pub fn of(account: &Account) -> String {
     let mut text = format!("{}\n\n{}\n\nWhat would be faster\n", account.verdict, account.summary.join("\n"));
     match account.advice.len() {
@@ -66,7 +66,7 @@ fn times(account: &Account) -> Option<String> {
     (!account.calls.is_empty()).then(|| section(title, &table, 0))
 }
 
-/// The calls that took longest.
+/// Returns a table of the slowest calls.
 fn slow(account: &Account) -> Option<String> {
     let mut calls: Vec<_> = account.calls.iter().collect();
     calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
@@ -133,7 +133,7 @@ fn planned(account: &Account) -> Option<String> {
     (count > 0).then(|| section(title, &table, count.saturating_sub(ROWS)))
 }
 
-/// The ranks that kept others waiting.
+/// Returns a table of the ranks that kept others waiting longest.
 fn late(account: &Account) -> Option<String> {
     let mut ranks: Vec<_> = account.by_rank.iter().filter(|rank| rank.last_to > 0).collect();
     ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));

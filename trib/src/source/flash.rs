@@ -7,7 +7,7 @@ use super::{Parameters, RANKS, Subject};
 use crate::Failure;
 use crate::cli::values::{lengths, size};
 
-/// One of the three files.
+/// One of the three files that FLASH-IO writes.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum FlashPart {
     /// 24 unknowns, doubles.

@@ -7,7 +7,7 @@ use super::{Parameters, RANKS, Subject};
 use crate::Failure;
 use crate::cli::values::size;
 
-/// What a transfer holds.
+/// Kind of data that a transfer holds, as IOR's option `-l` names it.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum IorData {
     /// IOR's `-l timestamp`.

@@ -1,8 +1,9 @@
-//! All captures of a folder as one job: where the time of its collective calls went, by file and by call, the slowest first.
+//! All captures of a folder as one job: where the time of the job's collective calls went, by file and by call, the
+//! slowest first.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`text`], [`page`] | the job for a terminal, and as a page of HTML that prints on two sheets |
+//! | [`text`], [`page`] | the job as text for a terminal, and as an HTML page that prints on two sheets |
 
 mod page;
 mod text;
@@ -20,100 +21,100 @@ use crate::numbers::{brief as time, counted, percent};
 pub use page::html;
 pub use text::of as words;
 
-/// Most calls that are kept: the slowest of all files.
+/// Maximum number of calls that are kept: the slowest calls of all files.
 const CALLS: usize = 100;
-/// How the name of a capture ends, and of one whose program ended before it was whole.
+/// Extension of the file name of a capture, and of a capture that is incomplete because its program ended first.
 const ENDING: &str = "tribcap";
 const UNFINISHED: &str = "unfinished";
 
-/// A job.
+/// All captures of a folder, with their sums and the slowest calls.
 #[derive(Serialize)]
 pub struct Job {
-    /// The programs, as they were called.
+    /// Names of the programs (argument 0).
     pub programs: Vec<String>,
-    /// When the first file was opened: seconds since 1970.
+    /// Time of the first open, in seconds since 1970.
     pub opened: f64,
-    /// From then until the last close, in seconds.
+    /// Time from the first open to the last close, in seconds.
     pub seconds: f64,
-    /// Ranks of the file with the most.
+    /// Maximum over files of the number of ranks.
     pub ranks: usize,
-    /// Nodes of the file with the most.
+    /// Maximum over files of the number of nodes.
     pub nodes: usize,
-    /// The MPI libraries, as far as the captures say.
+    /// Names and versions of the MPI libraries, if the captures record them.
     pub mpi: Vec<String>,
-    /// The versions of the library.
+    /// Versions of Tributary that made the captures.
     pub libraries: Vec<String>,
-    /// Seconds that a rank was in calls, on average over the ranks.
+    /// Time that a rank spent in calls, in seconds: the mean over ranks.
     pub in_calls: f64,
-    /// Of these, waiting for the last rank to come.
+    /// Part of `in_calls` in which a rank waited for the last rank to come, in seconds.
     pub waited: f64,
-    /// What the figures mean, a sentence each.
+    /// Sentences that describe the numbers.
     pub summary: Vec<String>,
-    /// What to do next.
+    /// Advice on what to do next.
     pub next: String,
-    /// Every file, the one with the most time in calls first.
+    /// Every file; the file with the most time in calls comes first.
     pub files: Vec<OfFile>,
-    /// Calls of all files, the slowest first.
+    /// Slowest calls of all files, the slowest first.
     pub calls: Vec<OfCall>,
-    /// Captures that are not whole, and are not here.
+    /// Number of incomplete captures, which the other numbers leave out.
     pub unfinished: usize,
 }
 
-/// A file of the job, from an open to its close.
+/// A file of the job, from one open to the close; each has its own capture.
 #[derive(Serialize)]
 pub struct OfFile {
-    /// The capture.
+    /// Path of the capture.
     pub capture: PathBuf,
-    /// What the capture is called, without its ending: no other of the folder is.
+    /// File name of the capture without the extension; unique in the folder.
     pub name: String,
-    /// The file, as the program named it.
+    /// Name of the file, as the program gave it.
     pub file: String,
-    /// Ranks that opened it.
+    /// Number of ranks that opened the file.
     pub ranks: usize,
-    /// Collective calls in the capture.
+    /// Number of collective calls in the capture.
     pub calls: usize,
-    /// Bytes of all ranks.
+    /// Number of bytes that all ranks wrote.
     pub written: u64,
-    /// Bytes of all ranks.
+    /// Number of bytes that all ranks read.
     pub read: u64,
-    /// Seconds that a rank of the job was in its calls, on average over all ranks of the job.
+    /// Time that a rank spent in calls on this file, in seconds: the mean over all ranks of the job.
     pub in_calls: f64,
-    /// Of these, waiting for the last rank to come.
+    /// Part of `in_calls` in which a rank waited for the last rank to come, in seconds.
     pub waited: f64,
-    /// The longest phase of its calls, and its seconds.
+    /// Longest phase of the calls: (name, time in seconds).
     pub longest: (&'static str, f64),
-    /// How its ranks copied.
+    /// Step in which the ranks copied data.
     #[serde(skip)]
     pub copying: Copying,
-    /// What would have to be otherwise for its calls to be faster.
+    /// Advice on how to make the calls on this file faster.
     pub advice: Vec<String>,
 }
 
-/// A call of a file.
+/// One call on a file of the job.
 #[derive(Serialize)]
 pub struct OfCall {
-    /// [`OfFile::name`].
+    /// Name of the file's capture: [`OfFile::name`].
     pub file: String,
-    /// Its number in the capture, from 0 on.
+    /// Number of the call in the capture, from 0.
     pub call: usize,
-    /// `write` or `read`.
+    /// Direction: `write` or `read`.
     pub direction: &'static str,
-    /// Bytes of all ranks.
+    /// Number of bytes of all ranks.
     pub bytes: u64,
-    /// When its first rank came, in seconds from the first open of the job.
+    /// Time when the first rank came, in seconds from the first open of the job.
     pub start: f64,
-    /// From then until its last rank left, in seconds.
+    /// Time from the arrival of the first rank to the departure of the last rank, in seconds.
     pub took: f64,
-    /// Why it took as long as it did.
+    /// Reason why the call took as long as it did.
     pub why: String,
-    /// The same in a few words: its longest part.
+    /// Reason why the call took as long as it did, in a few words.
     pub longest: String,
 }
 
-/// The captures of a folder, by name, and how many there are that are not whole.
+/// Returns the captures of a folder, sorted by name, and the number of incomplete captures.
 ///
 /// # Errors
-/// A folder that cannot be read, or has no capture.
+/// The folder cannot be read, or has no capture.
 pub fn captures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
     let fail = |what: String| Failure::new(format!("{}: {what}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(|cause| fail(cause.to_string()))?;
@@ -128,10 +129,10 @@ pub fn captures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
 }
 
 impl Job {
-    /// Reads captures, one after the other: memory is that of the largest.
+    /// Reads captures one after the other, so that the memory needed is that of the largest capture.
     ///
     /// # Errors
-    /// One that is damaged, with its name.
+    /// A capture is damaged; the message names the capture.
     pub fn of(captures: &[PathBuf], unfinished: usize) -> Result<Self, Failure> {
         let mut job = Self {
             programs: Vec::new(),
@@ -173,7 +174,8 @@ impl Job {
         Ok(job)
     }
 
-    /// Adds a file. Seconds are sums over its ranks, and starts are since 1970, until [`Job::end`].
+    /// Adds a file. Until [`Job::end`] is called, times of files are sums over ranks, and starts of calls count from
+    /// 1970.
     fn add(&mut self, path: &Path, account: &Account, opened: f64) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let moved = |direction: &str| account.directions.iter().find(|way| way.direction == direction);
@@ -207,7 +209,7 @@ impl Job {
         });
     }
 
-    /// Makes means of sums, and says what the figures mean.
+    /// Turns sums over ranks into means, and makes the sentences.
     fn end(&mut self) {
         for file in &mut self.files {
             file.in_calls /= self.ranks as f64;
@@ -281,13 +283,13 @@ impl Job {
         }
     }
 
-    /// When the first file was opened, for people.
+    /// Returns the date and time of the first open, as text.
     fn date(&self) -> String {
         let at = jiff::Timestamp::from_second(self.opened as i64).ok();
         at.map_or("unknown".to_string(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
     }
 
-    /// What the job was, a line each: a name and a value.
+    /// Returns facts about the job, as (name, value).
     fn about(&self) -> Vec<(&'static str, String)> {
         let or = |all: &[String]| if all.is_empty() { "not in the captures".to_string() } else { all.join(", ") };
         vec![

@@ -9,12 +9,13 @@ use crate::explain::sentences::title;
 use crate::explain::tables::table;
 use crate::numbers::{brief as time, counted, grouped, percent};
 
-/// Most files in the drawing and in the table, and most calls: as many as two sheets of paper have place for. `--json` has more.
+/// Maximum number of files in the chart, of files in the table and of calls in the table, so that the page fits on two
+/// sheets of paper. `--json` has more.
 const DRAWN: usize = 12;
 const FILES: usize = 16;
 const CALLS: usize = 10;
 
-/// The page.
+/// Returns the HTML page of a job.
 pub fn html(job: &Job) -> String {
     let programs: Vec<&str> =
         job.programs.iter().map(|program| program.rsplit('/').next().unwrap_or(program)).collect();
@@ -110,7 +111,7 @@ fn calls(job: &Job) -> Markup {
     }
 }
 
-/// A name that has place before a bar: its end, by which files differ.
+/// Shortens a name that is too long to stand before a bar. The end stays, because the ends of names differ.
 fn shortened(name: &str) -> String {
     const LONGEST: usize = 26;
     let characters: Vec<char> = name.chars().collect();

@@ -1,14 +1,14 @@
-//! A job for a terminal.
+//! A job as text for a terminal.
 
 use super::{Job, OfCall, OfFile};
 use crate::explain::sentences::title;
 use crate::listing::table;
 use crate::numbers::{brief as time, grouped, percent};
 
-/// Most files and calls; `--json` has more.
+/// Maximum number of files in the table; the table of calls has a third of this number. `--json` has more.
 const ROWS: usize = 24;
 
-/// The whole text.
+/// Returns the text of a job.
 pub fn of(job: &Job) -> String {
     let about = job.about().into_iter().map(|(name, value)| format!("{:<11}{value}", format!("{name}:")));
     let mut text = about.collect::<Vec<_>>().join("\n");
