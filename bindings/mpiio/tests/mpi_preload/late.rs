@@ -15,9 +15,9 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     told.map(|told| told.replace(&path, "")).collect()
 }
 
-/// Runs a program in which one rank comes two seconds late to each of three calls.
+/// Runs a program in which one rank comes three seconds late to each of three calls.
 fn late(hints: &str) -> Outcome {
-    Launch::new(RANKS, &compile("late.c")).arg("2").with_library().hints(hints).run()
+    Launch::new(RANKS, &compile("late.c")).arg("3").with_library().hints(hints).run()
 }
 
 /// Expects each of these lines once. (On a busy machine ranks may wait as long in other calls.)
