@@ -2,6 +2,7 @@
 //! `MPI_Abort`, in `PMIx_server_finalize`, though all ranks have ended (one run of some hundred on a busy machine,
 //! without Tributary too). The job is over then, and only a launcher is left, which must be killed.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -45,11 +46,13 @@ pub fn reserve(ranks: usize) -> Reserved {
     Reserved(own)
 }
 
-/// The environment of Open MPI's launchers: more ranks than cores are allowed, and root (as in containers); ranks that poll let others
-/// run. Ranks of one host send by `ob1` in any case; without a name, Open MPI first opens all it has, which takes 0.2 s of waiting a
-/// run. `OMPI_MCA_pml` chooses another.
-pub fn open_mpi() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Returns the environment of Open MPI's launchers: more ranks than cores are allowed, and root (as in containers); ranks that poll
+/// let others run; files of the session are in the folder `sessions` of this run alone, because two runs that make or remove the
+/// usual folder at the same time fail. Ranks of one host send by `ob1` in any case; without a name, Open MPI first opens all it has,
+/// which takes 0.2 s of waiting a run. `OMPI_MCA_pml` chooses another.
+pub fn open_mpi(sessions: &Path) -> impl Iterator<Item = (&'static str, OsString)> {
     let pml = std::env::var_os("OMPI_MCA_pml").is_none().then_some(("OMPI_MCA_pml", "ob1"));
+    let folders = ["OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"].map(|name| (name, sessions.into()));
     let fixed = [
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
         ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -57,7 +60,7 @@ pub fn open_mpi() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
         ("OMPI_MCA_mpi_yield_when_idle", "1"),
     ];
-    fixed.into_iter().chain(pml)
+    fixed.into_iter().chain(pml).map(|(name, value)| (name, value.into())).chain(folders)
 }
 
 /// A library to be preloaded into ranks, so that they let others run while they wait: `c/yield.c`, compiled beside this program.

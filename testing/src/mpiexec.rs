@@ -152,6 +152,7 @@ pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
 fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
     let seconds = launcher::seconds(TIMEOUT);
+    let sessions = tempfile::tempdir().expect("a folder for a run");
     // The launcher does not have what its ranks preload.
     let (preloaded, environment): (Vec<_>, Vec<_>) = environment.iter().partition(|(name, _)| *name == "LD_PRELOAD");
     let preloaded = preloaded.iter().map(|(_, path)| Path::new(path)).filter(|path| !path.as_os_str().is_empty());
@@ -165,7 +166,7 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
             .arg(program)
             .args(arguments)
             .env("MPIEXEC_TIMEOUT", seconds.to_string())
-            .envs(launcher::open_mpi())
+            .envs(launcher::open_mpi(sessions.path()))
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(print(&stdout))

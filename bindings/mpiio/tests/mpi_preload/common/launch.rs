@@ -173,7 +173,7 @@ impl Launch {
         command.args(&self.command).current_dir(folder);
         command.stdin(Stdio::null()).stdout(print("stdout")).stderr(print("stderr"));
         command.env("MPIEXEC_TIMEOUT", self.seconds.to_string());
-        command.envs(launcher::open_mpi());
+        command.envs(launcher::open_mpi(prints));
         command
     }
 }
