@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::mpiexec;
+use crate::{launcher, mpiexec};
 
 /// Number of ranks of the small programs.
 pub const RANKS: usize = 3;
@@ -52,16 +51,7 @@ pub fn sources() -> &'static Path {
 /// # Panics
 /// Panics if the source does not compile without a warning.
 pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
-    // Under a temporary name until it is complete: tests of one binary compile it at the same time.
-    let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(made.parent().expect("a folder")).expect("a folder");
-    let library = fresh.path().join("library.so");
-    let mut command = Command::new(mpicc);
-    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-Wl,--as-needed", "-o"]);
-    command.arg(&library).arg(sources().join(format!("{stem}.c"))).args(["-ldl", "-lpthread"]);
-    let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
-    assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
-    std::fs::rename(&library, made).expect("the library under its name");
-    made.to_path_buf()
+    launcher::compile_preloaded(mpicc, &sources().join(format!("{stem}.c")), made)
 }
 
 /// Runs the small program of a binding, which is linked with the binding, with the hints `way` and a fault. Compiles

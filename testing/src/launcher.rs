@@ -4,11 +4,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-use crate::fault_sweep;
 
 /// Maximum number of ranks that run at the same time for each core of the machine. A run of 4 ranks leaves a third of two cores idle:
 /// processes start one after the other, and ranks sleep. Ranks that poll starve each other if there are many.
@@ -63,15 +61,37 @@ pub fn open_mpi(sessions: &Path) -> impl Iterator<Item = (&'static str, OsString
     fixed.into_iter().chain(pml).map(|(name, value)| (name, value.into())).chain(folders)
 }
 
-/// A library to be preloaded into ranks, so that they let others run while they wait: `c/yield.c`, compiled beside this program.
+/// Compiles a C source as the library `made`, which is to be preloaded, and returns its path.
 ///
 /// # Panics
-/// When there is no C compiler.
+/// Panics if the source does not compile without a warning.
+pub fn compile_preloaded(compiler: &str, source: &Path, made: &Path) -> PathBuf {
+    // Under a temporary name until it is complete: tests of one binary compile it at the same time.
+    let fresh = tempfile::tempdir_in(made.parent().expect("a folder")).expect("a folder");
+    let library = fresh.path().join("library.so");
+    let mut command = Command::new(compiler);
+    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-Wl,--as-needed", "-o"]);
+    command.arg(&library).arg(source).args(["-ldl", "-lpthread"]);
+    let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
+    assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&library, made).expect("the library under its name");
+    made.to_path_buf()
+}
+
+/// Returns a library to be preloaded into ranks, so that they let others run while they wait: `c/yield.c`, compiled beside this
+/// program.
+///
+/// # Panics
+/// Panics if there is no C compiler.
 pub fn yielding() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
         let this = std::env::current_exe().expect("the path of this program");
-        fault_sweep::preloadable("cc", "yield", &this.with_extension("yield.so"))
+        let folder = tempfile::tempdir().expect("a folder for a source");
+        // The source is in this program, because a crate of another folder may include this file.
+        let source = folder.path().join("yield.c");
+        std::fs::write(&source, include_str!("../c/yield.c")).expect("a file in an empty folder");
+        compile_preloaded("cc", &source, &this.with_extension("yield.so"))
     })
 }
 
