@@ -6,7 +6,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 /// Blocks the signal of the file-size limit (SIGXFSZ, which ends the process by default) in this thread while the
 /// result is held: write(2) then fails with EFBIG, an error on which ranks can agree. The process's signal handlers
 /// stay as they are. For the duration of one call: if there is no limit now, the signal is not sent, so this returns
-/// None and saves two of three system calls.
+/// `None` and saves two of three system calls.
 #[must_use]
 pub fn without_size_signal() -> Option<SizeSignalBlocked> {
     let is_limited = getrlimit(Resource::RLIMIT_FSIZE).map_or(true, |(soft, _)| soft != RLIM_INFINITY);

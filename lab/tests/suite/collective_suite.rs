@@ -158,7 +158,7 @@ pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     }
 }
 
-/// Returns the contents of the receive buffer by the operation's definition; none where that is undefined.
+/// Returns the contents of the receive buffer by the operation's definition; `None` if the definition leaves them open.
 pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let blocks = || (0..case.ranks()).flat_map(|from| block(from, case.sizes[from])).collect();
     let folded = || {

@@ -87,7 +87,7 @@ impl Capture {
     /// Returns the nodes of the ranks.
     ///
     /// # Errors
-    /// None in practice: [`Capture::open`] has checked the nodes.
+    /// Returns no error in practice: [`Capture::open`] has checked the nodes.
     pub fn topology(&self) -> Result<Topology> {
         let labels: Vec<usize> =
             self.header.nodes.iter().flat_map(|&(node, ranks)| std::iter::repeat_n(node, ranks)).collect();

@@ -42,7 +42,7 @@ pub struct Announced {
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// Those of the fabric. On this rank only: [`Error::Codec`] for bytes that are not encoded lists, [`Error::NoMemory`] if a local
+/// Errors of the message transport. On this rank only: [`Error::Codec`] for bytes that are not encoded lists, [`Error::NoMemory`] if a local
 /// aggregator has no memory for its messages.
 pub async fn announce(
     endpoint: &mut Endpoint,
