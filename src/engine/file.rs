@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::collectives::team::Team;
 use crate::drivers::{DirectWrites, Layout};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::plan::cached::Plans;
-use crate::engine::record::report::Seconds;
 use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
@@ -186,13 +186,6 @@ impl File {
         }
     }
 
-    /// Adds this rank's time in phases of a call to the timeline, if it is recorded.
-    pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.own(seconds);
-        }
-    }
-
     /// Takes this rank's timeline, for the capture of a file that is closed.
     pub(in crate::engine) fn take_timeline(&mut self) -> Option<RankTimeline> {
         let timeline = self.timeline.take()?;
@@ -204,9 +197,19 @@ impl File {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
     }
 
-    /// Returns true if this rank shares memory with other ranks.
-    pub(in crate::engine) fn has_arena(&self) -> bool {
-        self.arena.is_some()
+    /// Returns the team of all ranks.
+    #[inline]
+    pub(in crate::engine) fn team(&self) -> Team {
+        match (&self.arena, &self.setup.hosts) {
+            (Some(arena), _) if self.setup.shares_memory => Team::Host(arena.team().clone()),
+            (_, Some(hosts)) if hosts.shares() => Team::Hosts(hosts.clone()),
+            _ => Team::Ranks,
+        }
+    }
+
+    /// Returns the team of the ranks of this host; `None` if this rank shares memory with no other.
+    pub(in crate::engine) fn host_team(&self) -> Option<Team> {
+        self.arena.as_ref().map(|arena| Team::Host(arena.team().clone()))
     }
 
     /// Returns the shared memory of windows. An error if this rank shares no memory.

@@ -33,6 +33,12 @@ impl<'a> ReadTarget<'a> {
         Self { layout, sink, staged: None }
     }
 
+    /// Returns the host memory that is read into, as a target of its own.
+    pub fn in_memory(&mut self) -> ReadTarget<'_> {
+        let ReadMemory { layout, sink } = self.memory();
+        ReadTarget::new(layout, sink)
+    }
+
     /// Returns the memory to read into.
     pub fn memory(&mut self) -> ReadMemory<'_> {
         match &mut self.staged {

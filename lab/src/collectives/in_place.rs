@@ -4,8 +4,8 @@
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use tributary::collectives::Group;
-pub use tributary::collectives::part::{Part, WordOps, joined, or_before, segments};
+use crate::collectives::Group;
+pub use crate::collectives::part::{Part, WordOps, joined, or_before, segments};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule};
 
 /// Buffer for the partial result of a reduction on ranks that do not keep the result.

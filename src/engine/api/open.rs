@@ -293,7 +293,8 @@ impl File {
             Direction::Write => CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[])),
             Direction::Read => CallMemory::Target(ReadTarget::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
         };
-        self.call(&mut CallAccess { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
+        let mut call = CallAccess { asked: &none, extents: &none, memory, is_sole: false, moved: 0 };
+        self.call(&mut call, Err(error)).await.map(drop)
     }
 }
 

@@ -95,7 +95,8 @@ impl File {
         if readable.is_ok() && device::may_be() {
             readable = self.stage_read(&mut target, extents.bytes());
         }
-        let mut call = CallAccess { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
+        let (memory, is_sole) = (CallMemory::Target(target), self.is_sole_writer());
+        let mut call = CallAccess { asked: extents, extents, memory, is_sole, moved: 0 };
         let report = self.call(&mut call, readable).await?;
         Ok(ReadReport { bytes: call.moved, call: report })
     }

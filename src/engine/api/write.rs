@@ -12,7 +12,7 @@ use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::ways::write_windows::sorted;
+use crate::engine::ways::windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
@@ -130,7 +130,7 @@ impl File {
             writable => (None, writable),
         };
         let (extents, layout) = sorted.as_ref().map_or((asked, layout), |(extents, layout)| (extents, layout));
-        let memory = CallMemory::Source(layout, source);
-        self.call(&mut CallAccess { asked, extents, memory, moved: 0 }, writable).await
+        let (memory, is_sole) = (CallMemory::Source(layout, source), self.is_sole_writer());
+        self.call(&mut CallAccess { asked, extents, memory, is_sole, moved: 0 }, writable).await
     }
 }

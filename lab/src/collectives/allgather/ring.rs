@@ -4,7 +4,7 @@
 
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{OWN, ring_allgather};
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::schedule::{Buffer, Builder, Schedule};
 
 /// Ring allgather (see the module).

@@ -7,7 +7,7 @@
 use crate::collectives::Rates;
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// Recursive doubling allreduce (see the module).

@@ -8,7 +8,7 @@
 
 use crate::collectives::blocks::Cut;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
 /// Split-binary tree broadcast (see the module).

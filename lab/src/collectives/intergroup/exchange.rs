@@ -15,7 +15,7 @@
 
 use crate::collectives::algorithm::Problem;
 use crate::collectives::allgather::Circle;
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::schedule::{Action, Buffer, Builder, OpId, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 

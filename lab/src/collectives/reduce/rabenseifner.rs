@@ -11,7 +11,7 @@ use crate::collectives::Rates;
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// Rabenseifner's reduction (see the module).
