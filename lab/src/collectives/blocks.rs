@@ -3,8 +3,8 @@
 //! Every function moves or combines blocks of one message; block i belongs to member i of a group. It returns the
 //! operations that must finish before a next step may use or overwrite these blocks.
 
-use crate::collectives::in_place::{InOrder, Part, or_before, segments};
 use crate::collectives::Group;
+use crate::collectives::in_place::{InOrder, Part, or_before, segments};
 use tributary::schedule::{Builder, OpId, Span};
 
 /// Returns the lowest set bit of member `me` of `size`; for member 0, the power of two that spans all members. The

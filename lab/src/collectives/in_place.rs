@@ -2,9 +2,9 @@
 //!
 //! A [`Part`] is the library's: a collective among the members of a group, as a step of a larger one.
 
+use crate::collectives::Group;
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use crate::collectives::Group;
 pub use crate::collectives::part::{Part, WordOps, joined, or_before, segments};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule};
 

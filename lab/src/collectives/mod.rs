@@ -35,11 +35,11 @@ pub mod reduce;
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
 pub use gatherv::{Gather, gatherv, scatterv};
+pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
 pub use intergroup::{TwoGroups, intergroup_allgatherv};
 pub use rates::Rates;
-pub use group::Group;
 
 use tributary::collectives::FIRST_FREE_TAG;
 
