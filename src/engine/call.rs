@@ -80,7 +80,7 @@ impl File {
             (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
             self.deliver(call, outcome);
-            self.pass_outcome_on(direction, outcome);
+            self.handle.pass_outcome_on(&self.setup, direction, outcome);
             clock.lap(Lap::Elsewhere);
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
@@ -99,7 +99,7 @@ impl File {
             }
             CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
-                let checked = checked.and_then(|()| self.file_end());
+                let checked = checked.and_then(|()| self.handle.end_on_first_aggregator(&self.setup));
                 self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
             }
         };
@@ -160,7 +160,7 @@ impl File {
         }
 
         // Outcome.
-        self.pass_outcome_on(direction, &mut done.outcome);
+        self.handle.pass_outcome_on(&self.setup, direction, &mut done.outcome);
         clock.lap(Lap::Elsewhere);
         match early {
             None => self.deliver(call, &mut done.outcome),
@@ -218,16 +218,16 @@ impl File {
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
             CallMemory::Source(layout, source) => {
-                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+                self.handle.write_directly(&self.setup, WriteAccess { file: extents, layout, source: *source })
             }
-            CallMemory::Target(target) => self.read_directly(extents, target.memory()),
+            CallMemory::Target(target) => self.handle.read_directly(&self.setup, extents, target.memory()),
         }
     }
 
     /// Copies the bytes that were read to device memory, if the program's buffer is there. Local.
     fn deliver(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
-            self.copy_to_device(target, call.asked, outcome);
+            target.copy_to_device((self.endpoint.rank(), &self.setup.path), call.asked, outcome);
         }
     }
 }

@@ -57,7 +57,7 @@ impl File {
         early: Option<&Outcome>,
         footprint: Option<&Footprint>,
     ) -> Result<(Agreed, Option<Error>)> {
-        let (storage, arena) = (self.storage(), self.arena()?);
+        let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let fits = checked.is_ok() && early.is_none() && slots::fits(file);
         let mut facts = Facts::from_access((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
@@ -126,7 +126,7 @@ impl File {
         checked: Result<()>,
         early: Option<&Outcome>,
     ) -> Result<(Agreed, Option<Error>)> {
-        let (storage, arena) = (self.storage(), self.arena()?);
+        let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let mut facts = Facts::from_access((file, file), (AccessShift::No, 0), early, None);
         facts.calls = CallKinds::new(CallKind::Read, rank);

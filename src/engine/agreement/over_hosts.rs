@@ -45,7 +45,7 @@ impl File {
             let data = SmallData::from_access(self.endpoint.rank(), file, layout, source);
             data.into_iter().for_each(|data| contribution.bring(data));
         }
-        let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
+        let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.handle.storage(&self.setup));
         self.agree_over_hosts(contribution, checked, small, Direction::Write).await
     }
 

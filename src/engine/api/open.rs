@@ -152,8 +152,8 @@ impl File {
     pub fn sync(&mut self) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let synced = self.sync_own();
-        self.note_others_bytes();
+        let synced = self.handle.sync(&self.setup);
+        self.handle.note_others_bytes();
         waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
     }
 
@@ -165,22 +165,14 @@ impl File {
     pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        self.note_others_bytes();
+        self.handle.note_others_bytes();
         waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
-        let synced = self.sync_own().and(synced);
+        let synced = self.handle.sync(&self.setup).and(synced);
         self.watchdog.begin_in(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
         self.watchdog.end();
         outcome
-    }
-
-    /// Writes the bytes that this rank has written to stable storage. Local.
-    fn sync_own(&mut self) -> Result<()> {
-        let storage = self.storage_to_sync();
-        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let failed = |cause| Error::io(rank, "sync", path, None, &cause);
-        storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
     }
 
     /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their
@@ -223,12 +215,9 @@ impl File {
 
     async fn shut_after(&mut self, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        self.queue = None;
-        let settled = self.take_storage().map_or(Ok(()), |storage| storage.settle());
-        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let settled = settled.map_err(|cause| Error::io(rank, "close", path, None, &cause));
+        let closed = self.handle.close(&self.setup);
         self.usable()?;
-        let closing = self.agree_without_data(CallKind::Close, settled.and(own), Amount::NONE);
+        let closing = self.agree_without_data(CallKind::Close, closed.and(own), Amount::NONE);
         waiting.call(pin!(closing)).await?;
         pool::advise_unused();
         Ok(())

@@ -93,7 +93,7 @@ impl File {
         let mut readable = plan::check_access(extents, layout, sink.span());
         let mut target = ReadTarget::new(layout, sink);
         if readable.is_ok() && device::may_be() {
-            readable = self.stage_read(&mut target, extents.bytes());
+            readable = target.stage(self.endpoint.rank(), extents.bytes());
         }
         let mut call = CallAccess { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
         let report = self.call(&mut call, readable).await?;

@@ -12,6 +12,7 @@ use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
+use crate::engine::staging::stage_write;
 use crate::engine::ways::write_windows::sorted;
 use crate::error::{Error, Result};
 
@@ -118,7 +119,8 @@ impl File {
         };
         let mut staged = Vec::new();
         if writable.is_ok() && device::may_be() {
-            writable = self.stage_write(layout, asked.bytes(), source, &mut staged);
+            let file = (self.endpoint.rank(), &*self.setup.path);
+            writable = stage_write(file, layout, asked.bytes(), source, &mut staged);
         }
         let (layout, source) = match staged.is_empty() {
             true => (layout, source),

@@ -25,7 +25,7 @@ impl File {
         ReadMemory { layout, sink }: ReadMemory<'_>,
         agreed: &Agreed,
     ) -> Result<(Outcome, Duration)> {
-        let (begin, storage, arena) = (Instant::now(), self.storage(), self.arena()?);
+        let (begin, storage, arena) = (Instant::now(), self.handle.storage(&self.setup), self.arena()?);
         let taking = WindowReader {
             arena: &arena,
             windows: agreed.decision.windows,
@@ -55,17 +55,18 @@ impl File {
         ReadMemory { layout, mut sink }: ReadMemory<'_>,
     ) -> Result<(Outcome, Duration)> {
         if !self.has_arena() {
-            return Ok((self.read_directly(extents, ReadMemory { layout, sink }), Duration::ZERO));
+            return Ok((self.handle.read_directly(&self.setup, extents, ReadMemory { layout, sink }), Duration::ZERO));
         }
         let itself = self.setup.rules(Direction::Read).in_memory().reads_early(extents, false);
-        let mut early = itself.then(|| self.read_directly(extents, ReadMemory { layout, sink: sink.reborrow() }));
+        let mut early = itself
+            .then(|| self.handle.read_directly(&self.setup, extents, ReadMemory { layout, sink: sink.reborrow() }));
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
         let (agreed, error) = self.agree_on_host_to_read(extents, checked, early.as_ref()).await?;
         let rest = if early.is_some() { &Extents::empty() } else { extents };
         let (mut outcome, placement) = match agreed.decision.way {
             _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
             Way::Windows => self.read_windows(rest, ReadMemory { layout, sink }, &agreed).await?,
-            Way::Direct => (self.read_directly(rest, ReadMemory { layout, sink }), Duration::ZERO),
+            Way::Direct => (self.handle.read_directly(&self.setup, rest, ReadMemory { layout, sink }), Duration::ZERO),
             _ => Default::default(),
         };
         outcome.add(early);

@@ -85,7 +85,7 @@ impl File {
         runs: Option<&[Extent]>,
         clock: &Clock,
     ) -> Result<(WindowsOutcome, Option<Error>)> {
-        let (storage, arena) = (self.storage(), self.arena()?);
+        let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
         let mut writer = WindowWriter {
             arena: &arena,
             windows,
@@ -129,7 +129,7 @@ impl File {
     ) -> Result<Outcome> {
         let WriteAccess { file: asked, layout, source } = access;
         if !self.has_arena() {
-            return Ok(self.write_directly(access));
+            return Ok(self.handle.write_directly(&self.setup, access));
         }
         let (sorted, checked) = sorted(asked, layout);
         let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
@@ -140,7 +140,7 @@ impl File {
             return Ok(Outcome { error, ..Outcome::default() });
         }
         let (bytes, micros, error) = match agreed.decision.way {
-            Way::Direct => return Ok(self.write_directly(access)),
+            Way::Direct => return Ok(self.handle.write_directly(&self.setup, access)),
             Way::Windows => {
                 let sieve = self.setup.write_sieve(is_sole).within(FOOTPRINT_GAP);
                 let runs = held::filled(self.arena()?.team().combined().decision(), agreed.left.bytes);
