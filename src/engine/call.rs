@@ -87,7 +87,7 @@ impl File {
 
         // Agreement: in shared memory if all ranks share it, otherwise over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        self.watchdog.begin_in(self.endpoint.waiting(), name);
+        self.observers.begin(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
                 let access = WriteAccess { file: extents, layout, source: *source };
@@ -103,7 +103,7 @@ impl File {
                 self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
             }
         };
-        self.watchdog.end();
+        self.observers.end();
         let (mut agreed, error) = came?;
         if let Some(fault) = agreed.failed {
             return Err(Box::pin(self.agreed_error(fault, error, name)).await?);
@@ -153,7 +153,7 @@ impl File {
                         self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
                     }
                 };
-                exchanged.inspect_err(|_| self.watchdog.end())?;
+                exchanged.inspect_err(|_| self.observers.end())?;
             }
             (Way::Direct, memory) => done.outcome = self.move_directly(left, memory),
             (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
@@ -167,10 +167,10 @@ impl File {
             early => done.outcome.add(early),
         }
         call.moved = done.outcome.bytes;
-        self.watchdog.go_on(CallStage::End);
-        let timeline = self.timeline.as_deref_mut();
+        self.observers.stage(CallStage::End);
+        let timeline = self.observers.timeline();
         let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, timeline).await;
-        self.watchdog.end();
+        self.observers.end();
         let mut report = report?;
         self.count(&mut report, &agreed);
         Ok(report)

@@ -1,17 +1,14 @@
 //! An open shared file: its state, and what all calls on it have in common.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::drivers::{Layout, Mode};
-use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::handle::FileHandle;
+use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
-use crate::engine::record::report::Seconds;
-use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
@@ -29,19 +26,13 @@ pub struct File {
     pub(in crate::engine) setup: Setup,
     pub(in crate::engine) handle: FileHandle,
     pub(in crate::engine) plans: Plans,
-    /// Number of rounds of this aggregator with each fan-in.
-    pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
     /// Windows in shared memory, of all ranks or of the ranks of this host.
     arena: Option<Arc<Arena>>,
     /// True if ranks may have written the same bytes in some call.
     pub(in crate::engine) may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub(in crate::engine) reads_disjoint: bool,
-    /// Recorded calls of this rank, if calls are captured.
-    pub(in crate::engine) recording: Option<Recording>,
-    /// The timeline of this rank, if it is recorded.
-    pub(in crate::engine) timeline: Option<Box<TimelineWriter>>,
-    pub(in crate::engine) watchdog: Arc<StallWatchdog>,
+    pub(in crate::engine) observers: Observers,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
@@ -83,20 +74,17 @@ impl File {
         let known = (shared.clone(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
-        let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
+        let (may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
+        let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
         Self {
             endpoint,
             setup,
             handle,
             plans: Plans::default(),
-            fan_in,
             arena,
             may_overlap,
             reads_disjoint,
-            recording,
-            timeline: None,
-            watchdog,
+            observers,
             sole_writer: None,
             called: None,
             state,
@@ -155,29 +143,14 @@ impl File {
     /// Ends an exchange: waits for the worker and sums up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.handle.queue {
-            self.watchdog.go_on(CallStage::Settling);
+            self.observers.stage(CallStage::Settling);
             done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
             self.handle.queue = None;
         }
-        for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
-            *self.fan_in.entry(fan_in).or_default() += times;
-        }
-    }
-
-    /// Adds this rank's time in phases of a call to the timeline, if it is recorded.
-    pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.own(seconds);
-        }
-    }
-
-    /// Takes this rank's timeline, for the capture of a file that is closed.
-    pub(in crate::engine) fn take_timeline(&mut self) -> Option<RankTimeline> {
-        let timeline = self.timeline.take()?;
-        Some(timeline.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
+        self.observers.add_fan_in(std::mem::take(&mut done.counts.fan_in));
     }
 
     /// Returns the number of hosts, if it is known.

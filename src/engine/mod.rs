@@ -24,6 +24,7 @@
 //! | [`storage`] | file I/O: the thread that writes behind and reads ahead, holes, I/O without windows |
 //! | `handle` | this rank's handle of the file: opens it, writes and reads by itself; hosts that cache independently |
 //! | `staging`, `watchdog` | device memory; the warning about a rank that waits long |
+//! | `observers` | who observes calls: the watchdog, the capture and its timeline |
 //! | `record`, [`capture`] | report and timeline of calls; the capture of every call: the format, and [`Capture`], which reads it |
 //!
 //! A module uses only modules that stand before it in the list of `tests/suite/layers.rs`.
@@ -42,6 +43,7 @@ mod file;
 mod handle;
 mod lists;
 pub(crate) mod metadata;
+mod observers;
 mod plan;
 mod policy;
 mod record;

@@ -44,7 +44,7 @@ const FOLDERS: &[Folder] = &[
         "src/engine",
         "crate::engine::",
         "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data \
-            staging handle file agreement ways call api",
+            staging handle observers file agreement ways call api",
         &[(
             "policy",
             "facts",

@@ -36,13 +36,13 @@ impl File {
         all: Amount,
     ) -> Result<Agreed> {
         let (name, rank) = (self.name(kind), self.endpoint.rank());
-        self.watchdog.begin_in(self.endpoint.waiting(), name);
+        self.observers.begin(self.endpoint.waiting(), name);
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let came = match self.setup.shares_memory {
             true => self.meet_without_data(facts, checked).await,
             false => self.agree_over_hosts_without_data(facts, checked).await,
         };
-        self.watchdog.end();
+        self.observers.end();
         let (agreed, error) = came?;
         match agreed.failed {
             Some(fault) => Err(self.agreed_error(fault, error, name).await?),

@@ -37,11 +37,11 @@ impl File {
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.complete(pin!(self.write(extents, layout, source)));
         self.returns_at_end = false;
         self.end(&outcome);
-        self.record(Direction::Write, (extents, layout), started, outcome.as_ref());
+        self.observers.record(Direction::Write, (extents, layout), started, outcome.as_ref());
         outcome
     }
 
@@ -104,10 +104,10 @@ impl File {
         layout: &BufferLayout,
         source: Source<'_>,
     ) -> Result<CallReport> {
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.call(pin!(self.write(extents, layout, source))).await;
         self.end(&outcome);
-        self.record(Direction::Write, (extents, layout), started, outcome.as_ref());
+        self.observers.record(Direction::Write, (extents, layout), started, outcome.as_ref());
         outcome
     }
 

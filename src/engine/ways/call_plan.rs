@@ -40,7 +40,7 @@ impl File {
         }
         if let Some(queue) = &mut self.handle.queue {
             queue.begin_call(shift, agreed.is_sole);
-            queue.time(self.timeline.is_some());
+            queue.time(self.observers.has_timeline());
         }
         done.auto = plan.auto;
         Ok(plan)

@@ -30,13 +30,13 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.watchdog.go_on(CallStage::Metadata);
+        self.observers.stage(CallStage::Metadata);
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
         // before it returns to the owner of the memory.
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
-        let rounds = Writing::new(&plan, source, &self.watchdog, self.timeline.is_some());
+        let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
         let ran = rounds
             .with_zero_copy(zero_copy.as_ref(), &self.endpoint)
             .run(&mut self.endpoint, &mut self.handle.queue)
@@ -80,11 +80,11 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.watchdog.go_on(CallStage::Metadata);
+        self.observers.stage(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        let rounds = Reading::new(&plan, sink.reborrow(), &self.watchdog, self.timeline.is_some());
+        let rounds = Reading::new(&plan, sink.reborrow(), &self.observers.watchdog, self.observers.has_timeline());
         done.counts = rounds.run(&mut self.endpoint, &mut self.handle.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;

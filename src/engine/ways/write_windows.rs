@@ -111,7 +111,7 @@ impl File {
             closing = close_windows(&mut self.endpoint, &writer, spent, clock).await?;
         }
         let error = writer.error.take();
-        self.spent(Seconds { placement: spent.as_secs_f64(), ..Seconds::default() });
+        self.observers.spent(Seconds { placement: spent.as_secs_f64(), ..Seconds::default() });
         Ok((closing, error))
     }
 
