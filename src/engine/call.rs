@@ -157,7 +157,7 @@ impl File {
             Way::Direct => own.outcome = self.move_directly(left, &mut call.memory),
             Way::Hosts => own = self.run_on_host(call.memory.reborrow(), left, &agreed, clock).await?,
             Way::Windows => {
-                let (storage, arena) = (self.storage(), self.arena()?);
+                let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
                 let (setup, rank, agreed, runs) = (&self.setup, self.endpoint.rank(), &agreed, &runs);
                 let windows = ThroughWindows { setup, team, arena: &arena, rank, storage, agreed, runs };
                 match &mut call.memory {
@@ -238,10 +238,10 @@ impl File {
         let writes = direction == Direction::Write;
         let arena = if team.is_host() { Some(self.arena()?) } else { None };
         let takes_small = writes && (arena.is_some() || self.setup.takes_small());
-        let storage = (arena.is_some() || takes_small && rank == 0).then(|| self.storage());
+        let storage = (arena.is_some() || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
         let limit = match checked {
             // In shared memory, the rank that decides finds the end of the file.
-            Ok(()) if arena.is_none() && !writes => self.file_end(),
+            Ok(()) if arena.is_none() && !writes => self.handle.end_on_first_aggregator(&self.setup),
             checked => checked.map(|()| u64::MAX),
         };
         let rest = if early.is_some() { &Extents::empty() } else { call.extents };
@@ -258,9 +258,9 @@ impl File {
         }
         let (setup, error) = (&self.setup, limit.err());
         let own = FirstPart { setup, rank, direction, contribution, arena: arena.as_deref(), storage, error };
-        self.watchdog.begin_in(self.endpoint.waiting(), self.name(direction.into()));
+        self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
         let answer = own.agree(&mut self.endpoint, team).await;
-        self.watchdog.end();
+        self.observers.end();
         answer
     }
 
@@ -297,16 +297,16 @@ impl File {
             return Err(Box::pin(self.agreed_error(fault, own.outcome.error, name)).await?);
         }
         clock.lap(if all.is_some() { Lap::Elsewhere } else { Lap::Agreement });
-        if let Some(timeline) = self.timeline.as_deref_mut().filter(|_| !agreed.decision.way.is_over()) {
+        if let Some(timeline) = self.observers.timeline().filter(|_| !agreed.decision.way.is_over()) {
             timeline.phases(&clock, &own);
         }
         let all = match all {
             Some(all) => all,
             None => {
-                self.watchdog.go_on(CallStage::End);
+                self.observers.stage(CallStage::End);
                 let outcome = CallOutcome::new(self.endpoint.rank(), &own, &clock);
                 let all = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
-                self.watchdog.end();
+                self.observers.end();
                 all?
             }
         };
@@ -376,9 +376,9 @@ impl File {
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
             CallMemory::Source(layout, source) => {
-                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+                self.handle.write_directly(&self.setup, WriteAccess { file: extents, layout, source: *source })
             }
-            CallMemory::Target(target) => self.read_directly(extents, target.memory()),
+            CallMemory::Target(target) => self.handle.read_directly(&self.setup, extents, target.memory()),
         }
     }
 
@@ -386,8 +386,8 @@ impl File {
     /// was read to device memory, if the program's buffer is there. Local.
     fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
-            self.copy_to_device(target, call.asked, outcome);
+            target.copy_to_device((self.endpoint.rank(), &self.setup.path), call.asked, outcome);
         }
-        self.pass_outcome_on(call.memory.direction(), outcome);
+        self.handle.pass_outcome_on(&self.setup, call.memory.direction(), outcome);
     }
 }

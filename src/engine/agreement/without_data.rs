@@ -36,13 +36,13 @@ impl File {
         all: Amount,
     ) -> Result<Agreed> {
         let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.team());
-        self.watchdog.begin_in(self.endpoint.waiting(), name);
+        self.observers.begin(self.endpoint.waiting(), name);
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
         let (setup, error, direction) = (&self.setup, checked.err(), Direction::Write);
         let own = FirstPart { setup, rank, direction, contribution, arena: None, storage: None, error };
         let came = own.agree(&mut self.endpoint, &team).await;
-        self.watchdog.end();
+        self.observers.end();
         let FirstAnswer { agreed, error, .. } = came?;
         match agreed.failed {
             Some(fault) => Err(self.agreed_error(fault, error, name).await?),

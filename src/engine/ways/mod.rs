@@ -2,11 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `direct` | every rank writes or reads by itself |
 //! | `windows` | through windows in memory that the ranks of a team share |
 //! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one or a new one |
 
 mod call_plan;
-mod direct;
 mod exchange;
 pub(in crate::engine) mod windows;
