@@ -6,12 +6,12 @@ use std::pin::pin;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::device;
 use crate::engine::api::operation::Operation;
-use crate::engine::call::{CallAccess, CallMemory};
+use crate::engine::call::CallAccess;
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::staging::ReadTarget;
+use crate::engine::staging::{CallMemory, ReadTarget};
 use crate::error::Result;
 
 /// The result of a collective read on one rank.

@@ -7,12 +7,12 @@ use crate::access::{BufferLayout, Extents, Source};
 use crate::device;
 use crate::drivers::Mode;
 use crate::engine::api::operation::Operation;
-use crate::engine::call::{CallAccess, CallMemory};
+use crate::engine::call::CallAccess;
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::staging::stage_write;
+use crate::engine::staging::{CallMemory, stage_write};
 use crate::engine::ways::windows::sorted;
 use crate::error::{Error, Result};
 
