@@ -1,107 +1,72 @@
-//! Small collective operations for the engine: allreduce, broadcast, gather, and agreement on errors.
+//! Small collective operations: allreduce, broadcast, gather, and agreement on errors.
 //!
-//! Every rank of the endpoint must call each of them. Allreduce and broadcast use binomial trees, and gather is linear.
-//! If all ranks share memory, they use it instead of messages ([`super::on_host`]). If the ranks of each of several
-//! hosts share memory, allreduce and broadcast are reductions over the hosts ([`super::combine`]).
+//! Every rank of the endpoint must call each of them. Allreduce and broadcast are decisions of all ranks
+//! ([`Team::combine`]): in shared memory, over hosts, or by messages alone. Gather is linear.
 
-use std::sync::Arc;
-
-use super::combine::{Allreduce, Combine, combine_over_hosts};
-use super::gather::{GatherSlots, linear};
-use super::on_host;
-use super::part::{Part, WordOps};
-use super::{BROADCAST, GATHER, REDUCE, binomial};
 use tributary_base::wire;
 
+use super::GATHER;
+use super::gather::{GatherSlots, linear};
+use super::team::{Combine, Team};
 use crate::error::{Error, Result};
-use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
-use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
+use crate::fabric::Endpoint;
+use crate::fabric::frame::{self, Encoder, LENGTH};
+use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// Reduces each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all
-/// ranks. A binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 words t_w) for p ranks (see
-/// [`super`] for t_s and t_w).
+/// ranks. One decision of all ranks for each 16 KiB of words: 2 ceil(log2 p) (t_s + 8 words t_w) for p ranks without
+/// shared memory (see [`super`] for t_s and t_w).
 ///
 /// # Errors
 /// Errors of the message transport.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
-    if on_host::applies_to(endpoint) && on_host::fits(words.len()) {
-        return on_host::allreduce(endpoint, ops, words).await;
-    }
-    if let Some(hosts) = combining_hosts(endpoint).filter(|_| words.len() * 8 <= MAX_CONTRIBUTION) {
-        let mut own = Allreduce { ops, words };
-        let answer = combine_over_hosts(endpoint, &hosts, &mut own).await?;
-        own.set(&answer);
-        return Ok(());
-    }
-    let mut buffers = Buffers::exact();
-    buffers.set(Buffer::Receive, words.iter().flat_map(|value| value.to_le_bytes()).collect());
-    let len = words.len() as u64 * 8;
-    endpoint.run(among_all(endpoint, binomial::reduce, 0, len, ops), &mut buffers, REDUCE).await?;
-    endpoint.run(broadcast_schedule(endpoint, 0, len), &mut buffers, BROADCAST).await?;
-    for (value, bytes) in words.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
-        *value = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let team = Team::of_all(endpoint);
+    let most = team.longest_answer() / 8;
+    for (ops, words) in ops.chunks(most).zip(words.chunks_mut(most)) {
+        let answer = team.combine(endpoint, &mut Reduced { ops, words }).await?;
+        words.iter_mut().zip(frame::words(&answer)).for_each(|(value, word)| *value = word);
     }
     Ok(())
 }
 
-/// Returns the hosts, if ranks of a host share memory: agreements then go over the hosts.
-fn combining_hosts(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
-    endpoint.hosts().filter(|hosts| hosts.shares()).cloned()
+/// The words of an allreduce.
+struct Reduced<'a> {
+    ops: &'a [ReduceOp],
+    words: &'a mut [u64],
 }
 
-/// A function that adds a rank's operations of a part to a schedule.
-type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
+impl Combine for Reduced<'_> {
+    fn merge(&mut self, other: &[u8]) {
+        let own = self.words.iter_mut().zip(self.ops);
+        own.zip(frame::words(other)).for_each(|((value, op), word)| *value = op.apply(*value, word));
+    }
 
-/// Returns the schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
-fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
-    let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, WordOps::Each(ops));
-    let mut builder = Builder::default();
-    append(&part, &mut builder, &[]);
-    builder.finish()
+    fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
+        self.words.iter().for_each(|&value| out.word(value));
+    }
+
+    fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        self.encode(others, out);
+    }
 }
 
-/// Returns the schedule of a binomial broadcast of `len` bytes.
-fn broadcast_schedule(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
-    among_all(endpoint, binomial::broadcast, root, len, &[])
-}
-
-/// Returns the bytes of `root` on every rank; `bytes` is ignored on the other ranks. Collective. Two binomial
-/// broadcasts, of the length and of the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
+/// Returns the bytes of `root` on every rank; `bytes` is ignored on the other ranks. Collective. One decision of all
+/// ranks for each 16 KiB: 2 ceil(log2 p) (t_s + bytes t_w) without shared memory.
 ///
 /// # Errors
 /// Errors of the message transport.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    if on_host::applies_to(endpoint) {
-        return on_host::broadcast(endpoint, root, bytes).await;
-    }
-    if let Some(hosts) = combining_hosts(endpoint) {
-        return broadcast_over_hosts(endpoint, &hosts, root, bytes).await;
-    }
-    let mut length = Buffers::exact();
-    length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
-    endpoint.run(broadcast_schedule(endpoint, root, 8), &mut length, BROADCAST).await?;
-    let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
-    let mut body = Buffers::exact();
-    if endpoint.rank() == root {
-        body.set(Buffer::Receive, bytes.to_vec());
-    }
-    endpoint.run(broadcast_schedule(endpoint, root, length), &mut body, BROADCAST).await?;
-    Ok(body.get(Buffer::Receive).to_vec())
-}
-
-/// Broadcasts by reductions over hosts, one for each [`MAX_CONTRIBUTION`] bytes.
-async fn broadcast_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    let (is_root, mut all) = (endpoint.rank() == root, Vec::new());
+    let (team, is_root, mut all) = (Team::of_all(endpoint), endpoint.rank() == root, Vec::new());
+    let most = team.longest_answer() - LENGTH;
     loop {
         let mut own = RootBytes(Vec::new());
         if is_root {
             let rest = &bytes[all.len()..];
             own.0 = (rest.len() as u64).to_le_bytes().to_vec();
-            own.0.extend_from_slice(&rest[..rest.len().min(MAX_CONTRIBUTION - 8)]);
+            own.0.extend_from_slice(&rest[..rest.len().min(most)]);
         }
-        let answer = combine_over_hosts(endpoint, hosts, &mut own).await?;
+        let answer = team.combine(endpoint, &mut own).await?;
         let Some((left, part)) = answer.split_first_chunk() else {
             return Err(Error::Internal { rank: root, what: "a broadcast arrived without its length".to_string() });
         };
@@ -112,20 +77,21 @@ async fn broadcast_over_hosts(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank
     }
 }
 
-/// The bytes of the root of a broadcast; empty on ranks that have not received them.
+/// The bytes of the root of a broadcast, behind the number of bytes that are left; empty on ranks that have not received
+/// them.
 struct RootBytes(Vec<u8>);
 
 impl Combine for RootBytes {
-    fn body(&self) -> Vec<u8> {
-        self.0.clone()
+    fn merge(&mut self, other: &[u8]) {
+        self.0.extend_from_slice(other);
     }
 
-    fn merge(&mut self, body: &[u8]) {
-        self.0.extend_from_slice(body);
+    fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
+        out.bytes(&self.0);
     }
 
-    fn decide(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.0)
+    fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        self.encode(others, out);
     }
 }
 

@@ -6,8 +6,11 @@
 //! appends the blocks of rank r + 2^i. A rotation at the end brings the blocks into rank order. ceil(log2 p) t_s + (p -
 //! 1) m t_w for blocks of m bytes.
 
-use super::{ALLGATHER, on_host};
+use std::sync::Arc;
+
+use super::ALLGATHER;
 use crate::error::Result;
+use crate::fabric::shared::{SLOT, Shared};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use crate::topology::Rank;
@@ -18,13 +21,27 @@ use crate::topology::Rank;
 /// # Errors
 /// Errors of the message transport.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
-    if on_host::applies_to(endpoint) {
-        return on_host::allgather(endpoint, own).await;
+    if let Some(shared) = endpoint.shared() {
+        return in_slots(endpoint, &shared, own).await;
     }
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Send, own.to_vec());
     endpoint.run(schedule(endpoint.rank(), endpoint.ranks(), own.len() as u64), &mut buffers, ALLGATHER).await?;
     Ok(buffers.get(Buffer::Receive).to_vec())
+}
+
+/// Returns the blocks of ranks that share memory, which read each other's slots: one wait for each slot of bytes.
+async fn in_slots(endpoint: &mut Endpoint, shared: &Arc<Shared>, own: &[u8]) -> Result<Vec<u8>> {
+    let mut all = vec![0; own.len() * endpoint.ranks()];
+    for (number, part) in own.chunks(SLOT).enumerate() {
+        let leave = |part: &mut &[u8], slot: &mut [u8]| slot[..part.len()].copy_from_slice(part);
+        endpoint.combine_in(shared, part, leave, |_, _, _| {}).await?;
+        let slots = shared.combined().slots;
+        for (rank, place) in all.chunks_exact_mut(own.len()).enumerate() {
+            place[number * SLOT..][..part.len()].copy_from_slice(&slots.slot(rank)[..part.len()]);
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the schedule of one rank for blocks of `len` bytes. O(log ranks).

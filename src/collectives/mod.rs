@@ -7,33 +7,23 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`team`] | ranks that decide together: every agreement of the engine |
 //! | `agreement` | the functions that the engine calls: allreduce, broadcast, gather, agreement on errors |
-//! | [`mod@combine`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
-//! | `on_host` | allreduce, broadcast and allgather of ranks that share memory |
 //! | `gather` | a linear gather of blocks of different lengths |
-//! | `allgather` | Bruck's allgather |
-//! | [`binomial`] | broadcast and reduction along a binomial tree |
-//! | [`part`], `group` | a collective among the members of a group, as a step of a larger one |
+//! | `allgather` | Bruck's allgather, and the allgather of ranks that share memory |
 
 mod agreement;
 mod allgather;
-pub mod binomial;
-pub mod combine;
 mod gather;
-mod group;
-mod on_host;
-pub mod part;
+pub mod team;
 
 pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
 pub use allgather::allgather;
-pub use group::Group;
 
 /// Tags of the messages of each collective operation; the engine's tags begin at [`FIRST_FREE_TAG`].
-const REDUCE: u16 = 0;
-const BROADCAST: u16 = 1;
-const GATHER: u16 = 2;
-const ALLGATHER: u16 = 3;
-/// Tag of the messages of a reduction over hosts.
-const COMBINE: u16 = 4;
+const GATHER: u16 = 0;
+const ALLGATHER: u16 = 1;
+/// Tag of the messages of a team's decision.
+const COMBINE: u16 = 2;
 /// The first tag that the collectives do not use.
-pub const FIRST_FREE_TAG: u16 = 5;
+pub const FIRST_FREE_TAG: u16 = 3;

@@ -1,29 +1,37 @@
-//! A collective write or read from begin to end: facts, agreement, decision, plan, rounds, outcome.
+//! A collective write or read from begin to end: a function over a team of ranks that decide together. A host is a
+//! smaller team: if hosts have bytes of their own, each makes the same call again among its ranks.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/itself.rs` |
-//! | agreement | the facts of all ranks, merged | `agreement/on_host.rs` in shared memory, `agreement/over_hosts.rs` over hosts |
-//! | decision | the path of the bytes and the reason: one rank decides in the agreement and sends it with the answer | `setup`, `policy/paths.rs` |
-//! | plan | which rank sends which bytes to which aggregator | `ways/call_plan.rs`, `plan`, `roles`, `metadata` |
-//! | rounds | the bytes move, window by window | a module of `ways` for each path; below it `data`, `shared`, `storage` |
+//! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agreement/first.rs`, `setup`, `policy/paths.rs` |
+//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `ways`; below it `plan`, `data`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in `api`.
 
 use crate::access::{BufferLayout, Extents, Source, WriteAccess};
-use crate::engine::agreement::finish::finish_call;
+use crate::collectives::broadcast_error;
+use crate::collectives::team::Team;
+use crate::engine::agreement::contribution::Contribution;
+use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
+use crate::engine::agreement::first::{FirstAnswer, FirstPart};
+use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
+use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::CallKinds;
+use crate::engine::facts::reuse::AccessShift;
 use crate::engine::file::File;
 use crate::engine::policy::decision::Decision;
-use crate::engine::policy::paths::Way;
+use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::staging::ReadTarget;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
+use crate::engine::ways::windows::{ThroughWindows, sorted};
 use crate::error::Result;
 
 /// The arguments of one rank in a collective call: bytes of the file, and their memory.
@@ -34,6 +42,8 @@ pub struct CallAccess<'a> {
     pub extents: &'a Extents,
     /// The memory to write from or to read into.
     pub memory: CallMemory<'a>,
+    /// True if nobody else can be writing the file during the call, as far as this rank knows.
+    pub is_sole: bool,
     /// Number of this rank's bytes that the call moved; set when the call is over.
     pub moved: u64,
 }
@@ -46,13 +56,38 @@ pub enum CallMemory<'a> {
     Target(ReadTarget<'a>),
 }
 
-impl CallAccess<'_> {
-    fn direction(&self) -> Direction {
-        match self.memory {
-            CallMemory::Source(..) => Direction::Write,
-            CallMemory::Target(_) => Direction::Read,
+impl CallMemory<'_> {
+    /// Returns the same memory, for a part of the call. Bytes that a part reads are not copied to a device.
+    fn reborrow(&mut self) -> CallMemory<'_> {
+        match self {
+            Self::Source(layout, source) => CallMemory::Source(layout, *source),
+            Self::Target(target) => CallMemory::Target(target.in_memory()),
         }
     }
+
+    fn layout(&mut self) -> &BufferLayout {
+        match self {
+            Self::Source(layout, _) => layout,
+            Self::Target(target) => target.memory().layout,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        match self {
+            Self::Source(..) => Direction::Write,
+            Self::Target(_) => Direction::Read,
+        }
+    }
+}
+
+/// What a rank knows when its bytes have moved.
+struct Moved {
+    /// What the ranks of the team have agreed on.
+    agreed: Agreed,
+    /// This rank's numbers, and its error.
+    own: CallTotals,
+    /// The outcome of all ranks of the team; `None` if they still have to agree on it.
+    all: Option<CallOutcome>,
 }
 
 impl File {
@@ -67,150 +102,273 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        let (direction, mut clock) = (call.direction(), Clock::start());
-
-        let name = self.name(direction.into());
+        let (team, mut clock) = (self.team(), Clock::start());
         let checked = match self.setup.hosts_cache_apart {
-            true => Box::pin(self.meet_other_hosts(direction)).await?.and(checked),
+            true => Box::pin(self.meet_other_hosts(call.memory.direction())).await?.and(checked),
             false => checked,
         };
+        let moved = self.run(&team, call, checked, &mut clock).await?;
+        self.finish(&team, moved, clock).await
+    }
 
-        // Facts. A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
-        let mut early =
-            (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
+    /// Moves the bytes of a call among the ranks of a team. Collective over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport. Other errors are in the result.
+    async fn run(
+        &mut self,
+        team: &Team,
+        call: &mut CallAccess<'_>,
+        checked: Result<()>,
+        clock: &mut Clock,
+    ) -> Result<Moved> {
+        let direction = call.memory.direction();
+
+        // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
+        let goes_early = checked.is_ok() && self.goes_early(self.rules(team, direction), call.extents);
+        let mut early = goes_early.then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
-            self.deliver(call, outcome);
-            self.pass_outcome_on(direction, outcome);
+            self.pass(call, outcome);
             clock.lap(Lap::Elsewhere);
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
 
-        // Agreement: in shared memory if all ranks share it, otherwise over hosts.
-        let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        self.watchdog.begin_in(self.endpoint.waiting(), name);
-        let came = match &mut call.memory {
-            CallMemory::Source(layout, source) if in_memory => {
-                let access = WriteAccess { file: extents, layout, source: *source };
-                self.agree_on_host_to_write(access, call.asked, checked, early.as_ref(), None).await
-            }
-            CallMemory::Source(layout, source) => {
-                let access = WriteAccess { file: extents, layout, source: *source };
-                self.agree_over_hosts_to_write(access, checked, early.as_ref()).await
-            }
-            CallMemory::Target(_) if in_memory => self.agree_on_host_to_read(extents, checked, early.as_ref()).await,
-            CallMemory::Target(target) => {
-                let checked = checked.and_then(|()| self.file_end());
-                self.agree_over_hosts_to_read(extents, target.memory().layout, checked, early.as_ref()).await
-            }
-        };
-        self.watchdog.end();
-        let (mut agreed, error) = came?;
-        if let Some(fault) = agreed.failed {
-            return Err(Box::pin(self.agreed_error(fault, error, name)).await?);
+        let FirstAnswer { mut agreed, error, runs } = self.agree_first(team, call, checked, early.as_ref()).await?;
+        let mut own = CallTotals::new(direction);
+        if agreed.failed.is_some() {
+            own.outcome.error = error;
+            return Ok(Moved { agreed, own, all: None });
         }
-        let rules = self.setup.rules(direction);
-        if rules.must_look(&agreed) {
-            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, extents).await?);
+        if self.rules(team, direction).must_look(&agreed) {
+            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.extents).await?);
             agreed.redo(direction);
-            self.setup.decide(&mut agreed, rules);
+            self.setup.decide(&mut agreed, self.rules(team, direction));
         }
-
-        // Decision.
-        let decision = agreed.decision;
-        self.learn(direction, &agreed);
-        if decision.way.is_over() {
-            call.moved = early.map_or(0, |outcome| outcome.bytes);
-            return Ok(CallReport::of_agreed(&agreed, direction, clock.total()));
-        }
+        self.learn(team, direction, &agreed);
         clock.lap(Lap::Agreement);
         let early = early.filter(|_| !agreed.redone);
-        let left = if early.is_some() { &Extents::empty() } else { extents };
+        let left = if early.is_some() { &Extents::empty() } else { call.extents };
 
-        // Plan and rounds.
-        let mut done = CallTotals::new(direction, decision);
-        match (decision.way, &mut call.memory) {
-            (Way::Windows, CallMemory::Source(layout, source)) => {
-                let access = WriteAccess { file: left, layout, source: *source };
-                return self.write_windows(access, &agreed, &clock).await;
+        let mut all = None;
+        match agreed.decision.way {
+            Way::Nothing | Way::Itself | Way::Root | Way::Slots => {
+                all = Some(CallOutcome::at_once(&agreed, clock.total()));
             }
-            (Way::Windows, CallMemory::Target(target)) => {
-                (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
-            }
-            (Way::Hosts, CallMemory::Source(layout, source)) => {
-                let access = WriteAccess { file: left, layout, source: *source };
-                done.outcome = self.write_on_host(access, agreed.is_sole, &clock).await?;
-            }
-            (Way::Hosts, CallMemory::Target(target)) => {
-                (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
-            }
-            (Way::Exchange, memory) => {
-                let exchanged = match memory {
+            Way::Direct => own.outcome = self.move_directly(left, &mut call.memory),
+            Way::Hosts => own = self.run_on_host(call.memory.reborrow(), left, &agreed, clock).await?,
+            Way::Windows => {
+                let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
+                let (setup, rank, agreed, runs) = (&self.setup, self.endpoint.rank(), &agreed, &runs);
+                let windows = ThroughWindows { setup, team, arena: &arena, rank, storage, agreed, runs };
+                match &mut call.memory {
                     CallMemory::Source(layout, source) => {
                         let access = WriteAccess { file: left, layout, source: *source };
-                        self.exchange_write(access, &agreed, &mut clock, &mut done).await
+                        all = Some(windows.write(&mut self.endpoint, access, clock, &mut own).await?);
                     }
                     CallMemory::Target(target) => {
-                        self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
+                        windows.read(&mut self.endpoint, left, target.memory(), &mut own).await?;
                     }
-                };
-                exchanged.inspect_err(|_| self.watchdog.end())?;
+                }
             }
-            (Way::Direct, memory) => done.outcome = self.move_directly(left, memory),
-            (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
+            Way::Exchange => match &mut call.memory {
+                CallMemory::Source(layout, source) => {
+                    let access = WriteAccess { file: left, layout, source: *source };
+                    self.exchange_write(access, &agreed, clock, &mut own).await?;
+                }
+                CallMemory::Target(target) => {
+                    self.exchange_read(left, target.memory(), &agreed, clock, &mut own).await?;
+                }
+            },
         }
-
-        // Outcome.
-        self.pass_outcome_on(direction, &mut done.outcome);
-        clock.lap(Lap::Elsewhere);
         match early {
-            None => self.deliver(call, &mut done.outcome),
-            early => done.outcome.add(early),
+            None => self.pass(call, &mut own.outcome),
+            early => own.outcome.add(early),
         }
-        call.moved = done.outcome.bytes;
-        self.watchdog.go_on(CallStage::End);
-        let timeline = self.timeline.as_deref_mut();
-        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, timeline).await;
-        self.watchdog.end();
-        let mut report = report?;
-        self.count(&mut report, &agreed);
-        Ok(report)
+        call.moved = own.outcome.bytes;
+        Ok(Moved { agreed, own, all })
+    }
+
+    /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. Returns the
+    /// numbers of this rank; the first rank of the host reports what its ranks have written together. Collective over
+    /// the ranks of the host.
+    async fn run_on_host(
+        &mut self,
+        mut memory: CallMemory<'_>,
+        asked: &Extents,
+        agreed: &Agreed,
+        clock: &mut Clock,
+    ) -> Result<CallTotals> {
+        let direction = memory.direction();
+        let Some(Team::Host(host)) = self.host_team() else {
+            let outcome = self.move_directly(asked, &mut memory);
+            return Ok(CallTotals { outcome, ..CallTotals::new(direction) });
+        };
+        let (ascending, checked) = match &memory {
+            CallMemory::Source(layout, _) => sorted(asked, layout),
+            CallMemory::Target(_) => (None, Ok(())),
+        };
+        let mut extents = asked;
+        if let (Some((file, layout)), CallMemory::Source(_, source)) = (&ascending, &memory) {
+            (extents, memory) = (file, CallMemory::Source(layout, *source));
+        }
+        let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
+        let is_first = host.place() == 0;
+        let team = Team::Host(host);
+        let Moved { mut own, all, .. } = Box::pin(self.run(&team, &mut call, checked, clock)).await?;
+        if let Some(all) = all.filter(|_| direction == Direction::Write) {
+            (own.outcome.bytes, own.outcome.busy) =
+                if is_first { (all.transferred, all.io()) } else { Default::default() };
+        }
+        Ok(own)
+    }
+
+    /// Makes the first agreement of a call. `early` is the outcome if this rank has moved its bytes already. Collective
+    /// over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport.
+    async fn agree_first(
+        &mut self,
+        team: &Team,
+        call: &mut CallAccess<'_>,
+        checked: Result<()>,
+        early: Option<&Outcome>,
+    ) -> Result<FirstAnswer> {
+        let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
+        let writes = direction == Direction::Write;
+        let arena = if team.is_host() { Some(self.arena()?) } else { None };
+        let takes_small = writes && (arena.is_some() || self.setup.takes_small());
+        let storage = (arena.is_some() || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
+        let limit = match checked {
+            // In shared memory, the rank that decides finds the end of the file.
+            Ok(()) if arena.is_none() && !writes => self.handle.end_on_first_aggregator(&self.setup),
+            checked => checked.map(|()| u64::MAX),
+        };
+        let rest = if early.is_some() { &Extents::empty() } else { call.extents };
+        let reuse = if arena.is_some() { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
+        let tiling = Some(self.setup.tiling).filter(|_| writes || arena.is_none());
+        let mut facts = Facts::from_access((call.asked, call.extents), reuse, early, tiling);
+        facts.calls = CallKinds::new(direction.into(), rank);
+        facts.is_sole = call.is_sole;
+        facts.limit = limit.as_ref().map_or(u64::MAX, |limit| *limit);
+        let brings = takes_small && limit.is_ok() && early.is_none();
+        let mut contribution = Contribution::new(facts, self.footprint(team, call.extents, direction));
+        if let (true, CallMemory::Source(layout, source)) = (brings, &call.memory) {
+            contribution.bring(rank, WriteAccess { file: call.extents, layout, source: *source });
+        }
+        let (setup, error) = (&self.setup, limit.err());
+        let own = FirstPart { setup, rank, direction, contribution, arena: arena.as_deref(), storage, error };
+        self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
+        let answer = own.agree(&mut self.endpoint, team).await;
+        self.observers.end();
+        answer
+    }
+
+    /// Returns this rank's footprint: for hosts, to find out whether they have bytes of their own; for a host among
+    /// other hosts, to find out which bytes its ranks have. Otherwise it is unknown.
+    fn footprint(&self, team: &Team, file: &Extents, direction: Direction) -> Footprint {
+        match &self.setup.hosts {
+            Some(hosts) if !team.is_host() => {
+                self.setup.footprint((hosts.host(), hosts.here().is_none()), file, direction)
+            }
+            Some(_) if direction == Direction::Write => Footprint::from_extents(0, file, 1),
+            _ => Footprint::unknown(0),
+        }
+    }
+
+    /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
+    /// access touches (the plan may not fit on another rank).
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
+        let touched = || self.setup.roles.touched(file);
+        let (again, plan) = self.plans.again(file, layout);
+        (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
+    }
+
+    /// Returns the rules for calls of a team.
+    fn rules(&self, team: &Team, direction: Direction) -> Rules<'_> {
+        Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
+    }
+
+    /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
+    async fn finish(&mut self, team: &Team, moved: Moved, mut clock: Clock) -> Result<CallReport> {
+        let Moved { agreed, own, all } = moved;
+        if let Some(fault) = agreed.failed {
+            let name = self.name(own.direction.into());
+            return Err(Box::pin(self.agreed_error(fault, own.outcome.error, name)).await?);
+        }
+        clock.lap(if all.is_some() { Lap::Elsewhere } else { Lap::Agreement });
+        if let Some(timeline) = self.observers.timeline().filter(|_| !agreed.decision.way.is_over()) {
+            timeline.phases(&clock, &own);
+        }
+        let all = match all {
+            Some(all) => all,
+            None => {
+                self.observers.stage(CallStage::End);
+                let outcome = CallOutcome::new(self.endpoint.rank(), &own, &clock);
+                let all = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
+                self.observers.end();
+                all?
+            }
+        };
+        match all.failed {
+            Some(failed) => Err(broadcast_error(&mut self.endpoint, failed, own.outcome.error.as_ref()).await?),
+            None => Ok(self.report(&agreed, &own, &all)),
+        }
+    }
+
+    /// Returns the report of a call.
+    fn report(&self, agreed: &Agreed, own: &CallTotals, all: &CallOutcome) -> CallReport {
+        let Decision { way, reason, windows } = agreed.decision;
+        let (bytes_written, bytes_read) = match own.direction {
+            Direction::Write => (all.transferred, 0),
+            Direction::Read => (0, all.transferred),
+        };
+        CallReport {
+            path: way.path(),
+            reason,
+            auto: own.auto,
+            told: None,
+            plan_reused: own.reused,
+            aggregators: match way {
+                Way::Root | Way::Slots | Way::Windows => 1,
+                Way::Hosts => self.hosts(),
+                Way::Exchange => self.setup.roles(agreed.left.bytes).aggregators.len(),
+                Way::Nothing | Way::Itself | Way::Direct => 0,
+            },
+            requests: agreed.all.requests,
+            bytes: agreed.all.bytes,
+            bytes_written,
+            bytes_read,
+            rounds: if way == Way::Windows { windows.count() } else { all.rounds },
+            metadata_bytes: all.metadata_bytes,
+            metadata_messages: all.metadata_messages,
+            data_messages: all.data_messages,
+            in_memory: all.in_memory,
+            between_hosts: all.between_hosts,
+            seconds: all.seconds(),
+        }
     }
 
     /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again
     /// after the agreement.
-    fn goes_early(&self, call: &CallAccess<'_>) -> bool {
-        let rules = self.setup.rules(call.direction());
-        match call.memory {
-            CallMemory::Source(..) => {
+    fn goes_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
+        match rules.direction {
+            Direction::Write => {
                 let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
-                !self.may_overlap && rules.writes_early(call.extents, alone)
+                !self.may_overlap && rules.writes_early(extents, alone)
             }
-            CallMemory::Target(_) => rules.reads_early(call.extents, self.reads_disjoint),
+            Direction::Read => rules.reads_early(extents, self.reads_disjoint),
         }
     }
 
     /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
-    fn learn(&mut self, direction: Direction, agreed: &Agreed) {
+    fn learn(&mut self, team: &Team, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.may_overlap |= agreed.redone,
-            Direction::Read if agreed.all.bytes > 0 => {
-                self.reads_disjoint = self.setup.rules(direction).reads_apart(agreed);
+            Direction::Read if agreed.all.bytes > 0 && !team.is_host() => {
+                self.reads_disjoint = self.rules(team, direction).reads_apart(agreed);
             }
             Direction::Read => {}
-        }
-    }
-
-    /// Sets the numbers of aggregators and rounds in the report, which depend on the path of the bytes.
-    fn count(&self, report: &mut CallReport, agreed: &Agreed) {
-        let Decision { way, windows, .. } = agreed.decision;
-        report.aggregators = match way {
-            Way::Windows => 1,
-            Way::Hosts => self.hosts(),
-            Way::Exchange => self.setup.roles(agreed.left.bytes).aggregators.len(),
-            _ => 0,
-        };
-        if way == Way::Windows {
-            report.rounds = windows.count();
         }
     }
 
@@ -218,16 +376,18 @@ impl File {
     fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
         match memory {
             CallMemory::Source(layout, source) => {
-                self.write_directly(WriteAccess { file: extents, layout, source: *source })
+                self.handle.write_directly(&self.setup, WriteAccess { file: extents, layout, source: *source })
             }
-            CallMemory::Target(target) => self.read_directly(extents, target.memory()),
+            CallMemory::Target(target) => self.handle.read_directly(&self.setup, extents, target.memory()),
         }
     }
 
-    /// Copies the bytes that were read to device memory, if the program's buffer is there. Local.
-    fn deliver(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
+    /// Passes on the bytes that this rank has moved: what was written to other hosts, if they cache independently; what
+    /// was read to device memory, if the program's buffer is there. Local.
+    fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let CallMemory::Target(target) = &mut call.memory {
-            self.copy_to_device(target, call.asked, outcome);
+            target.copy_to_device((self.endpoint.rank(), &self.setup.path), call.asked, outcome);
         }
+        self.handle.pass_outcome_on(&self.setup, call.memory.direction(), outcome);
     }
 }

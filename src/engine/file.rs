@@ -1,20 +1,19 @@
 //! An open shared file: its state, and what all calls on it have in common.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::drivers::{DirectWrites, Layout};
-use crate::engine::capture::recording::Recording;
+use crate::collectives::team::Team;
+use crate::drivers::{Layout, Mode};
 use crate::engine::capture::target::CaptureTarget;
+use crate::engine::direction::Direction;
+use crate::engine::facts::Amount;
+use crate::engine::handle::FileHandle;
+use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
-use crate::engine::record::report::Seconds;
-use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
 use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
-use crate::engine::storage::window_queue::WindowQueue;
-use crate::engine::storage::worker::Worker;
-use crate::engine::storage::{OpenStorage, Storage, StorageFailure, guarded};
+use crate::engine::storage::OpenStorage;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -26,26 +25,15 @@ use crate::topology::{Rank, Topology};
 pub struct File {
     pub(in crate::engine) endpoint: Endpoint,
     pub(in crate::engine) setup: Setup,
-    files: Arc<dyn OpenStorage>,
-    /// This rank's handle. The file opens it when it is first needed.
-    storage: Option<Arc<dyn Storage>>,
-    /// Visibility of bytes between this host and other hosts, if hosts cache independently.
-    pub(in crate::engine) handle: HandleState,
-    pub(in crate::engine) queue: Option<WindowQueue>,
+    pub(in crate::engine) handle: FileHandle,
     pub(in crate::engine) plans: Plans,
-    /// Number of rounds of this aggregator with each fan-in.
-    pub(in crate::engine) fan_in: BTreeMap<u32, u64>,
     /// Windows in shared memory, of all ranks or of the ranks of this host.
     arena: Option<Arc<Arena>>,
     /// True if ranks may have written the same bytes in some call.
     pub(in crate::engine) may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub(in crate::engine) reads_disjoint: bool,
-    /// Recorded calls of this rank, if calls are captured.
-    pub(in crate::engine) recording: Option<Recording>,
-    /// The timeline of this rank, if it is recorded.
-    pub(in crate::engine) timeline: Option<Box<TimelineWriter>>,
-    pub(in crate::engine) watchdog: Arc<StallWatchdog>,
+    pub(in crate::engine) observers: Observers,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub(in crate::engine) sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
@@ -70,18 +58,6 @@ pub enum FileState {
     ClosedBy(Rank),
 }
 
-/// State of this rank's handle on file systems whose clients cache independently (NFS): which bytes hosts do not see
-/// yet.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HandleState {
-    /// True if this rank has written bytes that other hosts do not see yet.
-    pub is_ahead: bool,
-    /// True if other hosts may have written since this rank opened the file.
-    pub is_behind: bool,
-    /// True if a handle was closed whose bytes may not be on stable storage.
-    pub was_closed: bool,
-}
-
 impl File {
     /// Returns the open file of a setup. With a `target`, the file records its calls for a capture.
     pub(in crate::engine) fn from_setup(
@@ -90,7 +66,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static CaptureTarget>,
     ) -> Self {
-        let (storage, handle, queue, plans) = Default::default();
+        let handle = FileHandle::new(files, endpoint.rank());
         let shared = match setup.shares_memory {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
@@ -99,23 +75,17 @@ impl File {
         let known = (shared.clone(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
-        let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
+        let (may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
+        let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
         Self {
             endpoint,
             setup,
-            files,
-            storage,
             handle,
-            queue,
-            plans,
-            fan_in,
+            plans: Plans::default(),
             arena,
             may_overlap,
             reads_disjoint,
-            recording,
-            timeline: None,
-            watchdog,
+            observers,
             sole_writer: None,
             called: None,
             state,
@@ -173,30 +143,15 @@ impl File {
 
     /// Ends an exchange: waits for the worker and sums up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
-        if let Some(queue) = &mut self.queue {
-            self.watchdog.go_on(CallStage::Settling);
+        if let Some(queue) = &mut self.handle.queue {
+            self.observers.stage(CallStage::Settling);
             done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
-            self.queue = None;
+            self.handle.queue = None;
         }
-        for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
-            *self.fan_in.entry(fan_in).or_default() += times;
-        }
-    }
-
-    /// Adds this rank's time in phases of a call to the timeline, if it is recorded.
-    pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.own(seconds);
-        }
-    }
-
-    /// Takes this rank's timeline, for the capture of a file that is closed.
-    pub(in crate::engine) fn take_timeline(&mut self) -> Option<RankTimeline> {
-        let timeline = self.timeline.take()?;
-        Some(timeline.finished(self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))))
+        self.observers.add_fan_in(std::mem::take(&mut done.counts.fan_in));
     }
 
     /// Returns the number of hosts, if it is known.
@@ -204,9 +159,19 @@ impl File {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
     }
 
-    /// Returns true if this rank shares memory with other ranks.
-    pub(in crate::engine) fn has_arena(&self) -> bool {
-        self.arena.is_some()
+    /// Returns the team of all ranks.
+    #[inline]
+    pub(in crate::engine) fn team(&self) -> Team {
+        match (&self.arena, &self.setup.hosts) {
+            (Some(arena), _) if self.setup.shares_memory => Team::Host(arena.team().clone()),
+            (_, Some(hosts)) if hosts.shares() => Team::Hosts(hosts.clone()),
+            _ => Team::Ranks,
+        }
+    }
+
+    /// Returns the team of the ranks of this host; `None` if this rank shares memory with no other.
+    pub(in crate::engine) fn host_team(&self) -> Option<Team> {
+        self.arena.as_ref().map(|arena| Team::Host(arena.team().clone()))
     }
 
     /// Returns the shared memory of windows. An error if this rank shares no memory.
@@ -215,51 +180,26 @@ impl File {
         self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
 
-    /// Returns this rank's own handle, and opens it if needed.
-    pub(in crate::engine) fn storage(&mut self) -> Result<Arc<dyn Storage>> {
-        if let Some(storage) = &self.storage {
-            return Ok(storage.clone());
+    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
+    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
+    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
+    /// calls.
+    ///
+    /// # Errors
+    /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
+    /// [`Setup::pass_on`].
+    pub(in crate::engine) async fn meet_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
+        if self.setup.mode == Mode::Read {
+            return Ok(Ok(()));
         }
-        let Setup { path, mode, .. } = &self.setup;
-        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
-        let open = || {
-            let file = self.files.open(path, *mode).map_err(failure)?;
-            if self.setup.hosts_cache_apart {
-                file.see_other_hosts().map_err(failure)?;
-            }
-            self.setup.is_the_same(file)
-        };
-        let opened = guarded("open", None, open).map_err(|failure| failure.into_error(self.endpoint.rank(), path));
-        let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
-            Some(from) => Arc::new(DirectWrites::over(opened?, from)),
-            None => opened?.into(),
-        };
-        self.storage = Some(storage.clone());
-        Ok(storage)
-    }
-
-    /// Returns this rank's handle, if it is open.
-    pub(in crate::engine) fn open_storage(&self) -> Option<&Arc<dyn Storage>> {
-        self.storage.as_ref()
-    }
-
-    /// Takes this rank's handle, if it is open. Dropping the handle closes it.
-    pub(in crate::engine) fn take_storage(&mut self) -> Option<Arc<dyn Storage>> {
-        self.storage.take()
-    }
-
-    /// Closes this rank's handle.
-    pub(in crate::engine) fn close_storage(&mut self) {
-        (self.queue, self.storage) = (None, None);
-    }
-
-    pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
-        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
-        let waker = self.endpoint.waiting().waker();
-        let start =
-            |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
-        let worker = self.storage().and_then(start);
-        WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
+        let passed = self.handle.pass_own_bytes_on(&self.setup);
+        // A write that fills holes also reads.
+        if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
+            self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
+            self.handle.open_anew();
+        }
+        self.handle.note_others_bytes();
+        Ok(passed)
     }
 
     /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None`
@@ -325,8 +265,8 @@ mod tests {
     /// All parts of a file can be sent to another thread, except the transport: MPI decides which threads may call it.
     #[test]
     fn the_shared_parts_of_a_file_are_send() {
-        goes_to_another_thread::<(Setup, Option<WindowQueue>, Plans)>();
-        goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
+        goes_to_another_thread::<(Setup, FileHandle, Plans)>();
+        goes_to_another_thread::<Arc<Arena>>();
         goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::GroupMemory>)>();
     }
 }

@@ -18,11 +18,13 @@
 //! | `plan` | which rank sends which bytes to which aggregator; plans that are used again; [`planning`] at any scale |
 //! | `lists` | the access cut by aggregator, and the cursors over it |
 //! | `metadata` | exchanges lists of extents, in messages whose sizes only their senders know |
-//! | `ways` | the code of each path: each rank by itself, through shared memory, the two-phase exchange |
+//! | `ways` | the code of each path that needs other ranks: through shared memory, the two-phase exchange |
 //! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: data between members and local aggregators |
 //! | `shared` | the windows of ranks that share memory |
 //! | [`storage`] | file I/O: the thread that writes behind and reads ahead, holes, I/O without windows |
-//! | `staging`, `visible`, `watchdog` | device memory; hosts that cache independently; the warning about a rank that waits long |
+//! | `handle` | this rank's handle of the file: opens it, writes and reads by itself; hosts that cache independently |
+//! | `staging`, `watchdog` | device memory; the warning about a rank that waits long |
+//! | `observers` | who observes calls: the watchdog, the capture and its timeline |
 //! | `record`, [`capture`] | report and timeline of calls; the capture of every call: the format, and [`Capture`], which reads it |
 //!
 //! A module uses only modules that stand before it in the list of `tests/suite/layers.rs`.
@@ -38,8 +40,10 @@ mod data;
 mod direction;
 mod facts;
 mod file;
+mod handle;
 mod lists;
 pub(crate) mod metadata;
+mod observers;
 mod plan;
 mod policy;
 mod record;
@@ -49,7 +53,6 @@ mod shared;
 mod staging;
 pub mod storage;
 mod two_layer;
-mod visible;
 mod watchdog;
 mod ways;
 

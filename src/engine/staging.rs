@@ -4,12 +4,14 @@
 //! The runtime of the device copies each piece of a layout; adjacent pieces are copied together. Bytes between pieces
 //! are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
 
+use std::path::Path;
+
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
-use crate::engine::file::File;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
+use crate::topology::Rank;
 
 /// Memory that a read fills: the caller's, or host memory instead of device memory.
 pub struct ReadTarget<'a> {
@@ -33,6 +35,12 @@ impl<'a> ReadTarget<'a> {
         Self { layout, sink, staged: None }
     }
 
+    /// Returns the host memory that is read into, as a target of its own.
+    pub fn in_memory(&mut self) -> ReadTarget<'_> {
+        let ReadMemory { layout, sink } = self.memory();
+        ReadTarget::new(layout, sink)
+    }
+
     /// Returns the memory to read into.
     pub fn memory(&mut self) -> ReadMemory<'_> {
         match &mut self.staged {
@@ -42,101 +50,103 @@ impl<'a> ReadTarget<'a> {
     }
 }
 
-impl File {
-    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes`
-    /// empty. Local.
-    ///
-    /// # Errors
-    /// There is no host memory, or the runtime of the device fails. The error is on this rank only.
-    #[cold]
-    pub(in crate::engine) fn stage_write(
-        &self,
-        layout: &BufferLayout,
-        len: u64,
-        source: Source<'_>,
-        bytes: &mut Vec<u8>,
-    ) -> Result<()> {
-        if !has_device_memory(layout, len, |at, len| source.address(at, len)) {
-            return Ok(());
-        }
-        *bytes = self.room(len)?;
-        let mut survey = Survey::default();
-        in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
-            let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
-            match survey.runtime_at(from) {
-                None => to.copy_from_slice(source.piece(memory, len)),
-                Some(runtime) => {
-                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be
-                    // read.
-                    let copied = unsafe { runtime.to_host(from, to) };
-                    copied.map_err(|cause| self.not_copied("write from", runtime.name(), cause))?;
-                }
-            }
-            Ok(())
-        })
+/// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty.
+/// `rank` and `path` are of the file to write, for errors. Local.
+///
+/// # Errors
+/// There is no host memory, or the runtime of the device fails. The error is on this rank only.
+#[cold]
+pub fn stage_write(
+    (rank, path): (Rank, &Path),
+    layout: &BufferLayout,
+    len: u64,
+    source: Source<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    if !has_device_memory(layout, len, |at, len| source.address(at, len)) {
+        return Ok(());
     }
+    *bytes = room(rank, len)?;
+    let mut survey = Survey::default();
+    in_one(in_memory(layout, len), |StagedPiece { memory, at, len }| {
+        let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
+        match survey.runtime_at(from) {
+            None => to.copy_from_slice(source.piece(memory, len)),
+            Some(runtime) => {
+                // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
+                let copied = unsafe { runtime.to_host(from, to) };
+                copied.map_err(|cause| not_copied(rank, path, ("write from", runtime.name()), cause))?;
+            }
+        }
+        Ok(())
+    })
+}
 
-    /// Makes a read of `len` bytes go to host memory, if the target has device memory. Local.
+impl ReadTarget<'_> {
+    /// Makes a read of `len` bytes by `rank` go to host memory, if the target has device memory. Local.
     ///
     /// # Errors
-    /// The same errors as [`File::stage_write`].
+    /// The same errors as [`stage_write`].
     #[cold]
-    pub(in crate::engine) fn stage_read(&self, target: &mut ReadTarget<'_>, len: u64) -> Result<()> {
-        let ReadTarget { layout, sink, staged } = target;
-        if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
-            *staged = Some(self.room(len)?);
+    pub fn stage(&mut self, rank: Rank, len: u64) -> Result<()> {
+        if has_device_memory(self.layout, len, |at, len| self.sink.address(at, len)) {
+            self.staged = Some(room(rank, len)?);
         }
         Ok(())
     }
 
     /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
-    /// file is unchanged. An error goes into `outcome`. Local.
-    pub(in crate::engine) fn copy_to_device(&self, target: &mut ReadTarget<'_>, file: &Extents, outcome: &mut Outcome) {
-        if let (Some(bytes), None) = (&target.staged, &outcome.error) {
-            let (layout, sink) = (target.layout, &mut target.sink);
+    /// file is unchanged. `rank` and `path` are of the file, whose extents `file` were read. An error goes into
+    /// `outcome`. Local.
+    pub fn copy_to_device(&mut self, (rank, path): (Rank, &Path), file: &Extents, outcome: &mut Outcome) {
+        if let (Some(bytes), None) = (&self.staged, &outcome.error) {
+            let (layout, sink) = (self.layout, &mut self.sink);
             outcome.error = match outcome.bytes < file.bytes() {
-                false => self.put(in_memory(layout, file.bytes()), bytes, sink),
-                true => self.put(before(end_of(file, outcome.bytes), file, layout), bytes, sink),
+                false => put((rank, path), in_memory(layout, file.bytes()), bytes, sink),
+                true => put((rank, path), before(end_of(file, outcome.bytes), file, layout), bytes, sink),
             }
             .err();
         }
     }
+}
 
-    fn put(&self, parts: impl Iterator<Item = StagedPiece>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-        let mut survey = Survey::default();
-        in_one(parts, |StagedPiece { memory, at, len }| {
-            let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
-            match survey.runtime_at(to) {
-                None => sink.piece(memory, len).copy_from_slice(from),
-                Some(runtime) => {
-                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be
-                    // written.
-                    let copied = unsafe { runtime.to_device(from, to) };
-                    copied.map_err(|cause| self.not_copied("read into", runtime.name(), cause))?;
-                }
+fn put(
+    (rank, path): (Rank, &Path),
+    parts: impl Iterator<Item = StagedPiece>,
+    bytes: &[u8],
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let mut survey = Survey::default();
+    in_one(parts, |StagedPiece { memory, at, len }| {
+        let (from, to) = (&bytes[at..][..len as usize], sink.address(memory, len));
+        match survey.runtime_at(to) {
+            None => sink.piece(memory, len).copy_from_slice(from),
+            Some(runtime) => {
+                // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
+                let copied = unsafe { runtime.to_device(from, to) };
+                copied.map_err(|cause| not_copied(rank, path, ("read into", runtime.name()), cause))?;
             }
-            Ok(())
-        })
-    }
-
-    fn room(&self, len: u64) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let what = "device memory, copied".to_string();
-        let none = |_| Error::NoMemory { rank: self.endpoint.rank(), bytes: len, what };
-        bytes.try_reserve_exact(len as usize).map_err(none)?;
-        bytes.resize(len as usize, 0);
-        Ok(bytes)
-    }
-
-    fn not_copied(&self, what: &str, name: &str, cause: String) -> Error {
-        Error::Io {
-            rank: self.endpoint.rank(),
-            operation: format!("{what} {name} memory"),
-            path: self.setup.path.display().to_string(),
-            offset: None,
-            class: IoClass::Other,
-            cause,
         }
+        Ok(())
+    })
+}
+
+fn room(rank: Rank, len: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let none = |_| Error::NoMemory { rank, bytes: len, what: "device memory, copied".to_string() };
+    bytes.try_reserve_exact(len as usize).map_err(none)?;
+    bytes.resize(len as usize, 0);
+    Ok(bytes)
+}
+
+fn not_copied(rank: Rank, path: &Path, (what, name): (&str, &str), cause: String) -> Error {
+    Error::Io {
+        rank,
+        operation: format!("{what} {name} memory"),
+        path: path.display().to_string(),
+        offset: None,
+        class: IoClass::Other,
+        cause,
     }
 }
 

@@ -150,11 +150,7 @@ impl Endpoint {
 
     /// Returns the memory that all ranks share; `None` unless they were found on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
-        self.shared_ref().cloned()
-    }
-
-    pub(super) fn shared_ref(&self) -> Option<&Arc<Shared>> {
-        self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here()
+        self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here().cloned()
     }
 
     pub(super) fn grouped(&self) -> Option<&Grouped> {

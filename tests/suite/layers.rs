@@ -43,8 +43,8 @@ const FOLDERS: &[Folder] = &[
     (
         "src/engine",
         "crate::engine::",
-        "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data file \
-            visible staging agreement ways call api",
+        "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data \
+            staging handle observers file agreement ways call api",
         &[(
             "policy",
             "facts",

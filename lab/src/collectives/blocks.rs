@@ -3,11 +3,21 @@
 //! Every function moves or combines blocks of one message; block i belongs to member i of a group. It returns the
 //! operations that must finish before a next step may use or overwrite these blocks.
 
+use crate::collectives::Group;
 use crate::collectives::in_place::{InOrder, Part, or_before, segments};
-use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
-pub use tributary::collectives::binomial::{children, lowest_bit};
+/// Returns the lowest set bit of member `me` of `size`; for member 0, the power of two that spans all members. The
+/// subtree of a member in a binomial tree is `me..me + lowest_bit`.
+pub fn lowest_bit(me: usize, size: usize) -> usize {
+    if me == 0 { size.next_power_of_two() } else { me & me.wrapping_neg() }
+}
+
+/// Returns the children of member `me` in the binomial tree, the nearest first.
+pub fn children(me: usize, size: usize) -> impl DoubleEndedIterator<Item = usize> {
+    let steps = lowest_bit(me, size).trailing_zeros();
+    (0..steps).map(move |step| me + (1 << step)).filter(move |&child| child < size)
+}
 
 /// Division of a message into blocks of whole 8-byte words whose sizes differ by at most one word. The last block also
 /// has the bytes behind the last whole word.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tributary::collectives::Group;
+use crate::collectives::Group;
 use tributary::topology::{Rank, Topology};
 
 /// Rule by which the members of a group are divided into smaller groups.

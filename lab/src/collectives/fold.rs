@@ -1,6 +1,6 @@
 //! Reduces a group to a power of two of members, for algorithms that need one: in some pairs, one member acts for both.
 
-use tributary::collectives::Group;
+use crate::collectives::Group;
 
 /// Fold of p members to q = 2^floor(log2 p) members, the cores. The p - q extras are the odd members of the first p - q
 /// pairs.

@@ -2,10 +2,10 @@
 //!
 //! A [`Part`] is the library's: a collective among the members of a group, as a step of a larger one.
 
+use crate::collectives::Group;
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use tributary::collectives::Group;
-pub use tributary::collectives::part::{Part, WordOps, joined, or_before, segments};
+pub use crate::collectives::part::{Part, WordOps, joined, or_before, segments};
 use tributary::schedule::{Buffer, Builder, OpId, Schedule};
 
 /// Buffer for the partial result of a reduction on ranks that do not keep the result.

@@ -12,6 +12,7 @@
 //! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
 //! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
+//! | `part`, `group` | a collective among the members of a group, as a step of a larger one |
 //! | [`intergroup`] | allgathers between two groups |
 //! | `blocks`, `division`, `fold`, `rates` | shared: blocks of messages, groups of groups, powers of two, cost of a message |
 
@@ -23,20 +24,22 @@ pub mod broadcast;
 mod division;
 mod fold;
 pub mod gatherv;
+mod group;
 pub mod hierarchical;
 pub mod in_place;
 pub mod intergroup;
+mod part;
 mod rates;
 pub mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
 pub use gatherv::{Gather, gatherv, scatterv};
+pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
 pub use intergroup::{TwoGroups, intergroup_allgatherv};
 pub use rates::Rates;
-pub use tributary::collectives::Group;
 
 use tributary::collectives::FIRST_FREE_TAG;
 

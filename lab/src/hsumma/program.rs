@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::collectives::Group;
 use crate::collectives::in_place::{InPlace, Part, WordOps};
-use tributary::collectives::{FIRST_FREE_TAG, Group, allreduce};
+use tributary::collectives::{FIRST_FREE_TAG, allreduce};
 use tributary::fabric::{Buffers, Traffic};
 use tributary::schedule::{Buffer, Builder, ReduceOp, Span};
 use tributary::{Endpoint, Error};

@@ -1,7 +1,7 @@
 //! Grid, groups and blocks of a matrix product, and the ranks that hold its pivots.
 
+use crate::collectives::Group;
 use tributary::Rank;
-use tributary::collectives::Group;
 
 use tributary_benchmarks::PatternError;
 

@@ -1,56 +1,98 @@
-//! The contribution of one rank, or of several merged ranks, to the first agreement of a call over hosts: facts,
-//! footprint and small data.
+//! The contribution of one rank, or of several merged ranks, to the first agreement of a call: facts, footprint and
+//! small data. Its encoding is the same in a slot of shared memory and in a message.
+
+use smallvec::SmallVec;
 
 use super::footprint::Footprint;
-use super::small::{OF_ONE_RANK, SmallData};
-use crate::collectives::combine::{MAX_BODY, words};
+use super::small::{self, OwnData, block_len, data_of_blocks};
+use crate::access::WriteAccess;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words::Words;
+use crate::engine::facts::words::{self, Words};
 use crate::engine::policy::SMALL_OF_ALL;
-use crate::fabric::shared::MAX_CONTRIBUTION;
+use crate::engine::storage::{Storage, StorageFailure};
+use crate::fabric::frame::{self, Encoder};
+use crate::topology::Rank;
 
-/// The contribution of one rank, or of several merged ranks, to the first agreement of a call over hosts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contribution {
+/// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
+#[derive(Clone)]
+pub struct Contribution<'a> {
     /// Arguments, errors and amounts of the ranks.
     pub facts: Facts,
     ranges: RankRanges,
     /// The ranges of the file that the hosts of the ranks access.
     footprint: Footprint,
-    /// The small data of the ranks, for rank 0 to write; empty if the ranks keep their data.
-    pub data: SmallData,
+    /// This rank's small data, for the rank that decides; `None` if this rank keeps its data.
+    data: Option<OwnData<'a>>,
+    /// Number of bytes of the small data of all ranks, encoded.
+    small: usize,
+    /// Maximum number of bytes of the small data of all ranks, encoded.
+    most_small: usize,
+    /// Offset of the small data in each merged contribution, in their order.
+    blocks: SmallVec<[usize; 32]>,
 }
 
-impl Contribution {
+/// The parts of an encoded contribution.
+struct Decoded {
+    facts: Facts,
+    ranges: RankRanges,
+    footprint: Footprint,
+    /// Offset and number of bytes of the small data.
+    blocks: (usize, usize),
+}
+
+impl<'a> Contribution<'a> {
     /// Returns the contribution of one rank without data; `footprint` is the ranges that the rank accesses.
     pub fn new(facts: Facts, footprint: Footprint) -> Self {
         Self {
             facts,
             ranges: RankRanges::from_ranges(facts.range().into_iter()),
             footprint,
-            data: SmallData::default(),
+            data: None,
+            small: 0,
+            most_small: SMALL_OF_ALL,
+            blocks: SmallVec::new(),
         }
     }
 
-    /// Adds this rank's data, for rank 0 to write.
-    pub fn bring(&mut self, data: SmallData) {
-        (self.facts.comes_along, self.data) = (true, data);
+    /// Adds the data of this rank, `rank`, if it is small enough.
+    pub fn bring(&mut self, rank: Rank, access: WriteAccess<'a>) {
+        if let Some(len) = block_len(access.file) {
+            (self.facts.comes_along, self.small, self.data) = (true, len, Some(OwnData { rank, access }));
+        }
+    }
+
+    /// Adds data of `len` bytes, encoded, whose bytes are not known. For predictions.
+    pub fn bring_some(&mut self, len: usize) {
+        (self.facts.comes_along, self.small) = (true, len);
+    }
+
+    /// Returns the contribution without a limit of the small data: it stays in shared memory.
+    pub fn in_memory(self) -> Self {
+        Self { most_small: usize::MAX, ..self }
     }
 
     /// Merges the contribution of other ranks into this one.
-    pub fn merge(&mut self, other: Self) {
-        self.facts.merge(&other.facts);
-        self.facts.comes_along &= self.data.bytes().len() + other.data.bytes().len() <= SMALL_OF_ALL;
-        match self.facts.comes_along {
-            true => self.data.append(other.data),
-            false => self.data = SmallData::default(),
-        }
-        self.ranges.merge(other.ranges);
-        self.footprint.merge(other.footprint);
+    pub fn merge(&mut self, other: &Self) {
+        self.add(&other.facts, other.ranges.clone(), other.footprint.clone(), other.small);
+    }
+
+    /// Merges the encoded contribution of other ranks into this one.
+    pub fn merge_encoded(&mut self, body: &[u8]) {
+        let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
+        self.blocks.push(blocks.0);
+        self.add(&facts, ranges, footprint, blocks.1);
+    }
+
+    fn add(&mut self, facts: &Facts, ranges: RankRanges, footprint: Footprint, small: usize) {
+        self.small += small;
+        self.facts.merge(facts);
+        self.facts.comes_along &= self.small <= self.most_small;
+        self.ranges.merge(ranges);
+        self.footprint.merge(footprint);
     }
 
     /// Returns what all ranks agree on. This must be the merged contribution of all ranks.
@@ -58,36 +100,72 @@ impl Contribution {
         Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
 
-    /// Encodes the contribution. Leaves the footprint out if the message would be too long.
-    pub fn body(&self) -> Vec<u8> {
-        let mut body = Vec::with_capacity(8 * (Facts::COUNT + 3));
-        let mut next = |value: u64| body.extend_from_slice(&value.to_le_bytes());
-        self.facts.encode(&mut next);
-        self.ranges.encode(&mut next);
-        let (fixed, data) = (body.len(), self.data.bytes());
-        self.footprint.put(&mut body);
-        if body.len() + data.len() > if data.len() <= OF_ONE_RANK { MAX_CONTRIBUTION } else { MAX_BODY } {
-            body.truncate(fixed);
-            Footprint::unknown(0).put(&mut body);
-        }
-        body.extend_from_slice(data);
-        body
+    /// Returns the united footprint of the ranks.
+    pub fn footprint(&self) -> &Footprint {
+        &self.footprint
     }
 
-    /// Decodes a contribution. Data that is not whole blocks of the announced length counts as not sent: the ranks
+    /// Encodes the contribution, which has been merged with `others`. Leaves the footprint out if there is no room.
+    pub fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        words::add(&self.facts, out);
+        self.ranges.encode(&mut |word| out.word(word));
+        let small = if self.facts.comes_along { self.small } else { 0 };
+        self.footprint.encode(out, small);
+        if self.facts.comes_along {
+            self.data.iter().for_each(|own| own.encode(out));
+            self.blocks_of(others).for_each(|blocks| out.bytes(blocks));
+        }
+    }
+
+    /// Returns the small data in merged contributions.
+    fn blocks_of<'o>(&self, others: &[&'o [u8]]) -> impl Iterator<Item = &'o [u8]> {
+        others.iter().zip(&self.blocks).map(|(body, at)| body.get(*at..).unwrap_or_default())
+    }
+
+    /// Writes the small data of all ranks, on the rank that decides; adds to `written`, in bytes.
+    ///
+    /// # Errors
+    /// The first write that fails.
+    pub fn write(
+        &self,
+        others: &[&[u8]],
+        storage: &dyn Storage,
+        written: &mut u64,
+    ) -> std::result::Result<(), StorageFailure> {
+        let blocks: SmallVec<[&[u8]; 32]> = self.blocks_of(others).collect();
+        small::write(storage, self.data, &blocks, written)
+    }
+}
+
+impl Decoded {
+    /// Decodes a contribution. Data that is not whole blocks of the announced length counts as not brought: the ranks
     /// still have their data.
-    pub fn from(body: &[u8]) -> Self {
-        let (mut words, mut at) = (words(body), 0);
-        let mut next = || {
+    fn from(body: &[u8]) -> Self {
+        let (mut facts, mut at) = (words::get::<Facts>(body), 8 * Facts::COUNT);
+        let mut next = frame::words(body.get(at..).unwrap_or_default());
+        let ranges = RankRanges::decode(&mut || {
             at += 8;
-            words.next().unwrap_or_default()
-        };
-        let (mut facts, ranges) = (Facts::decode(&mut next), RankRanges::decode(&mut next));
-        let footprint = Footprint::get(body, &mut at);
-        let blocks =
-            body.get(at..).filter(|_| facts.comes_along).and_then(|bytes| SmallData::from(bytes, facts.left.bytes));
+            next.next().unwrap_or_default()
+        });
+        let footprint = Footprint::decode(body, &mut at);
+        let blocks = body.get(at..).filter(|_| facts.comes_along);
+        let blocks = blocks.filter(|blocks| data_of_blocks(blocks) == Some(facts.left.bytes));
         facts.comes_along = blocks.is_some();
-        Self { facts, ranges, footprint, data: blocks.unwrap_or_default() }
+        Self { facts, ranges, footprint, blocks: (at, blocks.map_or(0, <[u8]>::len)) }
+    }
+}
+
+#[cfg(feature = "internals")]
+impl Contribution<'_> {
+    /// Returns a contribution from its encoding.
+    pub fn from_encoded(body: &[u8]) -> Self {
+        let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
+        Self { ranges, small: blocks.1, blocks: SmallVec::from_slice(&[blocks.0]), ..Self::new(facts, footprint) }
+    }
+
+    /// Returns the small data in `body`, the encoding of this contribution; nothing if the ranks keep their data.
+    pub fn small_data<'b>(&self, body: &'b [u8]) -> &'b [u8] {
+        if self.facts.comes_along { &body[self.blocks[0]..] } else { &[] }
     }
 }
 
@@ -97,21 +175,37 @@ mod tests {
     use crate::access::{BufferLayout, Extents, Source};
     use crate::engine::facts::reuse::AccessShift;
 
+    fn encoded(one: &Contribution<'_>, others: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = vec![0; 1 << 16];
+        frame::put(&mut bytes, |out| one.encode(others, out));
+        frame::get(&bytes).to_vec()
+    }
+
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let of =
             |file: &Extents| Facts::from_access((file, file), (AccessShift::No, 0), None, Some(Tiling::from_key(5)));
+        let check = |one: &Contribution<'_>| {
+            let decoded = Decoded::from(&encoded(one, &[]));
+            assert_eq!((decoded.facts, &decoded.ranges, &decoded.footprint), (one.facts, &one.ranges, &one.footprint));
+            assert_eq!(decoded.blocks.1, if one.facts.comes_along { one.small } else { 0 });
+        };
         let mut one = Contribution::new(of(&file), Footprint::from_extents(3, &file, 1));
-        assert_eq!(Contribution::from(&one.body()), one);
+        check(&one);
         let source = [7u8; 90];
-        one.bring(SmallData::from_access(3, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap());
-        assert_eq!(Contribution::from(&one.body()), one);
-        let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(3));
-        assert_eq!(Contribution::from(&none.body()), none);
-        none.merge(one.clone());
-        assert_eq!((none.facts, &none.data), (Facts { tiles: none.facts.tiles, ..one.facts }, &one.data));
-        none.merge(Contribution::new(of(&file), Footprint::unknown(3)));
-        assert!(!none.facts.comes_along && none.data.bytes().is_empty(), "as one rank keeps its data");
+        let access = WriteAccess { file: &file, layout: &BufferLayout::Contiguous, source: Source::from(&source[..]) };
+        one.bring(3, access);
+        check(&one);
+        let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(0));
+        let empty = Extents::empty();
+        none.bring(1, WriteAccess { file: &empty, ..access });
+        check(&none);
+        let body = encoded(&one, &[]);
+        none.merge_encoded(&body);
+        assert_eq!((none.facts, none.small), (Facts { tiles: none.facts.tiles, ..one.facts }, one.small));
+        assert!(encoded(&none, &[&body]).ends_with(&source));
+        none.merge_encoded(&encoded(&Contribution::new(of(&file), Footprint::unknown(3)), &[]));
+        assert!(!none.facts.comes_along, "as one rank keeps its data");
     }
 }

@@ -1,69 +1,164 @@
 //! The end of a collective call: all ranks agree on its outcome.
 
-use crate::collectives::{allreduce, broadcast_error};
-use crate::engine::facts::Amount;
-use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
-use crate::engine::record::timeline::TimelineWriter;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::collectives::team::{Combine, Team};
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::words::{self, words};
+use crate::engine::record::report::{Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
+use crate::engine::shared::arena::TURN;
+use crate::engine::shared::window_writer::WindowWriter;
 use crate::error::Result;
 use crate::fabric::Endpoint;
-use crate::schedule::ReduceOp::{self, Max, Min, Sum};
+use crate::fabric::frame::Encoder;
 use crate::topology::Rank;
 
-/// Agrees on the outcome of a call, and returns the report. Collective: one allreduce of 15 numbers, and a broadcast of
-/// the error if a rank failed.
+words! {
+    /// The outcome of a call on one rank, or on all ranks of a team. Numbers are sums over ranks, except `rounds` and
+    /// times, which are maxima.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct CallOutcome {
+        /// Lowest rank with an error; `None` without an error.
+        pub failed: Option<Rank>,
+        /// Number of bytes written or read.
+        pub transferred: u64,
+        /// Number of bytes of metadata messages.
+        pub metadata_bytes: u64,
+        /// Number of metadata messages.
+        pub metadata_messages: u64,
+        /// Number of data messages.
+        pub data_messages: u64,
+        /// Number of bytes that went through shared memory instead of messages.
+        pub in_memory: u64,
+        /// Number of bytes of messages from one host to another.
+        pub between_hosts: u64,
+        /// Number of windows of a rank.
+        pub rounds: u64,
+        /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, total.
+        pub micros: [u64; 7],
+        /// True if the windows must be filled again, by one rank after the other.
+        pub again: bool,
+        /// Value of the signal that counts turns of ranks.
+        pub turn: u32,
+    }
+}
+
+/// Index of the time of I/O among the times of an outcome.
+const IO: usize = 4;
+
+impl CallOutcome {
+    /// Returns this rank's outcome, `rank`, at the end of a call.
+    pub fn new(rank: Rank, done: &CallTotals, clock: &Clock) -> Self {
+        let CallTotals { metadata, in_memory, counts, outcome, .. } = done;
+        let times = [
+            clock.spent(Lap::Flatten),
+            clock.spent(Lap::Metadata),
+            counts.exchange,
+            counts.placement,
+            outcome.busy,
+            clock.spent(Lap::Agreement),
+            clock.total(),
+        ];
+        Self {
+            failed: outcome.error.as_ref().map(|_| rank),
+            transferred: outcome.bytes,
+            metadata_bytes: metadata.bytes,
+            metadata_messages: metadata.messages,
+            data_messages: counts.traffic.messages,
+            in_memory: in_memory + counts.in_memory,
+            between_hosts: metadata.between_hosts + counts.traffic.between_hosts,
+            rounds: counts.windows,
+            micros: times.map(|time| time.as_micros() as u64),
+            again: false,
+            turn: 0,
+        }
+    }
+
+    /// Returns the outcome of all ranks, if the call is over with its first agreement. `total` is the time of the call.
+    pub fn at_once(agreed: &Agreed, total: Duration) -> Self {
+        let (io, total) = (agreed.micros, total.as_micros() as u64);
+        let micros = [0, 0, 0, 0, io, total.saturating_sub(io), total];
+        Self { transferred: agreed.transferred, micros, ..Self::default() }
+    }
+
+    /// Merges the outcome of other ranks.
+    fn merge(&mut self, other: &Self) {
+        self.failed = self.failed.into_iter().chain(other.failed).min();
+        self.transferred += other.transferred;
+        self.metadata_bytes += other.metadata_bytes;
+        self.metadata_messages += other.metadata_messages;
+        self.data_messages += other.data_messages;
+        self.in_memory += other.in_memory;
+        self.between_hosts += other.between_hosts;
+        self.rounds = self.rounds.max(other.rounds);
+        self.micros.iter_mut().zip(other.micros).for_each(|(most, own)| *most = own.max(*most));
+    }
+
+    /// Returns the time of file I/O.
+    pub fn io(&self) -> Duration {
+        Duration::from_micros(self.micros[IO])
+    }
+
+    /// Returns the times in seconds.
+    pub fn seconds(&self) -> Seconds {
+        let [flatten, metadata, data, placement, io, agreement, total] = self.micros.map(|micros| micros as f64 / 1e6);
+        Seconds { flatten, metadata, data, placement, io, agreement, total }
+    }
+}
+
+/// Agrees on the outcome of a call. `own` is this rank's outcome. In a write through windows, the last rank to arrive
+/// writes the remaining windows by its `writer`. Collective over the team: one agreement.
 ///
 /// # Errors
-/// The error of the lowest rank that has one, on every rank; errors of the message transport.
-pub async fn finish_call(
+/// Errors of the message transport.
+pub async fn agree_on_outcome(
     endpoint: &mut Endpoint,
-    all: &Amount,
-    done: CallTotals,
-    mut clock: Clock,
-    timeline: Option<&mut TimelineWriter>,
-) -> Result<CallReport> {
-    const OPS: [ReduceOp; 15] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    clock.lap(Lap::Agreement);
-    if let Some(timeline) = timeline {
-        timeline.phases(&clock, &done);
+    team: &Team,
+    own: CallOutcome,
+    writer: Option<&WindowWriter<'_>>,
+) -> Result<CallOutcome> {
+    let answer = team.combine(endpoint, &mut EndPart { own, writer }).await?;
+    Ok(words::get(&answer))
+}
+
+/// This rank's part in the agreement at the end of a call.
+struct EndPart<'a> {
+    own: CallOutcome,
+    writer: Option<&'a WindowWriter<'a>>,
+}
+
+impl Combine for EndPart<'_> {
+    fn merge(&mut self, other: &[u8]) {
+        self.own.merge(&words::get(other));
     }
-    let CallTotals { direction, decision, auto, reused, metadata, in_memory, counts, outcome } = done;
-    let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
-    let micros = |time: std::time::Duration| time.as_micros() as u64;
-    let mut words = [
-        outcome.bytes,
-        metadata.bytes,
-        metadata.messages,
-        counts.traffic.messages,
-        in_memory + counts.in_memory,
-        metadata.between_hosts + counts.traffic.between_hosts,
-        counts.windows,
-        micros(clock.spent(Lap::Flatten)),
-        micros(clock.spent(Lap::Metadata)),
-        micros(counts.exchange),
-        micros(counts.placement),
-        micros(outcome.busy),
-        micros(clock.spent(Lap::Agreement)),
-        micros(clock.total()),
-        failed,
-    ];
-    allreduce(endpoint, &OPS, &mut words).await?;
-    let [transferred, metadata_bytes, metadata_messages, data_messages, words @ ..] = words;
-    let [in_memory, between_hosts, rounds, times @ .., failed] = words;
-    let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
-    if failed != u64::MAX {
-        return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
+
+    fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
+        words::add(&self.own, out);
     }
-    Ok(CallReport {
-        auto,
-        plan_reused: reused,
-        rounds,
-        metadata_bytes,
-        metadata_messages,
-        data_messages,
-        in_memory,
-        between_hosts,
-        seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
-        ..CallReport::from_amounts(direction, decision, all, transferred)
-    })
+
+    fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        if let Some(writer) = self.writer {
+            close_windows(writer, &mut self.own);
+        }
+        self.encode(others, out);
+    }
+}
+
+/// Writes the remaining windows, and adds what they know to the outcome of all ranks. If the windows must be filled
+/// again, resets them.
+fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
+    writer.try_write();
+    let arena = writer.arena;
+    let failed = arena.failed().load(Ordering::Acquire);
+    all.failed = (failed != 0).then(|| failed as Rank - 1);
+    all.transferred = arena.written().load(Ordering::Acquire);
+    all.micros[IO] = arena.busy().load(Ordering::Acquire);
+    all.again = arena.again().load(Ordering::SeqCst) != 0;
+    all.turn = arena.signal(TURN).get();
+    if all.again {
+        // The memory is reserved already, so this cannot fail.
+        let _ = arena.prepare(&writer.windows);
+    }
 }

@@ -6,6 +6,7 @@
 
 use crate::access::{Extent, Extents, varint};
 use crate::engine::policy::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
+use crate::fabric::frame::{self, Encoder, LENGTH};
 
 /// Value of [`Footprint::host`] after footprints of several hosts were merged.
 const SEVERAL: u64 = u64::MAX;
@@ -86,30 +87,37 @@ impl Footprint {
         }
     }
 
-    /// Appends the encoding, at most [`FOOTPRINT_BYTES`] and a few bytes. Longer footprints are encoded as unknown.
-    pub fn put(&self, out: &mut Vec<u8>) {
-        varint::put(out, self.host.wrapping_add(1));
-        let (start, mut at) = (out.len(), 0);
+    /// Encodes the footprint: its length, and at most [`FOOTPRINT_BYTES`] and a few bytes. It is encoded as unknown if it
+    /// is longer, or if fewer than `behind` bytes would be left behind it.
+    pub fn encode(&self, out: &mut Encoder<'_>, behind: usize) {
+        let mut bytes = Vec::new();
         let known = self.ranges.as_ref().is_some_and(|ranges| {
-            varint::put(out, ranges.len() as u64 + 1);
+            let mut at = 0;
+            varint::put(&mut bytes, self.host.wrapping_add(1));
+            varint::put(&mut bytes, ranges.len() as u64);
             ranges.iter().all(|&(from, to)| {
-                varint::put(out, from.wrapping_sub(at));
-                varint::put(out, to.wrapping_sub(from));
+                varint::put(&mut bytes, from.wrapping_sub(at));
+                varint::put(&mut bytes, to.wrapping_sub(from));
                 at = to;
-                out.len() - start <= FOOTPRINT_BYTES
+                bytes.len() <= FOOTPRINT_BYTES
             })
         });
-        if !known {
-            out.truncate(start);
-            varint::put(out, 0);
+        let fits = known && LENGTH + bytes.len() + behind <= out.room();
+        out.word(if fits { bytes.len() as u64 } else { 0 });
+        if fits {
+            out.bytes(&bytes);
         }
     }
 
-    /// Decodes a footprint at `*at` and advances `*at`. Damaged bytes give an unknown footprint.
-    pub fn get(bytes: &[u8], at: &mut usize) -> Self {
-        let mut next = || varint::get(bytes, at);
-        let host = next().unwrap_or(0).wrapping_sub(1);
-        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= FOOTPRINT_BYTES as u64);
+    /// Decodes a footprint at `*at` and advances `*at` to its end. Damaged bytes give an unknown footprint.
+    pub fn decode(bytes: &[u8], at: &mut usize) -> Self {
+        let rest = bytes.get(*at..).unwrap_or_default();
+        let own = frame::get(rest);
+        *at += (LENGTH + own.len()).min(rest.len());
+        let mut place = 0;
+        let mut next = || varint::get(own, &mut place);
+        let Some(host) = next().map(|host| host.wrapping_sub(1)) else { return Self::unknown(0) };
+        let count = next().filter(|&count| count <= FOOTPRINT_BYTES as u64);
         let mut end = 0u64;
         let mut range = || {
             let from = end.checked_add(next()?)?;
@@ -155,9 +163,9 @@ mod tests {
     fn merged(ranks: &[(usize, Vec<(u64, u64)>)], unit: u64) -> Footprint {
         let mut hosts = std::collections::BTreeMap::<usize, Footprint>::new();
         for (host, pieces) in ranks {
-            let mut encoded = Vec::new();
-            Footprint::from_extents(*host, &extents(pieces), unit).put(&mut encoded);
-            let own = Footprint::get(&encoded, &mut 0);
+            let mut encoded = vec![0; 2 * FOOTPRINT_BYTES];
+            frame::put(&mut encoded, |out| Footprint::from_extents(*host, &extents(pieces), unit).encode(out, 0));
+            let own = Footprint::decode(frame::get(&encoded), &mut 0);
             match hosts.entry(*host) {
                 std::collections::btree_map::Entry::Occupied(mut all) => all.get_mut().merge(own),
                 std::collections::btree_map::Entry::Vacant(none) => drop(none.insert(own)),

@@ -2,58 +2,68 @@
 
 use super::contribution::Contribution;
 use super::footprint::Footprint;
-use super::small::SmallData;
-use crate::access::{BufferLayout, Extent, Extents, Source};
+use super::small::{SmallPiece, add_pieces};
+use crate::access::{BufferLayout, Extent, Extents, Source, WriteAccess};
+use crate::collectives::team::MAX_BODY;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::CallKinds;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words::{get, message};
+use crate::engine::facts::words;
+use crate::fabric::frame::{self, Encoder, LENGTH};
 use crate::topology::Rank;
+
+fn encoded(encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
+    let mut bytes = vec![0; LENGTH + MAX_BODY];
+    frame::put(&mut bytes, encode);
+    frame::get(&bytes).to_vec()
+}
 
 /// Returns the encoded contribution of `rank` to a write of `file`. Includes `data` if it is small enough.
 pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Vec<u8> {
-    encoded_write(rank, file, data).body()
+    let mut contribution = of_write(rank, file);
+    if let Some(data) = data {
+        let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
+        contribution.bring(rank, access);
+    }
+    encoded(|out| contribution.encode(&[], out))
 }
 
 /// Returns the encoded answer of rank 0 if `rank` is the only rank that writes, to `file`.
 pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
-    message(&encoded_write(rank, file, None).agreed(Tiling::from_key(7), Direction::Write))
+    let agreed = of_write(rank, file).agreed(Tiling::from_key(7), Direction::Write);
+    encoded(|out| words::add(&agreed, out))
 }
 
-fn encoded_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Contribution {
+fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
     let mut facts = Facts::from_access((file, file), (AccessShift::No, 2), None, Some(Tiling::from_key(7)));
     facts.calls = CallKinds::new(Direction::Write.into(), rank);
-    let mut contribution = Contribution::new(facts, Footprint::unknown(0));
-    let data = data.and_then(|data| SmallData::from_access(rank, file, &BufferLayout::Contiguous, Source::from(data)));
-    if let Some(data) = data {
-        contribution.bring(data);
-    }
-    contribution
+    Contribution::new(facts, Footprint::unknown(0))
 }
 
 /// Decodes a contribution and encodes it again.
 pub fn contribution(body: &[u8]) -> Vec<u8> {
-    Contribution::from(body).body()
+    encoded(|out| Contribution::from_encoded(body).encode(&[body], out))
 }
 
 /// Decodes two contributions, merges them and encodes the result.
 pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
-    let mut all = Contribution::from(one);
-    all.merge(Contribution::from(other));
-    all.body()
+    let mut all = Contribution::from_encoded(one);
+    all.merge_encoded(other);
+    encoded(|out| all.encode(&[one, other], out))
 }
 
 /// Returns the pieces of small data that rank 0 would write, as (rank, extent of the file, data).
 pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
-    let data = Contribution::from(body).data;
-    let bytes = |at: usize, len: u64| data.bytes()[at..][..len as usize].to_vec();
-    data.pieces().into_iter().map(|(rank, extent, at)| (rank, extent, bytes(at, extent.len))).collect()
+    let mut pieces = Vec::new();
+    let blocks = Contribution::from_encoded(body).small_data(body);
+    add_pieces(0, blocks, &mut pieces);
+    pieces.iter().map(|piece: &SmallPiece| (piece.rank, piece.extent, piece.bytes(blocks).to_vec())).collect()
 }
 
 /// Decodes the answer of rank 0 and encodes it again.
 pub fn answer(body: &[u8]) -> Vec<u8> {
-    message(&get::<Agreed>(body))
+    encoded(|out| words::add(&words::get::<Agreed>(body), out))
 }

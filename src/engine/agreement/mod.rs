@@ -3,30 +3,26 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`on_host`] | the first agreement of ranks that share memory; [`slots`]: small data in the slots of the ranks |
-//! | [`over_hosts`] | the first agreement of ranks that exchange messages: [`contribution`], with [`small`] data |
+//! | [`first`] | the first agreement: what ranks bring ([`contribution`], with [`small`] data), and what one of them decides |
 //! | [`without_data`] | the first agreement of calls without data (sync, close and the like), and the error of a failed agreement |
-//! | [`footprint`], [`held`] | the ranges of the file that a rank, or a host, accesses |
+//! | [`footprint`] | the ranges of the file that a rank, or a host, accesses |
 //! | [`predicted`] | the path that a planned write would take |
 //! | [`finish`] | the last agreement: errors, counts and times |
 
-mod contribution;
+pub(in crate::engine) mod contribution;
 pub(in crate::engine) mod finish;
+pub(in crate::engine) mod first;
 pub(in crate::engine) mod footprint;
-pub(in crate::engine) mod held;
 #[cfg(feature = "internals")]
 pub mod internals;
-pub(in crate::engine) mod on_host;
-mod over_hosts;
 pub mod predicted;
-mod slots;
 mod small;
 pub mod without_data;
 
 use crate::access::Extents;
 use crate::collectives::allgather;
 use crate::engine::facts::ranges::RankRanges;
-use crate::engine::facts::words::{get, message};
+use crate::engine::facts::words::get;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
@@ -37,7 +33,7 @@ use crate::fabric::Endpoint;
 /// Errors of the message transport.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or_default();
-    let all = allgather(endpoint, &message(&[start, end])).await?;
+    let all = allgather(endpoint, &[start, end].map(u64::to_le_bytes).concat()).await?;
     let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
     Ok(RankRanges::from_ranges(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }

@@ -1,13 +1,12 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
 use super::contribution::Contribution;
-use super::small::SmallData;
-use crate::access::{BufferLayout, Extents, Source};
+use super::small::block_len;
+use crate::access::Extents;
 use crate::drivers::{Driver, Layout};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::reuse::AccessShift;
-use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::policy::paths::Path;
 use crate::engine::policy::reason::Reason;
 use crate::engine::setup::Setup;
@@ -20,10 +19,9 @@ use crate::topology::{Rank, Topology};
 pub struct PredictedPath {
     setup: Setup,
     /// Merged contribution of the nodes whose ranks have all been added.
-    all: Option<Contribution>,
+    all: Option<Contribution<'static>>,
     /// The node of the last rank that was added, and the merged contribution of the ranks of this node so far.
-    node: Option<(usize, Contribution)>,
-    nothing: Vec<u8>,
+    node: Option<(usize, Contribution<'static>)>,
 }
 
 impl PredictedPath {
@@ -33,7 +31,7 @@ impl PredictedPath {
     /// Bad hints.
     pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         let setup = Setup::predicted(topology, layout, driver, hints)?;
-        Ok(Self { setup, all: None, node: None, nothing: vec![0; SMALL_OF_ONE as usize] })
+        Ok(Self { setup, all: None, node: None })
     }
 
     /// Returns true if all ranks share memory: then ranks never exchange data by messages.
@@ -44,7 +42,7 @@ impl PredictedPath {
     /// Adds the extents that a rank writes. Add each rank once, and the ranks of a node one after the other. O(extents)
     /// at most.
     pub fn add(&mut self, rank: Rank, file: &Extents) {
-        let Self { setup, nothing, .. } = self;
+        let setup = &self.setup;
         let early = setup.rules(Direction::Write).writes_early(file, true);
         let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
         let facts = Facts::from_access((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
@@ -52,12 +50,11 @@ impl PredictedPath {
         let host = (node, setup.topology.ranks_on(node) == 1);
         let mut own = Contribution::new(facts, setup.footprint(host, file, Direction::Write));
         // Only the length of the data decides whether it is sent along.
-        let source = nothing.get(..file.bytes() as usize).filter(|_| setup.takes_small() && early.is_none());
-        let data =
-            source.and_then(|bytes| SmallData::from_access(rank, file, &BufferLayout::Contiguous, Source::from(bytes)));
-        data.into_iter().for_each(|data| own.bring(data));
+        if setup.takes_small() && early.is_none() {
+            block_len(file).into_iter().for_each(|len| own.bring_some(len));
+        }
         match &mut self.node {
-            Some((same, all)) if *same == node => all.merge(own),
+            Some((same, all)) if *same == node => all.merge(&own),
             _ => {
                 self.close_node();
                 self.node = Some((node, own));
@@ -68,7 +65,7 @@ impl PredictedPath {
     fn close_node(&mut self) {
         let Some((_, of_node)) = self.node.take() else { return };
         match &mut self.all {
-            Some(all) => all.merge(of_node),
+            Some(all) => all.merge(&of_node),
             None => self.all = Some(of_node),
         }
     }
@@ -87,6 +84,7 @@ impl PredictedPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::BufferLayout;
     use crate::drivers::{DriverName, driver};
     use crate::fabric::{Endpoint, threads};
     use crate::{File, Mode};

@@ -1,86 +1,201 @@
-//! Small data that ranks send with the first agreement of a write over hosts: rank 0 writes the data of all ranks.
+//! Small data that ranks bring with the first agreement of a write: the rank that decides writes the data of all ranks.
+//!
+//! The data of a rank is a *block*: the rank, the number of extents, the extents and their bytes. It is the same in a
+//! slot of shared memory and in a message.
 
-use super::slots;
-use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
+use std::cell::RefCell;
+
+use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
 use crate::engine::policy::SMALL_OF_ONE;
-use crate::engine::storage::{Storage, StorageFailure};
+use crate::engine::storage::{Storage, StorageFailure, write_all};
+use crate::fabric::frame::Encoder;
 use crate::topology::Rank;
 
-/// Maximum number of bytes of a rank's block, with its head.
-pub const OF_ONE_RANK: usize = SMALL_OF_ONE as usize + HEAD;
 /// Number of bytes of a block's head: rank, number of extents.
 const HEAD: usize = 16;
+/// Number of bytes of an encoded extent.
 const EXTENT: usize = 16;
 
-/// The encoded data of ranks, one block after the other. A block is the rank, the number of extents, the extents and
-/// their data.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SmallData {
-    bytes: Vec<u8>,
+/// Returns the length of a rank's block in bytes; `None` if the access is too long to be brought.
+pub fn block_len(file: &Extents) -> Option<usize> {
+    let len = file.count().saturating_mul(EXTENT as u64).saturating_add(file.bytes());
+    match file.count() {
+        0 => Some(0),
+        _ => (len <= SMALL_OF_ONE).then_some(HEAD + len as usize),
+    }
 }
 
-impl SmallData {
-    /// Returns the block of a rank; `None` if its data is too long.
-    pub fn from_access(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
-        let extents = file.count().saturating_mul(EXTENT as u64);
+/// The small data of one rank.
+#[derive(Clone, Copy)]
+pub struct OwnData<'a> {
+    /// The rank.
+    pub rank: Rank,
+    /// Its bytes.
+    pub access: WriteAccess<'a>,
+}
+
+impl OwnData<'_> {
+    /// Encodes the block of the rank; nothing if it has no bytes. Its length must not be above [`block_len`].
+    pub fn encode(&self, out: &mut Encoder<'_>) {
+        let Self { rank, access: WriteAccess { file, layout, source } } = *self;
         if file.count() == 0 {
-            return Some(Self::default());
+            return;
         }
-        if extents.saturating_add(file.bytes()) > SMALL_OF_ONE {
-            return None;
+        out.word(rank as u64);
+        out.word(file.count());
+        // A shortcut for one extent: starting two walks takes longer than the copy.
+        if let (1, Some((start, end)), BufferLayout::Contiguous) = (file.count(), file.span(), layout) {
+            out.word(start);
+            out.word(end - start);
+            return out.bytes(source.piece(0, end - start));
         }
-        let mut bytes = Vec::with_capacity(HEAD + (extents + file.bytes()) as usize);
-        let mut put = |number: u64| bytes.extend_from_slice(&number.to_le_bytes());
-        put(rank as u64);
-        put(file.count());
-        for extent in file.iter() {
-            put(extent.offset);
-            put(extent.len);
-        }
-        Walk::new(file, layout)
-            .visit_before(u64::MAX, |piece| bytes.extend_from_slice(source.piece(piece.memory, piece.len)));
-        Some(Self { bytes })
+        file.iter().for_each(|extent| {
+            out.word(extent.offset);
+            out.word(extent.len);
+        });
+        Walk::new(file, layout).visit_before(u64::MAX, |piece| out.bytes(source.piece(piece.memory, piece.len)));
     }
+}
 
-    /// Appends the blocks of other ranks.
-    pub fn append(&mut self, other: Self) {
-        self.bytes.extend_from_slice(&other.bytes);
-    }
+/// A piece of small data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmallPiece {
+    /// Rank that brought it.
+    pub rank: Rank,
+    /// Its number among all pieces; the pieces of a rank ascend.
+    number: usize,
+    /// Its place in the file.
+    pub extent: Extent,
+    /// Index of the blocks that hold its bytes, or [`OWN`].
+    blocks: usize,
+    /// Offset of its bytes there.
+    at: usize,
+}
 
-    /// Returns the encoded blocks.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
+/// Index instead of blocks of pieces whose bytes are in the memory of the rank that decides.
+const OWN: usize = usize::MAX;
 
-    /// Decodes blocks from other ranks; `None` unless they are whole blocks with `left` bytes of data.
-    pub fn from(bytes: &[u8], left: u64) -> Option<Self> {
-        (data_of_blocks(bytes) == Some(left)).then(|| Self { bytes: bytes.to_vec() })
-    }
+thread_local! {
+    /// Reused by all calls of the thread, so that a small call allocates nothing.
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { pieces: Vec::new(), joined: Vec::new() }) };
+}
 
-    /// Returns the pieces of all blocks as (rank, extent of the file, offset of the piece's data in the encoding).
-    pub fn pieces(&self) -> Vec<(Rank, Extent, usize)> {
-        let mut pieces = Vec::new();
-        let mut at = 0;
-        while let Some((rank, count)) = head(&self.bytes[at..]) {
-            let mut data = at + HEAD + count * EXTENT;
-            for place in self.bytes[at + HEAD..data].chunks_exact(EXTENT) {
-                let extent = Extent { offset: number(place), len: number(&place[8..]) };
-                pieces.push((rank, extent, data));
-                data += extent.len as usize;
+struct Scratch {
+    pieces: Vec<SmallPiece>,
+    joined: Vec<u8>,
+}
+
+/// Writes the data of the rank that decides and the data in `blocks` to the file. Joins adjacent pieces and writes in
+/// file order; if pieces overlap, writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in
+/// bytes.
+///
+/// # Errors
+/// The first write that fails.
+pub fn write(
+    storage: &dyn Storage,
+    own: Option<OwnData<'_>>,
+    blocks: &[&[u8]],
+    written: &mut u64,
+) -> Result<(), StorageFailure> {
+    SCRATCH.with_borrow_mut(|Scratch { pieces, joined }| {
+        pieces.clear();
+        if let Some(OwnData { rank, access: WriteAccess { file, layout, .. } }) = own {
+            let mut add = |extent, at| {
+                pieces.push(SmallPiece { rank, number: pieces.len(), extent, blocks: OWN, at });
+            };
+            match (file.count(), file.span(), layout) {
+                (1, Some((start, end)), BufferLayout::Contiguous) => add(Extent { offset: start, len: end - start }, 0),
+                _ => Walk::new(file, layout).visit_before(u64::MAX, |piece| {
+                    add(Extent { offset: piece.offset, len: piece.len }, piece.memory as usize);
+                }),
             }
-            at = data;
         }
-        pieces
-    }
+        blocks.iter().enumerate().for_each(|(index, blocks)| add_pieces(index, blocks, pieces));
+        let bytes = |piece: &SmallPiece| match (own, blocks.get(piece.blocks)) {
+            (_, Some(blocks)) => &blocks[piece.at..][..piece.extent.len as usize],
+            (Some(own), None) => own.access.source.piece(piece.at as u64, piece.extent.len),
+            (None, None) => &[],
+        };
+        write_pieces(storage, pieces, joined, bytes, written)
+    })
+}
 
-    /// Writes the data of all blocks to the file. Joins adjacent pieces and writes in file order; if pieces overlap,
-    /// writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in bytes.
-    ///
-    /// # Errors
-    /// The first write that fails.
-    pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), StorageFailure> {
-        slots::write_parts(storage, &mut self.pieces(), &mut Vec::new(), |_| &self.bytes[..], written)
+/// Adds the pieces of blocks to `pieces`.
+pub fn add_pieces(index: usize, blocks: &[u8], pieces: &mut Vec<SmallPiece>) {
+    let mut at = 0;
+    while let Some((rank, count)) = head(&blocks[at..]) {
+        let mut data = at + HEAD + count * EXTENT;
+        for place in blocks[at + HEAD..data].chunks_exact(EXTENT) {
+            let extent = Extent { offset: number(place), len: number(&place[8..]) };
+            pieces.push(SmallPiece { rank, number: pieces.len(), extent, blocks: index, at: data });
+            data += extent.len as usize;
+        }
+        at = data;
     }
+}
+
+impl SmallPiece {
+    /// Returns the bytes of the piece in its blocks.
+    #[cfg(feature = "internals")]
+    pub fn bytes<'a>(&self, blocks: &'a [u8]) -> &'a [u8] {
+        &blocks[self.at..][..self.extent.len as usize]
+    }
+}
+
+/// Writes pieces like [`write()`]. `bytes` returns the bytes of a piece.
+fn write_pieces<'a>(
+    storage: &dyn Storage,
+    pieces: &mut [SmallPiece],
+    joined: &mut Vec<u8>,
+    bytes: impl Fn(&SmallPiece) -> &'a [u8],
+    written: &mut u64,
+) -> Result<(), StorageFailure> {
+    let ascend = |pieces: &[SmallPiece]| pieces.windows(2).all(|two| two[0].extent.end() <= two[1].extent.offset);
+    if !ascend(pieces) {
+        pieces.sort_unstable_by_key(|piece| piece.extent.offset);
+    }
+    if ascend(pieces) {
+        return write_joined(storage, pieces, joined, bytes, written);
+    }
+    let all = union(pieces);
+    pieces.sort_unstable_by_key(|piece| (piece.rank, piece.number));
+    let mut each = 0;
+    for piece in pieces.iter() {
+        write_all(storage, bytes(piece), piece.extent.offset, &mut each)?;
+    }
+    *written += all;
+    Ok(())
+}
+
+/// Writes ascending pieces; joins adjacent pieces into one write.
+fn write_joined<'a>(
+    storage: &dyn Storage,
+    pieces: &[SmallPiece],
+    joined: &mut Vec<u8>,
+    bytes: impl Fn(&SmallPiece) -> &'a [u8],
+    written: &mut u64,
+) -> Result<(), StorageFailure> {
+    for run in pieces.chunk_by(|piece, next| piece.extent.end() == next.extent.offset) {
+        let offset = run[0].extent.offset;
+        if let [piece] = run {
+            write_all(storage, bytes(piece), offset, written)?;
+            continue;
+        }
+        joined.clear();
+        run.iter().for_each(|piece| joined.extend_from_slice(bytes(piece)));
+        write_all(storage, joined, offset, written)?;
+    }
+    Ok(())
+}
+
+/// Returns the number of bytes of the file in at least one of the pieces, which are sorted by offset.
+fn union(pieces: &[SmallPiece]) -> u64 {
+    let (mut covered, mut until) = (0, 0);
+    for SmallPiece { extent, .. } in pieces {
+        covered += extent.end().saturating_sub(extent.offset.max(until));
+        until = until.max(extent.end());
+    }
+    covered
 }
 
 /// Returns the integer in the first 8 bytes; 0 if there are fewer.
@@ -95,7 +210,7 @@ fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
 }
 
 /// Returns the number of bytes of data in blocks; `None` if a block is damaged or an extent ends beyond 2^63 - 1.
-fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
+pub fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
     let mut all = 0u64;
     while !bytes.is_empty() {
         let (_, count) = head(bytes)?;
@@ -115,30 +230,40 @@ fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Source;
+    use crate::fabric::frame;
+
+    fn block(rank: Rank, file: &Extents, data: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 1 << 14];
+        let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
+        frame::put(&mut bytes, |out| OwnData { rank, access }.encode(out));
+        frame::get(&bytes).to_vec()
+    }
 
     /// Numbers in a message are checked before they are used: a number of extents that overflows or is far too large,
     /// an extent behind the last byte of any file, data that is cut.
     #[test]
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();
-        let source = [7u8; 12];
-        let good = SmallData::from_access(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
-        assert_eq!(SmallData::from(good.bytes(), 12).as_ref(), Some(&good));
-        assert_eq!(good.pieces().len(), 4);
+        let good = block(2, &file, &[7; 12]);
+        assert_eq!((data_of_blocks(&good), block_len(&file)), (Some(12), Some(good.len())));
+        let mut pieces = Vec::new();
+        add_pieces(0, &good, &mut pieces);
+        assert_eq!(pieces.len(), 4);
         let damaged = |at: usize, number: u64| {
-            let mut bytes = good.bytes().to_vec();
+            let mut bytes = good.clone();
             bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-            SmallData::from(&bytes, 12)
+            data_of_blocks(&bytes)
         };
         for count in [0, 3, 5, 1 << 60, u64::MAX / 16 + 2, u64::MAX] {
-            assert!(damaged(8, count).is_none(), "{count} extents");
+            assert_ne!(damaged(8, count), Some(12), "{count} extents");
         }
         for (at, number) in [(HEAD, u64::MAX), (HEAD, i64::MAX as u64), (HEAD + 8, u64::MAX), (HEAD + 8, 4)] {
-            assert!(damaged(at, number).is_none(), "{number} at {at}");
+            assert_ne!(damaged(at, number), Some(12), "{number} at {at}");
         }
-        for len in [0, 1, HEAD, good.bytes().len() - 1] {
-            assert!(SmallData::from(&good.bytes()[..len], 12).is_none(), "{len} bytes");
+        for len in [0, 1, HEAD, good.len() - 1] {
+            assert_ne!(data_of_blocks(&good[..len]), Some(12), "{len} bytes");
         }
-        assert!(SmallData::from(good.bytes(), 13).is_none() && SmallData::from(&[], 0).is_some());
+        assert_eq!(data_of_blocks(&[]), Some(0));
     }
 }

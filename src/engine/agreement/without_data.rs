@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use super::on_host::agreed;
+use super::contribution::Contribution;
+use super::first::{FirstAnswer, FirstPart};
+use super::footprint::Footprint;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallKind, CallKinds, CallsDiffer};
-use crate::engine::facts::words::{get, put};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
 use crate::error::{About, Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
 impl File {
@@ -35,32 +35,19 @@ impl File {
         checked: Result<()>,
         all: Amount,
     ) -> Result<Agreed> {
-        let (name, rank) = (self.name(kind), self.endpoint.rank());
-        self.watchdog.begin_in(self.endpoint.waiting(), name);
+        let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.team());
+        self.observers.begin(self.endpoint.waiting(), name);
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
-        let came = match self.setup.shares_memory {
-            true => self.meet_without_data(facts, checked).await,
-            false => self.agree_over_hosts_without_data(facts, checked).await,
-        };
-        self.watchdog.end();
-        let (agreed, error) = came?;
+        let contribution = Contribution::new(facts, Footprint::unknown(0));
+        let (setup, error, direction) = (&self.setup, checked.err(), Direction::Write);
+        let own = FirstPart { setup, rank, direction, contribution, arena: None, storage: None, error };
+        let came = own.agree(&mut self.endpoint, &team).await;
+        self.observers.end();
+        let FirstAnswer { agreed, error, .. } = came?;
         match agreed.failed {
             Some(fault) => Err(self.agreed_error(fault, error, name).await?),
             None => Ok(agreed),
         }
-    }
-
-    async fn meet_without_data(&mut self, mut facts: Facts, checked: Result<()>) -> Result<(Agreed, Option<Error>)> {
-        let arena = self.arena()?;
-        let (team, tiling) = (arena.team(), arena.tiling());
-        if checked.is_err() {
-            facts.fail(self.endpoint.rank());
-        }
-        let decide = |slots: Slots<'_>, decision: &mut [u8]| {
-            put(&agreed(slots, tiling, Direction::Write, |_| {}), decision);
-        };
-        self.endpoint.combine_in(team, |slot| put(&facts, slot), decide).await?;
-        Ok((get(team.combined().decision()), checked.err()))
     }
 
     /// Returns the error that all ranks report after a failed first agreement. `own` is this rank's error; this rank is

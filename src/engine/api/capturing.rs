@@ -1,31 +1,31 @@
-//! Records each call on a file when the call ends, and stores the capture when the file is closed.
+//! Stores the capture when a file is closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use tributary_base::wire;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
-use crate::engine::capture::layout::{Asked, Header, PartEntry, front, front_len};
+use crate::engine::capture::layout::{Header, PartEntry, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::direction::Direction;
 use crate::engine::file::File;
-use crate::engine::record::report::CallReport;
+use crate::engine::observers::Observers;
 use crate::engine::record::timeline::RankTimeline;
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
-use crate::hints::{FileHints, HintSource, Hints, Unused};
+use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// The recorded calls of a file that is being closed. The writer no longer needs the file.
 pub struct CaptureWriter {
     recording: Recording,
-    timeline: Option<RankTimeline>,
+    timeline: RankTimeline,
     header: Header,
 }
 
@@ -36,43 +36,24 @@ fn complain(rank: Rank, file: &str, why: &str) {
     }
 }
 
-impl File {
-    /// Returns the start time of a call, if calls or the timeline are recorded.
-    pub(in crate::engine) fn starts(&self) -> Option<Instant> {
-        (self.recording.is_some() || self.timeline.is_some()).then(Instant::now)
-    }
-
-    /// Records a call that has ended.
-    pub(in crate::engine) fn record(
-        &mut self,
-        direction: Direction,
-        access: (&Extents, &BufferLayout),
-        started: Option<Instant>,
-        outcome: std::result::Result<&CallReport, &Error>,
-    ) {
-        let Some(started) = started else { return };
-        if let Some(recording) = &mut self.recording {
-            recording.add(direction, access, started, outcome);
-        }
-        if let Some(timeline) = &mut self.timeline {
-            timeline.call(started);
+/// Returns the node of every rank, as (node, consecutive ranks).
+fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for node in (0..topology.ranks()).map(|rank| topology.node_of(rank)) {
+        match runs.last_mut() {
+            Some((last, ranks)) if *last == node => *ranks += 1,
+            _ => runs.push((node, 1)),
         }
     }
+    runs
+}
 
-    /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the
-    /// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
-    pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
-        if let Some(recording) = &mut self.recording {
-            let source = |(key, source): (&str, &HintSource)| (key.to_string(), source.to_string());
-            recording.asked = Some(Asked { sources: asked.used().map(source).collect(), unused });
-        }
-    }
-
-    /// Removes the recording from a file that is being closed, and returns it for the capture. O(ranks).
-    pub(in crate::engine) fn take_recording(&mut self) -> Option<CaptureWriter> {
-        let timeline = self.take_timeline();
-        let mut recording = self.recording.take()?;
-        let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
+impl CaptureWriter {
+    /// Removes the recording from a file that is being closed, and returns it for the capture. `None` if calls are not
+    /// captured. O(ranks).
+    pub fn from_closing(observers: &mut Observers, setup: &Setup) -> Option<Self> {
+        let (mut recording, timeline) = observers.take_recorded()?;
+        let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = setup;
         let mode = match mode {
             Mode::Create => "create",
             Mode::Update => "update",
@@ -98,23 +79,9 @@ impl File {
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
         };
-        Some(CaptureWriter { recording, timeline, header })
+        Some(Self { recording, timeline, header })
     }
-}
 
-/// Returns the node of every rank, as (node, consecutive ranks).
-fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for node in (0..topology.ranks()).map(|rank| topology.node_of(rank)) {
-        match runs.last_mut() {
-            Some((last, ranks)) if *last == node => *ranks += 1,
-            _ => runs.push((node, 1)),
-        }
-    }
-    runs
-}
-
-impl CaptureWriter {
     /// Stores the capture, and returns the endpoint even if this fails. Collective. Costs an allgather of 32 bytes per
     /// rank, a broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
@@ -123,7 +90,7 @@ impl CaptureWriter {
         if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
             crate::say(format_args!("{complaint}"));
         }
-        let finished = recording.finish(timeline);
+        let finished = recording.finish(Some(timeline));
         let mut endpoint = endpoint;
         let (parts, path) = place(&mut endpoint, &header, &finished, || {
             target.create(file.as_ref()).map_err(|cause| cause.to_string())

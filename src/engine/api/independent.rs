@@ -2,21 +2,19 @@
 //!
 //! These calls do not cache. Every later call of any rank sees the bytes that a call has written, if the caller orders
 //! the two calls (by a barrier or a collective call). On file systems whose clients cache independently
-//! ([`visible`](super::super::visible)), a rank of another host sees them after a collective call or [`File::sync`].
+//! ([`handle`](super::super::handle)), a rank of another host sees them after a collective call or [`File::sync`].
 
 use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Sink, Source};
 use crate::collectives::{agree, allreduce};
 use crate::device;
-use crate::drivers::Mode;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::File;
-use crate::engine::staging::ReadTarget;
+use crate::engine::staging::{ReadTarget, stage_write};
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{StorageFailure, guarded, read_present, without_size_signal, write_all};
-use crate::error::{About, Error, IoClass, Result};
+use crate::error::{About, Error, Result};
 use crate::schedule::ReduceOp;
 
 impl File {
@@ -36,7 +34,7 @@ impl File {
     /// The same errors as [`File::write_at`]; device memory that cannot be copied.
     pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
-        self.writable("write", offset)?;
+        self.handle.check_writable(&self.setup, "write", offset)?;
         let len = source.span() as u64;
         check_range(offset, len)?;
         if len == 0 {
@@ -44,15 +42,11 @@ impl File {
         }
         let mut staged = Vec::new();
         if device::may_be() {
-            self.stage_write(&BufferLayout::Contiguous, len, source, &mut staged)?;
+            let file = (self.endpoint.rank(), &*self.setup.path);
+            stage_write(file, &BufferLayout::Contiguous, len, source, &mut staged)?;
         }
         let bytes = if staged.is_empty() { source.piece(0, len) } else { &staged };
-        let storage = self.storage()?;
-        let _quiet = without_size_signal();
-        let mut written = 0;
-        let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
-        self.note_own_bytes();
-        self.with_context(outcome.map(|()| written))
+        self.handle.write_at(&self.setup, bytes, offset)
     }
 
     /// Reads into `bytes` from byte `offset` of the file on. Returns the number of bytes before the end of the file;
@@ -77,14 +71,11 @@ impl File {
         }
         let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink);
         if device::may_be() {
-            self.stage_read(&mut target, len)?;
+            target.stage(self.endpoint.rank(), len)?;
         }
-        self.catch_up()?;
-        let storage = self.storage()?;
-        let mut sink = target.memory().sink;
-        let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
-        let mut outcome = Outcome { bytes: self.with_context(read)?, ..Outcome::default() };
-        self.copy_to_device(&mut target, &file, &mut outcome);
+        let bytes = self.handle.read_at(&self.setup, target.memory().sink.piece(0, len), offset)?;
+        let mut outcome = Outcome { bytes, ..Outcome::default() };
+        target.copy_to_device((self.endpoint.rank(), &self.setup.path), &file, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 
@@ -94,7 +85,7 @@ impl File {
     /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
     pub fn size(&mut self) -> Result<u64> {
         self.usable()?;
-        match self.own_file_end()? {
+        match self.handle.size(&self.setup)? {
             u64::MAX => Err(Error::state("the file is a device or a pipe, which has no size; use a regular file")),
             size => Ok(size),
         }
@@ -131,8 +122,8 @@ impl File {
         if start != end {
             return Err(self.lens_differ(len, [start, end]).await?);
         }
-        let set = if self.endpoint.rank() == 0 { self.set_own_len(len) } else { Ok(()) };
-        self.note_others_bytes();
+        let set = if self.endpoint.rank() == 0 { self.handle.set_len(&self.setup, len) } else { Ok(()) };
+        self.handle.note_others_bytes();
         agree(&mut self.endpoint, set).await
     }
 
@@ -148,34 +139,6 @@ impl File {
         let given = format!("{other} on rank {higher}, {its} on rank {lower}");
         let differ = Error::argument("length of the file", given, "the same on all ranks");
         Ok(differ.about(About::FileSize))
-    }
-
-    fn set_own_len(&mut self, len: u64) -> Result<()> {
-        self.writable("truncate", None)?;
-        let storage = self.storage()?;
-        let _quiet = without_size_signal();
-        let failure = |cause| StorageFailure { operation: "truncate", offset: None, cause };
-        self.with_context(guarded("truncate", None, || storage.set_len(len).map_err(failure)))
-    }
-
-    /// Checks that the file was not opened for reading only.
-    fn writable(&self, operation: &str, offset: impl Into<Option<u64>>) -> Result<()> {
-        if self.setup.mode != Mode::Read {
-            return Ok(());
-        }
-        Err(Error::Io {
-            rank: self.endpoint.rank(),
-            operation: operation.to_string(),
-            path: self.setup.path.display().to_string(),
-            offset: offset.into(),
-            class: IoClass::ReadOnly,
-            cause: "the file was opened for reading only".to_string(),
-        })
-    }
-
-    /// Turns a failure into an error with this rank and the path.
-    fn with_context<T>(&self, outcome: std::result::Result<T, StorageFailure>) -> Result<T> {
-        outcome.map_err(|failure| failure.into_error(self.endpoint.rank(), &self.setup.path))
     }
 }
 

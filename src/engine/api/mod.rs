@@ -5,7 +5,7 @@
 //! | `open` | open, sync and close; calls that refuse, that is, take part with an error |
 //! | `write`, `read` | the blocking collective calls; `operation`: the non-blocking ones |
 //! | `independent` | independent writes and reads; the size of the file |
-//! | `capturing` | records calls for a capture, and stores it at the close |
+//! | `capturing` | stores the capture at the close |
 //! | `alone` | failures of a rank that has no endpoint yet |
 
 pub(in crate::engine) mod alone;

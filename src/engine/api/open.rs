@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents, Sink, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Mode;
+use crate::engine::api::capturing::CaptureWriter;
 use crate::engine::api::operation::Operation;
 use crate::engine::call::{CallAccess, CallMemory};
 use crate::engine::capture::target::CaptureTarget;
@@ -16,7 +17,6 @@ use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::{File, stall_timeout_of};
 use crate::engine::record::report::{CallReport, FanIn};
-use crate::engine::record::timeline::TimelineWriter;
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::engine::staging::ReadTarget;
@@ -24,7 +24,7 @@ use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::engine::watchdog::StallWatchdog;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, pool};
-use crate::hints::{Hints, OnFailure};
+use crate::hints::{FileHints, Hints, OnFailure, Unused};
 use crate::topology::Rank;
 
 impl File {
@@ -111,11 +111,7 @@ impl File {
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
-        let mut file = Self::from_setup(endpoint, setup, files, target);
-        if target.is_some() {
-            file.timeline = Some(Box::new(TimelineWriter::new(file.endpoint.ranks())));
-        }
-        Ok(Ok(file))
+        Ok(Ok(Self::from_setup(endpoint, setup, files, target)))
     }
 
     /// Returns the fan-in of the aggregators over all rounds of all calls so far, the same on all ranks. Collective.
@@ -128,7 +124,7 @@ impl File {
         waiting.complete(pin!(async {
             self.agree_without_data(CallKind::FanIn, Ok(()), Amount::NONE).await?;
             let mut own = Vec::new();
-            for (fan_in, times) in &self.fan_in {
+            for (fan_in, times) in &self.observers.fan_in {
                 varint::put(&mut own, u64::from(*fan_in));
                 varint::put(&mut own, *times);
             }
@@ -152,8 +148,8 @@ impl File {
     pub fn sync(&mut self) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let synced = self.sync_own();
-        self.note_others_bytes();
+        let synced = self.handle.sync(&self.setup);
+        self.handle.note_others_bytes();
         waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
     }
 
@@ -165,22 +161,20 @@ impl File {
     pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        self.note_others_bytes();
+        self.handle.note_others_bytes();
         waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
-        let synced = self.sync_own().and(synced);
-        self.watchdog.begin_in(&waiting, self.name(CallKind::Sync));
+        let synced = self.handle.sync(&self.setup).and(synced);
+        self.observers.begin(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
-        self.watchdog.end();
+        self.observers.end();
         outcome
     }
 
-    /// Writes the bytes that this rank has written to stable storage. Local.
-    fn sync_own(&mut self) -> Result<()> {
-        let storage = self.storage_to_sync();
-        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let failed = |cause| Error::io(rank, "sync", path, None, &cause);
-        storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed))
+    /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the
+    /// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
+    pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
+        self.observers.describe_hints(asked, unused);
     }
 
     /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their
@@ -208,10 +202,10 @@ impl File {
     /// # Errors
     /// The same errors as [`File::close`], or the `own` error of the lowest rank, on every rank.
     pub async fn close_after(mut self, own: Result<()>) -> Result<Endpoint> {
-        let recording = self.take_recording();
+        let capture = CaptureWriter::from_closing(&mut self.observers, &self.setup);
         self.shut_after(own).await?;
-        match recording {
-            Some(recording) => Box::pin(recording.store(self.endpoint)).await,
+        match capture {
+            Some(capture) => Box::pin(capture.store(self.endpoint)).await,
             None => Ok(self.endpoint),
         }
     }
@@ -223,12 +217,9 @@ impl File {
 
     async fn shut_after(&mut self, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        self.queue = None;
-        let settled = self.take_storage().map_or(Ok(()), |storage| storage.settle());
-        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let settled = settled.map_err(|cause| Error::io(rank, "close", path, None, &cause));
+        let closed = self.handle.close(&self.setup);
         self.usable()?;
-        let closing = self.agree_without_data(CallKind::Close, settled.and(own), Amount::NONE);
+        let closing = self.agree_without_data(CallKind::Close, closed.and(own), Amount::NONE);
         waiting.call(pin!(closing)).await?;
         pool::advise_unused();
         Ok(())
@@ -277,11 +268,11 @@ impl File {
 
     async fn begun_refusal(&mut self, direction: Direction, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
-        let started = self.starts();
+        let started = self.observers.starts();
         let outcome = waiting.call(pin!(self.refusal(direction, error))).await;
         self.end(&outcome);
         if let Err(error) = &outcome {
-            self.record(direction, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
+            self.observers.record(direction, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
         }
         let rank = self.endpoint.rank();
         outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
@@ -293,7 +284,8 @@ impl File {
             Direction::Write => CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[])),
             Direction::Read => CallMemory::Target(ReadTarget::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
         };
-        self.call(&mut CallAccess { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
+        let mut call = CallAccess { asked: &none, extents: &none, memory, is_sole: false, moved: 0 };
+        self.call(&mut call, Err(error)).await.map(drop)
     }
 }
 

@@ -43,10 +43,10 @@ impl File {
     /// Reads; not generic, so that it is compiled in this crate.
     fn read_now(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.complete(pin!(self.read(extents, layout, sink)));
         self.end(&outcome);
-        self.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
+        self.observers.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 
@@ -81,10 +81,10 @@ impl File {
     }
 
     async fn begun_read(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.call(pin!(self.read(extents, layout, sink))).await;
         self.end(&outcome);
-        self.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
+        self.observers.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 
@@ -93,9 +93,10 @@ impl File {
         let mut readable = plan::check_access(extents, layout, sink.span());
         let mut target = ReadTarget::new(layout, sink);
         if readable.is_ok() && device::may_be() {
-            readable = self.stage_read(&mut target, extents.bytes());
+            readable = target.stage(self.endpoint.rank(), extents.bytes());
         }
-        let mut call = CallAccess { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
+        let (memory, is_sole) = (CallMemory::Target(target), self.is_sole_writer());
+        let mut call = CallAccess { asked: extents, extents, memory, is_sole, moved: 0 };
         let report = self.call(&mut call, readable).await?;
         Ok(ReadReport { bytes: call.moved, call: report })
     }

@@ -12,7 +12,8 @@ use crate::engine::direction::Direction;
 use crate::engine::file::File;
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::ways::write_windows::sorted;
+use crate::engine::staging::stage_write;
+use crate::engine::ways::windows::sorted;
 use crate::error::{Error, Result};
 
 impl File {
@@ -36,11 +37,11 @@ impl File {
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.complete(pin!(self.write(extents, layout, source)));
         self.returns_at_end = false;
         self.end(&outcome);
-        self.record(Direction::Write, (extents, layout), started, outcome.as_ref());
+        self.observers.record(Direction::Write, (extents, layout), started, outcome.as_ref());
         outcome
     }
 
@@ -103,10 +104,10 @@ impl File {
         layout: &BufferLayout,
         source: Source<'_>,
     ) -> Result<CallReport> {
-        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.call(pin!(self.write(extents, layout, source))).await;
         self.end(&outcome);
-        self.record(Direction::Write, (extents, layout), started, outcome.as_ref());
+        self.observers.record(Direction::Write, (extents, layout), started, outcome.as_ref());
         outcome
     }
 
@@ -118,7 +119,8 @@ impl File {
         };
         let mut staged = Vec::new();
         if writable.is_ok() && device::may_be() {
-            writable = self.stage_write(layout, asked.bytes(), source, &mut staged);
+            let file = (self.endpoint.rank(), &*self.setup.path);
+            writable = stage_write(file, layout, asked.bytes(), source, &mut staged);
         }
         let (layout, source) = match staged.is_empty() {
             true => (layout, source),
@@ -130,7 +132,7 @@ impl File {
             writable => (None, writable),
         };
         let (extents, layout) = sorted.as_ref().map_or((asked, layout), |(extents, layout)| (extents, layout));
-        let memory = CallMemory::Source(layout, source);
-        self.call(&mut CallAccess { asked, extents, memory, moved: 0 }, writable).await
+        let (memory, is_sole) = (CallMemory::Source(layout, source), self.is_sole_writer());
+        self.call(&mut CallAccess { asked, extents, memory, is_sole, moved: 0 }, writable).await
     }
 }

@@ -30,8 +30,18 @@ impl RankRanges {
         joined(all)
     }
 
-    /// Merges the ranges of other ranks. O(n log n) for n ranges.
+    /// Merges the ranges of other ranks. O(n log n) for n ranges; O(1) if they are one range behind all others.
     pub fn merge(&mut self, other: Self) {
+        if let (Self::Disjoint(all), Self::Disjoint(other)) = (&mut *self, &other)
+            && let (Some(last), [next]) = (all.last_mut(), &other[..])
+            && last.1 <= next.0
+        {
+            match last.1 == next.0 {
+                true => last.1 = next.1,
+                false => all.push(*next),
+            }
+            return;
+        }
         *self = match (std::mem::replace(self, Self::Overlap), other) {
             (Self::Overlap, _) | (_, Self::Overlap) => Self::Overlap,
             (Self::TooMany, _) | (_, Self::TooMany) => Self::TooMany,

@@ -1,6 +1,8 @@
 //! The encoding of values that ranks send each other about a call: *words*, little-endian integers of 64 bits. They are
 //! the same in a slot of shared memory and in a message.
 
+use crate::fabric::frame::Encoder;
+
 /// A value that is encoded in a fixed number of words.
 pub trait Words: Sized {
     /// Number of words.
@@ -13,11 +15,17 @@ pub trait Words: Sized {
     fn decode(next: &mut impl FnMut() -> u64) -> Self;
 }
 
-/// Encodes a value at the start of a slot, which must have room for it.
+/// Adds a value to what is being encoded.
 #[inline]
-pub fn put<T: Words>(what: &T, slot: &mut [u8]) {
+pub fn add<T: Words>(what: &T, out: &mut Encoder<'_>) {
+    put(what, out.next(8 * T::COUNT));
+}
+
+/// Encodes a value at the start of `bytes`, which must have room for it.
+#[inline]
+fn put<T: Words>(what: &T, bytes: &mut [u8]) {
     // The length is known at compile time.
-    let mut places = slot.as_chunks_mut::<8>().0[..T::COUNT].iter_mut();
+    let mut places = bytes.as_chunks_mut::<8>().0[..T::COUNT].iter_mut();
     what.encode(&mut |value| {
         if let Some(place) = places.next() {
             *place = value.to_le_bytes();
@@ -25,7 +33,7 @@ pub fn put<T: Words>(what: &T, slot: &mut [u8]) {
     });
 }
 
-/// Decodes a value from the words at the start of a slot or a message. Missing words are 0.
+/// Decodes a value from the words at the start of `bytes`. Missing words are 0.
 #[inline]
 pub fn get<T: Words>(bytes: &[u8]) -> T {
     let padded;
@@ -40,7 +48,8 @@ pub fn get<T: Words>(bytes: &[u8]) -> T {
     T::decode(&mut || words.next().map_or(0, |value| u64::from_le_bytes(*value)))
 }
 
-/// Encodes a value as a message.
+/// Returns an encoded value.
+#[cfg(test)]
 pub fn message<T: Words>(what: &T) -> Vec<u8> {
     let mut bytes = vec![0; 8 * T::COUNT];
     put(what, &mut bytes);

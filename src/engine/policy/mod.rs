@@ -49,9 +49,9 @@ pub const MAX_CHECKED_PIECES: u64 = 1024;
 pub const MAX_RANGES: usize = 256;
 /// Maximum number of bytes of a rank's data, with its extents, that go with the first agreement: a slot has room for
 /// them.
-pub const SMALL_OF_ONE: u64 = 12 << 10;
-/// Maximum number of bytes of the data of all ranks, with the extents, that go with the first agreement: rank 0 writes
-/// them while all ranks wait.
+pub const SMALL_OF_ONE: u64 = 15 << 10;
+/// Maximum number of bytes of the data of all ranks, with the extents, that go with the first agreement in messages:
+/// rank 0 writes them while all ranks wait. (In shared memory they stay in the slots.)
 pub const SMALL_OF_ALL: usize = 56 << 10;
 /// Gaps below this number of bytes belong to the footprint of a host: a call on the file costs about as much as copying
 /// so many bytes. A host must not write a wider gap together with the bytes around it (data sieving), because another

@@ -6,11 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::engine::direction::Direction;
-use crate::engine::facts::Amount;
-use crate::engine::facts::agreed::Agreed;
-use crate::engine::policy::decision::Decision;
-use crate::engine::policy::paths::{Path, Way};
+use crate::engine::policy::paths::Path;
 use crate::engine::policy::reason::Reason;
 use crate::engine::roles::auto_choice::AutoChoice;
 
@@ -94,31 +90,6 @@ pub struct CallReport {
 }
 
 impl CallReport {
-    /// Returns the report of a call of the amount `all`, of which `transferred` bytes were written or read.
-    pub(in crate::engine) fn from_amounts(
-        direction: Direction,
-        Decision { way, reason, .. }: Decision,
-        all: &Amount,
-        transferred: u64,
-    ) -> Self {
-        let (bytes_written, bytes_read) = match direction {
-            Direction::Write => (transferred, 0),
-            Direction::Read => (0, transferred),
-        };
-        let (path, requests, bytes) = (way.path(), all.requests, all.bytes);
-        Self { path, reason, requests, bytes, bytes_written, bytes_read, ..Self::default() }
-    }
-
-    /// Returns the report of a call that ends with the first agreement.
-    pub(in crate::engine) fn of_agreed(agreed: &Agreed, direction: Direction, total: Duration) -> Self {
-        let (io, total) = (agreed.micros as f64 / 1e6, total.as_secs_f64());
-        Self {
-            aggregators: usize::from(matches!(agreed.decision.way, Way::Root | Way::Slots)),
-            seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..Self::from_amounts(direction, agreed.decision, &agreed.all, agreed.transferred)
-        }
-    }
-
     /// Returns the text that explains the path of the call, and in an exchange the kernel.
     pub fn why(&self) -> Why<'_> {
         Why { reason: self.reason, auto: self.auto, told: self.told.as_deref() }
@@ -257,6 +228,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::direction::Direction;
 
     #[test]
     fn fan_in_of_counts() {

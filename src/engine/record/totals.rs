@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::engine::direction::Direction;
-use crate::engine::policy::decision::Decision;
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::storage::window_queue::Outcome;
@@ -14,8 +13,6 @@ use crate::fabric::Traffic;
 pub struct CallTotals {
     /// Direction of the call: write or read.
     pub direction: Direction,
-    /// Path of the bytes, and the reason.
-    pub decision: Decision,
     /// Kernel that `auto` chose, in an exchange.
     pub auto: Option<AutoChoice>,
     /// True if the call reused the plan of an earlier call.
@@ -32,10 +29,9 @@ pub struct CallTotals {
 
 impl CallTotals {
     /// Returns the totals of a call that begins to move bytes.
-    pub fn new(direction: Direction, decision: Decision) -> Self {
+    pub fn new(direction: Direction) -> Self {
         Self {
             direction,
-            decision,
             auto: None,
             reused: false,
             metadata: Traffic::default(),

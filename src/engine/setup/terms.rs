@@ -3,11 +3,10 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 
 use tributary_base::{fingerprint, wire};
 
-use crate::collectives::combine::{Combine, MAX_BODY, combine_over_hosts, words};
+use crate::collectives::team::{Combine, Team};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::CaptureTarget;
@@ -16,7 +15,8 @@ use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Cores, HostAddress, Hosts, MAX_CONTRIBUTION};
+use crate::fabric::frame::{Encoder, words};
+use crate::fabric::shared::{Cores, HostAddress};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
 use crate::schedule::ReduceOp;
@@ -171,8 +171,7 @@ const MOST_TOLD: usize = 2048;
 
 /// Checks that all ranks open the same file with the same good hints, creates or opens the file on rank 0, and
 /// broadcasts its properties. Ranks that were given different files or hints would wait for each other for ever; here
-/// they all get an error. Returns `None` if the first agreement forbids the open. Collective: an agreement over the
-/// hosts, or by messages if the hosts are unknown.
+/// they all get an error. Returns `None` if the first agreement forbids the open. Collective: one agreement.
 pub async fn agree_on_terms(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
@@ -181,7 +180,7 @@ pub async fn agree_on_terms(
     first_agreement: &mut FirstAgreement<'_>,
 ) -> Result<Option<AgreedTerms>> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    let hosts = endpoint.hosts().cloned().unwrap_or_else(|| Arc::new(Hosts::one_rank_each(rank, ranks)));
+    let team = Team::led_by_rank_0(endpoint);
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
     let told = address.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
@@ -192,12 +191,11 @@ pub async fn agree_on_terms(
         captures: [CaptureTarget::fingerprint(capture); 2],
         cores: Cores::here(),
         first_agreement,
-        longest: if told.is_some() { MAX_BODY } else { MAX_CONTRIBUTION },
         told: told.into_iter().collect(),
         open: &|captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores }),
         outcome: Vec::new(),
     };
-    let answer = combine_over_hosts(endpoint, &hosts, &mut terms).await?;
+    let answer = team.combine(endpoint, &mut terms).await?;
     let (kind, all, rest) = terms.hear(&answer);
     let created = match kind {
         STOPPED => return Ok(None),
@@ -253,10 +251,9 @@ struct Terms<'a, 'b> {
     first_agreement: &'a mut FirstAgreement<'b>,
     /// (rank, encoded host address) of each rank.
     told: Vec<(u64, [u64; HostAddress::WORDS])>,
-    /// Maximum length of the answer in bytes.
-    longest: usize,
+    /// Creates or opens the file, on the rank that decides.
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
-    /// On rank 0: the encoded properties of the file.
+    /// On the rank that decides: the encoded properties of the file.
     outcome: Vec<u8>,
 }
 
@@ -275,13 +272,6 @@ impl Terms<'_, '_> {
 }
 
 impl Combine for Terms<'_, '_> {
-    fn body(&self) -> Vec<u8> {
-        let [least, most] = self.captures;
-        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
-        let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
-        head.chain(self.first_agreement.words.iter().copied()).chain(told).flat_map(u64::to_le_bytes).collect()
-    }
-
     fn merge(&mut self, body: &[u8]) {
         let mut numbers = words(body);
         let mut next = || numbers.next().unwrap_or_default();
@@ -301,9 +291,16 @@ impl Combine for Terms<'_, '_> {
         }
     }
 
-    fn decide(&mut self) -> Vec<u8> {
+    fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
+        let [least, most] = self.captures;
+        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
+        let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
+        head.chain(self.first_agreement.words.iter().copied()).chain(told).for_each(|word| out.word(word));
+    }
+
+    fn decide(&mut self, _others: &[&[u8]], out: &mut Encoder<'_>) {
         self.told.sort_unstable();
-        let kind = match () {
+        let mut kind = match () {
             () if !(self.first_agreement.goes_on)(self.first_agreement.words) => STOPPED,
             () if self.bad => BAD,
             () if self.least != self.most => DIFFERENT,
@@ -313,15 +310,16 @@ impl Combine for Terms<'_, '_> {
             let created = (self.open)(self.captures, self.cores);
             self.outcome = wire::to_bytes(&created);
         }
+        let words = self.first_agreement.words.len() + HostAddress::WORDS * self.told.len();
+        if 8 * (2 + words) + self.outcome.len() > out.room() {
+            kind = LONG;
+        }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
         let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.words.iter().copied());
-        let mut answer: Vec<u8> = head.chain(told).flat_map(u64::to_le_bytes).collect();
-        if answer.len() + self.outcome.len() > self.longest {
-            answer[..8].copy_from_slice(&LONG.to_le_bytes());
-        } else {
-            answer.extend_from_slice(&self.outcome);
+        head.chain(told).for_each(|word| out.word(word));
+        if kind != LONG {
+            out.bytes(&self.outcome);
         }
-        answer
     }
 }
 

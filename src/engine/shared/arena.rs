@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::access::Extent;
-use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::call_windows::{CallWindows, LARGEST_RING, PLACES};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
@@ -42,7 +41,7 @@ impl Arena {
     }
 
     /// Returns the ranks that share the memory.
-    pub fn team(&self) -> &Shared {
+    pub fn team(&self) -> &Arc<Shared> {
         &self.shared
     }
 
@@ -57,16 +56,6 @@ impl Arena {
     /// Returns the signal with number [`PROGRESS`] or [`TURN`].
     pub fn signal(&self, number: usize) -> Signal<'_> {
         self.shared.signal(number)
-    }
-
-    /// Returns the hash that all ranks use. The first rank to call chooses the key at random.
-    pub fn tiling(&self) -> Tiling {
-        let key = self.memory().long(self.line(0));
-        if key.load(Ordering::Acquire) == 0 {
-            let thrown = Tiling::random().key() | 1;
-            let _ = key.compare_exchange(0, thrown, Ordering::AcqRel, Ordering::Acquire);
-        }
-        Tiling::from_key(key.load(Ordering::Acquire))
     }
 
     /// Lock of the rank that writes windows: 1 while a rank holds it.

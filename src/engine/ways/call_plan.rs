@@ -35,12 +35,12 @@ impl File {
                 (plan, 0)
             }
         };
-        if !plan.announced.incoming.is_empty() && self.queue.is_none() {
-            self.queue = Some(self.open_queue());
+        if !plan.announced.incoming.is_empty() && self.handle.queue.is_none() {
+            self.handle.queue = Some(self.handle.open_queue(&self.setup, self.endpoint.waiting().waker()));
         }
-        if let Some(queue) = &mut self.queue {
+        if let Some(queue) = &mut self.handle.queue {
             queue.begin_call(shift, agreed.is_sole);
-            queue.time(self.timeline.is_some());
+            queue.time(self.observers.has_timeline());
         }
         done.auto = plan.auto;
         Ok(plan)
@@ -54,7 +54,7 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
-        let made = self.queue.as_ref().map_or(0, WindowQueue::made);
+        let made = self.handle.queue.as_ref().map_or(0, WindowQueue::made);
         let windows = self.setup.hints.write_buffers.saturating_sub(made);
         let plan = Plan::make(&mut self.endpoint, &self.setup, &agreed.left, (file, layout), windows, clock).await?;
         done.metadata = plan.announced.traffic;

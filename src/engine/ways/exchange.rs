@@ -30,15 +30,17 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.watchdog.go_on(CallStage::Metadata);
+        self.observers.stage(CallStage::Metadata);
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
         // before it returns to the owner of the memory.
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
-        let rounds = Writing::new(&plan, source, &self.watchdog, self.timeline.is_some());
-        let ran =
-            rounds.with_zero_copy(zero_copy.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
+        let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
+        let ran = rounds
+            .with_zero_copy(zero_copy.as_ref(), &self.endpoint)
+            .run(&mut self.endpoint, &mut self.handle.queue)
+            .await;
         clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);
         // Settle also after an error: the worker may still be writing the caller's memory.
@@ -58,11 +60,11 @@ impl File {
         let aggregators = &self.setup.roles(plan.bytes).aggregators;
         let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
         // A reused plan has domains that lie `by` bytes before the bytes of this call.
-        let by = self.queue.as_ref()?.shift() as u64;
+        let by = self.handle.queue.as_ref()?.shift() as u64;
         let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
         let range = plan.domains.range(own, start, end);
         let (storage, range) =
-            (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
+            (self.handle.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
         self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
     }
 
@@ -78,12 +80,12 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        self.watchdog.go_on(CallStage::Metadata);
+        self.observers.stage(CallStage::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        let rounds = Reading::new(&plan, sink.reborrow(), &self.watchdog, self.timeline.is_some());
-        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        let rounds = Reading::new(&plan, sink.reborrow(), &self.observers.watchdog, self.observers.has_timeline());
+        done.counts = rounds.run(&mut self.endpoint, &mut self.handle.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;
         let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();

@@ -2,12 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `direct` | every rank writes or reads by itself |
-//! | `write_windows`, `read_windows` | through windows in memory that all ranks share, or the ranks of each host |
+//! | `windows` | through windows in memory that the ranks of a team share |
 //! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one or a new one |
 
 mod call_plan;
-mod direct;
 mod exchange;
-mod read_windows;
-pub(in crate::engine) mod write_windows;
+pub(in crate::engine) mod windows;

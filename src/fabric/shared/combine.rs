@@ -247,29 +247,30 @@ impl Shared {
         Combined { slots: self.last() }
     }
 
-    /// Arrives at an agreement: `leave` fills this rank's slot. On the last rank to arrive, `decide` then reads all
-    /// slots and writes the decision. Returns the slots and the decision, and the generation to wait for before they
-    /// are read; `None` on the last rank, which need not wait.
-    fn arrive(
+    /// Arrives at an agreement with this rank's part `own`: `leave` fills this rank's slot. On the last rank to arrive,
+    /// `decide` then reads all slots and writes the decision. Returns the generation to wait for before slots and
+    /// decision are read; `None` on the last rank, which need not wait.
+    fn arrive<T>(
         &self,
-        leave: impl FnOnce(&mut [u8]),
-        decide: impl FnOnce(Slots<'_>, &mut [u8]),
-    ) -> (Combined<'_>, Option<u32>) {
+        mut own: T,
+        leave: impl FnOnce(&mut T, &mut [u8]),
+        decide: impl FnOnce(&mut T, Slots<'_>, &mut [u8]),
+    ) -> Option<u32> {
         let set = self.next_set();
-        let slots = Slots { shared: self, set };
-        self.fill(set, leave);
+        self.fill(set, |slot| leave(&mut own, slot));
         let seen = self.line(GENERATION).get();
         if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
-            return (Combined { slots }, Some(seen));
+            return Some(seen);
         }
         // If `decide` panics, the other ranks must not wait for it.
-        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, self.decision_mut(set))));
+        let slots = Slots { shared: self, set };
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(&mut own, slots, self.decision_mut(set))));
         self.broken().store(u32::from(decided.is_err()), Ordering::Release);
         self.release();
         if let Err(panic) = decided {
             resume_unwind(panic);
         }
-        (Combined { slots }, None)
+        None
     }
 
     /// Returns the word that is not 0 if the last rank to arrive panicked.
@@ -284,31 +285,20 @@ pub(super) fn head(ranks: usize) -> usize {
 }
 
 impl Endpoint {
-    /// Agrees with all other ranks in shared memory: `leave` fills this rank's slot, and on the last rank to arrive
-    /// `decide` reads all slots and fills the decision. Collective. One wait.
-    ///
-    /// # Errors
-    /// Errors of the message transport; the ranks share no memory; the last rank panicked.
-    pub async fn combine(
-        &mut self,
-        leave: impl FnOnce(&mut [u8]),
-        decide: impl FnOnce(Slots<'_>, &mut [u8]),
-    ) -> Result<()> {
-        let shared = self.shared().ok_or_else(|| Error::Fabric("ranks share no memory".to_string()))?;
-        self.combine_in(&shared, leave, decide).await
-    }
-
-    /// Agrees like [`Endpoint::combine`], among the ranks that share the memory `shared`. Collective over these ranks.
+    /// Agrees with the other ranks that share the memory `shared`. `own` is this rank's part: `leave` fills this rank's
+    /// slot from it, and on the last rank to arrive `decide` reads all slots and fills the decision. Collective over
+    /// these ranks. One wait.
     ///
     /// # Errors
     /// Errors of the message transport; the last rank panicked.
-    pub async fn combine_in(
+    pub async fn combine_in<T>(
         &mut self,
         shared: &Shared,
-        leave: impl FnOnce(&mut [u8]),
-        decide: impl FnOnce(Slots<'_>, &mut [u8]),
+        own: T,
+        leave: impl FnOnce(&mut T, &mut [u8]),
+        decide: impl FnOnce(&mut T, Slots<'_>, &mut [u8]),
     ) -> Result<()> {
-        if let (_, Some(seen)) = shared.arrive(leave, decide) {
+        if let Some(seen) = shared.arrive(own, leave, decide) {
             self.wait_for_change(shared.generation(), seen, shared.spins).await?;
             if shared.broken().load(Ordering::Acquire) != 0 {
                 return Err(Error::Fabric("a rank panicked in the middle of a call".to_string()));
@@ -347,10 +337,5 @@ impl Endpoint {
             }
         }
         Ok(())
-    }
-
-    /// Returns the slots and the decision of the last agreement in shared memory; `None` if not all ranks share memory.
-    pub fn combined(&self) -> Option<Combined<'_>> {
-        self.shared_ref().map(|shared| shared.combined())
     }
 }

@@ -13,12 +13,12 @@ use super::memory::SharedMemory;
 use crate::drivers::size_limit::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
+use crate::fabric::frame::LENGTH;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Number of bytes for the length, which stands before a contribution or an answer.
-const LENGTH: usize = 8;
-/// Maximum number of bytes of a rank's contribution, and of a leader's answer.
+/// Maximum number of bytes of a rank's contribution, and of a leader's answer, without their length
+/// ([`crate::fabric::frame`]).
 pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 
 /// The hosts of all ranks, and the shared memory of this host.
@@ -93,18 +93,18 @@ impl Hosts {
         self.here.as_ref()
     }
 
-    /// Returns, on a leader after [`Endpoint::await_contributions`], the contributions of the other ranks of its host,
-    /// in rank order.
+    /// Returns, on a leader after [`Endpoint::await_contributions`], the slots of the other ranks of its host, in rank
+    /// order.
     pub fn contributions(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.here.iter().map(|here| here.handed_in());
-        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| sized(slots.slot(place))))
+        slots.flat_map(|slots| (1..slots.ranks()).map(move |place| slots.slot(place)))
     }
 
-    /// Sends an answer of at most [`MAX_CONTRIBUTION`] bytes to all ranks of this host. Only the leader of the host may
-    /// call it. The other ranks may then contribute again.
+    /// Sends an answer of at most a slot to all ranks of this host. Only the leader of the host may call it. The other
+    /// ranks may then contribute again.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
-            here.answer(|decision| put_sized(decision, answer));
+            here.answer(|decision| decision[..answer.len()].copy_from_slice(answer));
         }
     }
 }
@@ -147,20 +147,6 @@ fn lacking(cause: &io::Error, size: usize) -> String {
         ),
         None => format!("memfd of {needed:.0} MiB: {cause}"),
     }
-}
-
-/// Writes `bytes` with their length before them to `place`, which is a slot or the decision of the shared memory.
-fn put_sized(place: &mut [u8], bytes: &[u8]) {
-    assert!(bytes.len() <= MAX_CONTRIBUTION, "{} bytes for a slot of {MAX_CONTRIBUTION}", bytes.len());
-    place[..LENGTH].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-    place[LENGTH..][..bytes.len()].copy_from_slice(bytes);
-}
-
-/// Returns the bytes that [`put_sized`] wrote to `place`. The length is bounded in case another process damaged it.
-fn sized(place: &[u8]) -> &[u8] {
-    let (length, bytes) = place.split_at(LENGTH);
-    let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
-    &bytes[..(length as usize).min(MAX_CONTRIBUTION)]
 }
 
 /// The address by which other ranks can share memory with a rank: the rank's host, and memory that the rank has made in
@@ -311,17 +297,15 @@ impl Endpoint {
         Ok(words.as_chunks().0.iter().map(|words| HostAddress::of_words(*words)).collect())
     }
 
-    /// Contributes `body`, at most `MAX_CONTRIBUTION` bytes, on a rank that is not a leader, and returns the leader's
-    /// answer. Every other rank of the host must contribute, and the leader must answer.
+    /// Contributes on a rank that is not a leader: `leave` fills this rank's slot. Returns when the leader's answer is
+    /// the decision of the host's memory. Every other rank of the host must contribute, and the leader must answer.
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn contribute(&mut self, hosts: &Hosts, body: &[u8]) -> Result<Vec<u8>> {
-        let Some(here) = &hosts.here else { return Ok(Vec::new()) };
-        let here = here.clone();
-        let seen = here.hand_in(|slot| put_sized(slot, body));
-        self.wait_for_change(here.generation(), seen, here.spins()).await?;
-        Ok(sized(here.combined().decision()).to_vec())
+    pub async fn contribute(&mut self, hosts: &Hosts, leave: impl FnOnce(&mut [u8])) -> Result<()> {
+        let Some(here) = &hosts.here else { return Ok(()) };
+        let seen = here.hand_in(leave);
+        self.wait_for_change(here.generation(), seen, here.spins()).await
     }
 
     /// Waits, on a leader, until all other ranks of its host have contributed.
@@ -338,7 +322,7 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::threads;
+    use crate::fabric::{frame, threads};
     use std::pin::pin;
 
     #[test]
@@ -364,12 +348,16 @@ mod tests {
                         let others: Vec<Rank> =
                             (0..8).filter(|&rank| rank != me && hosts.labels()[rank] == label).collect();
                         assert_eq!(hosts.contributions().count(), others.len());
-                        for (body, rank) in hosts.contributions().zip(others) {
-                            assert_eq!(body, vec![rank as u8; (round * 97 + rank) % MAX_CONTRIBUTION]);
+                        for (slot, rank) in hosts.contributions().zip(others) {
+                            assert_eq!(frame::get(slot), vec![rank as u8; (round * 97 + rank) % MAX_CONTRIBUTION]);
                         }
-                        hosts.answer(&expected);
+                        let mut answer = vec![0; LENGTH + expected.len()];
+                        frame::put(&mut answer, |out| out.bytes(&expected));
+                        hosts.answer(&answer);
                     } else {
-                        assert_eq!(endpoint.contribute(&hosts, &own).await.unwrap(), expected);
+                        let leave = |slot: &mut [u8]| _ = frame::put(slot, |out| out.bytes(&own));
+                        endpoint.contribute(&hosts, leave).await.unwrap();
+                        assert_eq!(frame::get(hosts.here().unwrap().combined().decision()), expected);
                     }
                 }
             }));

@@ -7,8 +7,8 @@
 //! t_w. O(p) memory for the sizes.
 
 use super::Circle;
+use crate::collectives::Group;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
 /// Dissemination allgather (see the module).

@@ -2,9 +2,9 @@
 //!
 //! p - 1 steps with one message a rank each: (p - 1) t_s + (sum of all blocks) t_w for equal blocks.
 
+use crate::collectives::Group;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{OWN, ring_allgather};
-use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, Schedule};
 
 /// Ring allgather (see the module).

@@ -4,10 +4,10 @@
 //! equation 2.18). For other numbers, the extra members send to a partner first and get the result at the end:
 //! 2 (t_s + m t_w) + m t_c more than floor(log2 p) steps.
 
+use crate::collectives::Group;
 use crate::collectives::Rates;
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// Recursive doubling allreduce (see the module).

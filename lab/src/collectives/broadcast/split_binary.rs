@@ -6,9 +6,9 @@
 //! Full trees take (2 log2(p + 1) - 1)(t_s + m/2 t_w): the root's two messages, twice log2(p + 1) - 2 on the way down,
 //! one exchange. Hasanov, thesis, 2.3.1.2, equation 2.6 has two messages fewer: it omits the root's.
 
+use crate::collectives::Group;
 use crate::collectives::blocks::Cut;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId, Span};
 
 /// Split-binary tree broadcast (see the module).

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
+use crate::collectives::Group;
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Problem};
-use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 
 /// Buffer for the blocks that ranks other than the root receive and send on.

@@ -6,8 +6,8 @@
 
 use super::gathering::{Gathering, backwards};
 use super::tree::{Join, Run};
+use crate::collectives::Group;
 use crate::collectives::in_place::or_before;
-use tributary::collectives::Group;
 use tributary::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 

@@ -13,9 +13,9 @@
 //! Sends and receives are two chains that do not wait for each other (full duplex). Two partitions of n bytes into p
 //! and q parts overlap in at most p + q - 1 messages.
 
+use crate::collectives::Group;
 use crate::collectives::algorithm::Problem;
 use crate::collectives::allgather::Circle;
-use tributary::collectives::Group;
 use tributary::schedule::{Action, Buffer, Builder, OpId, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 

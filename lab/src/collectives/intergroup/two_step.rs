@@ -15,10 +15,10 @@ use std::rc::Rc;
 
 use super::allgather::{ALLGATHER, by_subgroups};
 use super::exchange::Side;
+use crate::collectives::Group;
 use crate::collectives::algorithm::{Algorithm, Problem};
 use crate::collectives::allgather::{Circle, disseminate};
 use crate::collectives::division::Division;
-use tributary::collectives::Group;
 use tributary::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
 /// Intergroup allgather with an allgather in two steps (see the module).

@@ -7,11 +7,11 @@
 //! first pairs combines first, half of the words on either rank, and the odd rank sends its half: 2 t_s + m t_w + m/2
 //! t_c more than for the next lower power of two, 3 messages a pair.
 
+use crate::collectives::Group;
 use crate::collectives::Rates;
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, in_place, or_before};
-use tributary::collectives::Group;
 use tributary::schedule::{Builder, OpId};
 
 /// Rabenseifner's reduction (see the module).

@@ -7,8 +7,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::schedule::{Builder, OpId, SendMode, Span};
-use crate::topology::Rank;
+use tributary::schedule::{Builder, OpId, SendMode, Span};
+use tributary::topology::Rank;
 
 /// An ordered group of ranks, of which this rank is a member.
 #[derive(Clone)]

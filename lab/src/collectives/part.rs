@@ -1,5 +1,5 @@
 //! A part is one collective among the members of a group, as a step of a larger operation: reduce + broadcast, a
-//! hierarchy, the engine's agreement. An algorithm appends its operations for a part to a builder.
+//! hierarchy. An algorithm appends its operations for a part to a builder.
 //!
 //! **Why parts can follow one another.** When `before` is finished, the message lies in [`Part::message`] on every
 //! member that has one. When the returned operations are finished, the result is there, scratch space (`Stage(1)`) is
@@ -7,9 +7,9 @@
 //! broadcast. Sends that are not among the returned operations were ready no later than these. So the messages of two
 //! parts between the same two ranks match in order without stages of their own.
 
-use super::group::Group;
-use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Span};
-use crate::topology::Rank;
+use crate::collectives::group::Group;
+use tributary::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Span};
+use tributary::topology::Rank;
 
 /// Buffer for words received from other members.
 const SCRATCH: Buffer = Buffer::Stage(1);

@@ -1,0 +1,176 @@
+//! The first agreement of a collective call. Every rank of a team brings its contribution: facts, footprint, small data.
+//! The rank that decides merges them, decides how the bytes go, and does at once what it can: it writes the small data of
+//! all ranks, finds the end of the file, opens the windows in shared memory. So a call with little data ends with this
+//! agreement, and so does a call whose ranks have all moved their own large pieces.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::contribution::Contribution;
+use super::footprint::Footprint;
+use crate::access::{Extent, Extents};
+use crate::collectives::team::{Combine, Team};
+use crate::engine::direction::Direction;
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::CallFault;
+use crate::engine::facts::words::{self, Words};
+use crate::engine::policy::paths::Way;
+use crate::engine::setup::Setup;
+use crate::engine::shared::Arena;
+use crate::engine::storage::{Storage, size};
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::frame::Encoder;
+use crate::hints::Switch;
+use crate::topology::Rank;
+
+/// This rank's part in a first agreement.
+pub struct FirstPart<'a> {
+    /// Settings of the file.
+    pub setup: &'a Setup,
+    /// This rank.
+    pub rank: Rank,
+    /// Direction of the call.
+    pub direction: Direction,
+    /// What this rank brings.
+    pub contribution: Contribution<'a>,
+    /// Windows in the memory that the ranks of the team share; `None` if they share none, or the call has no data.
+    pub arena: Option<&'a Arena>,
+    /// This rank's handle of the file (or the error of opening it), if this rank may decide and then use the file.
+    pub storage: Option<Result<Arc<dyn Storage>>>,
+    /// This rank's error.
+    pub error: Option<Error>,
+}
+
+/// The result of a first agreement.
+pub struct FirstAnswer {
+    /// What the ranks have agreed on, the same on all ranks of the team.
+    pub agreed: Agreed,
+    /// This rank's error, if it has one.
+    pub error: Option<Error>,
+    /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
+    pub runs: Vec<Extent>,
+}
+
+impl FirstPart<'_> {
+    /// Makes the first agreement of a call. Collective over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport.
+    pub async fn agree(mut self, endpoint: &mut Endpoint, team: &Team) -> Result<FirstAnswer> {
+        if self.error.is_some() {
+            self.contribution.facts.fail(self.rank);
+        }
+        if team.is_host() {
+            self.contribution = self.contribution.in_memory();
+        }
+        let answer = team.combine(endpoint, &mut self).await?;
+        let agreed: Agreed = words::get(&answer);
+        let runs = if agreed.decision.way == Way::Windows { runs(&agreed, &answer) } else { Vec::new() };
+        Ok(FirstAnswer { agreed, error: self.error, runs })
+    }
+
+    /// Finds the end of the file for a read whose ranks have something left to read.
+    fn find_end(&mut self) {
+        let facts = &mut self.contribution.facts;
+        let reads = self.direction == Direction::Read && facts.failed.is_none() && !facts.calls.are_mixed();
+        if let Some(storage) = self.storage.as_ref().filter(|_| reads && facts.left.bytes > 0) {
+            match size(storage, self.rank, &self.setup.path) {
+                Ok(end) => facts.limit = end,
+                Err(cause) => {
+                    facts.fail(self.rank);
+                    self.error = Some(cause);
+                }
+            }
+        }
+    }
+
+    /// Opens the windows of a call. Without memory, the ranks move their bytes directly, if that is possible.
+    fn open_windows(&self, arena: &Arena, agreed: &mut Agreed) -> Result<()> {
+        match arena.prepare(&agreed.decision.windows) {
+            Ok(()) => {
+                // Bytes that ranks wrote before the agreement count too.
+                arena.written().store(agreed.transferred, Ordering::Release);
+                Ok(())
+            }
+            Err(_) if self.direction == Direction::Read || agreed.disjoint == Some(true) => {
+                agreed.no_memory = true;
+                self.setup.decide(agreed, self.setup.rules(self.direction).in_memory());
+                Ok(())
+            }
+            Err(cause) => {
+                agreed.failed = Some(CallFault::OfRank(self.rank));
+                Err(Error::io(self.rank, "take shared memory for", &self.setup.path, agreed.left.start, &cause))
+            }
+        }
+    }
+}
+
+impl Combine for FirstPart<'_> {
+    fn merge(&mut self, other: &[u8]) {
+        self.contribution.merge_encoded(other);
+    }
+
+    fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        self.contribution.encode(others, out);
+    }
+
+    fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
+        self.find_end();
+        let (setup, rules) = (self.setup, self.setup.rules(self.direction));
+        let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
+        agreed.came_along &= self.storage.is_some();
+        setup.decide(&mut agreed, if self.arena.is_some() { rules.in_memory() } else { rules });
+        let done = match (agreed.decision.way, &self.storage, self.arena) {
+            _ if agreed.failed.is_some() => Ok(()),
+            (Way::Root | Way::Slots, Some(storage), _) => {
+                let contribution = &self.contribution;
+                agreed.write_along(storage, (self.rank, &setup.path), |storage, written| {
+                    contribution.write(others, storage, written).and_then(|()| setup.pass_on(storage))
+                })
+            }
+            (Way::Windows, _, Some(arena)) => self.open_windows(arena, &mut agreed),
+            _ => Ok(()),
+        };
+        self.error = done.err().or(self.error.take());
+        words::add(&agreed, out);
+        if agreed.decision.way == Way::Windows {
+            self.contribution.footprint().encode(out, 0);
+        }
+    }
+}
+
+/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint behind the
+/// agreed words of the answer. If the number of bytes differs from that of the footprint, there are holes.
+fn runs(agreed: &Agreed, answer: &[u8]) -> Vec<Extent> {
+    let left = &agreed.left;
+    if left.bytes == left.span() {
+        return vec![Extent { offset: left.start, len: left.span() }];
+    }
+    let footprint = Footprint::decode(answer, &mut (8 * Agreed::COUNT));
+    if footprint.is_filled_by(left.bytes) { footprint.extents() } else { Vec::new() }
+}
+
+impl Setup {
+    /// Returns true if rank 0 may write small data of all ranks, which share no memory.
+    pub fn takes_small(&self) -> bool {
+        let Self { hints, roles, .. } = self;
+        hints.tiny_call > 0 && hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0)
+    }
+
+    /// Returns the footprint of a rank; unknown if its host may not write or read without other hosts. A rank that
+    /// `is_alone` on its host shares windows with nobody: its footprint is known only if its pieces are large enough to
+    /// be written or read directly.
+    pub fn footprint(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Footprint {
+        let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
+        if !self.by_host || is_left {
+            return Footprint::unknown(host);
+        }
+        // If the hint enables host domains, two hosts must not access the same block of the file system.
+        let unit = match self.hints.host_domains {
+            Switch::Enable => self.layout.unit.max(self.window_terms().1),
+            Switch::Automatic | Switch::Disable => 1,
+        };
+        Footprint::from_extents(host, file, unit)
+    }
+}

@@ -1,0 +1,285 @@
+//! This rank's handle of the file, which makes bytes that one host has written visible on other hosts, on a file system
+//! whose hosts cache independently: NFS, FUSE ([`FileSystem::is_coherent`](crate::drivers::FileSystem::is_coherent)).
+//!
+//! On such a file system, a host sees what another host has written after the other host closed the file and this host
+//! opened it again (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that
+//! an aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
+//!
+//! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
+//!   ([`Storage::settle`]); an error of the file system, such as a full quota, is then
+//!   an error of the call;
+//! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
+//! - a rank opens the file again before it reads what other hosts may have written: in a collective call, after all
+//!   ranks have made their bytes visible. If opening is not enough, the storage does more
+//!   ([`Storage::see_other_hosts`]).
+//!
+//! Nothing of this happens on other file systems, if all ranks are on one host, or in a file that is only read.
+//!
+//! All methods are local.
+
+use std::sync::Arc;
+
+use crate::access::{Extents, WriteAccess};
+use crate::drivers::{DirectWrites, Mode};
+use crate::engine::direction::Direction;
+use crate::engine::setup::Setup;
+use crate::engine::staging::ReadMemory;
+use crate::engine::storage::window_queue::{Outcome, WindowQueue};
+use crate::engine::storage::worker::Worker;
+use crate::engine::storage::{
+    OpenStorage, Storage, StorageFailure, direct, direct_read, guarded, read_present, size, without_size_signal,
+    write_all,
+};
+use crate::error::{Error, IoClass, Result};
+use crate::fabric::Idle;
+use crate::topology::Rank;
+
+/// This rank's handle of the file. It is opened when it is first needed.
+pub struct FileHandle {
+    files: Arc<dyn OpenStorage>,
+    rank: Rank,
+    storage: Option<Arc<dyn Storage>>,
+    /// The windows that an aggregator writes behind or reads ahead through the handle.
+    pub queue: Option<WindowQueue>,
+    /// True if this rank has written bytes that other hosts do not see yet.
+    is_ahead: bool,
+    /// True if other hosts may have written since this rank opened the file.
+    is_behind: bool,
+    /// True if a handle was closed whose bytes may not be on stable storage.
+    was_closed: bool,
+}
+
+impl FileHandle {
+    /// Returns the handle of `rank`, which is not open yet.
+    pub fn new(files: Arc<dyn OpenStorage>, rank: Rank) -> Self {
+        Self { files, rank, storage: None, queue: None, is_ahead: false, is_behind: false, was_closed: false }
+    }
+
+    /// Returns the open storage, and opens it if needed.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is not the file of rank 0.
+    pub fn storage(&mut self, setup: &Setup) -> Result<Arc<dyn Storage>> {
+        if let Some(storage) = &self.storage {
+            return Ok(storage.clone());
+        }
+        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+        let open = || {
+            let file = self.files.open(&setup.path, setup.mode).map_err(failure)?;
+            if setup.hosts_cache_apart {
+                file.see_other_hosts().map_err(failure)?;
+            }
+            setup.is_the_same(file)
+        };
+        let opened = self.with_context(setup, guarded("open", None, open));
+        let storage: Arc<dyn Storage> = match setup.layout.direct_from {
+            Some(from) => Arc::new(DirectWrites::over(opened?, from)),
+            None => opened?.into(),
+        };
+        self.storage = Some(storage.clone());
+        Ok(storage)
+    }
+
+    /// Returns the storage, if it is open.
+    pub fn open_storage(&self) -> Option<&Arc<dyn Storage>> {
+        self.storage.as_ref()
+    }
+
+    /// Returns a new queue of windows, whose worker writes and reads through the handle. An error of the handle or the
+    /// worker is an error of the first window.
+    pub fn open_queue(&mut self, setup: &Setup, waker: Arc<dyn Idle>) -> WindowQueue {
+        let (rank, path) = (self.rank, setup.path.clone());
+        let start =
+            |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
+        let worker = self.storage(setup).and_then(start);
+        WindowQueue::new(worker, &setup.hints, setup.window_terms().1, rank, path)
+    }
+
+    /// Closes the handle.
+    ///
+    /// # Errors
+    /// An error of the file system that appears only now, such as a full disk or quota.
+    pub fn close(&mut self, setup: &Setup) -> Result<()> {
+        self.queue = None;
+        let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
+        settled.map_err(|cause| Error::io(self.rank, "close", &setup.path, None, &cause))
+    }
+
+    /// Closes the handle; the next access opens the file again.
+    pub fn open_anew(&mut self) {
+        self.was_closed |= self.storage.is_some();
+        (self.queue, self.storage) = (None, None);
+    }
+
+    /// Writes the bytes that this rank has written to stable storage.
+    ///
+    /// # Errors
+    /// The file cannot be opened; an error of the system.
+    pub fn sync(&mut self, setup: &Setup) -> Result<()> {
+        // Bytes of a closed handle also need a sync.
+        let storage = match self.was_closed && setup.mode != Mode::Read {
+            true => Some(self.storage(setup)?),
+            false => self.storage.clone(),
+        };
+        let synced = storage.map_or(Ok(()), |storage| storage.sync());
+        synced.map_err(|cause| Error::io(self.rank, "sync", &setup.path, None, &cause))
+    }
+
+    /// Writes an access that needs no other rank.
+    pub fn write_directly(&mut self, setup: &Setup, access: WriteAccess<'_>) -> Outcome {
+        if access.file.count() == 0 {
+            return Outcome::default();
+        }
+        match self.storage(setup) {
+            Ok(storage) => direct::write(&*storage, access, self.rank, &setup.path),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+
+    /// Reads an access that needs no other rank.
+    pub fn read_directly(
+        &mut self,
+        setup: &Setup,
+        extents: &Extents,
+        ReadMemory { layout, sink }: ReadMemory<'_>,
+    ) -> Outcome {
+        if extents.count() == 0 {
+            return Outcome::default();
+        }
+        let bridge = setup.read_sieve().bridge();
+        let read = self.storage(setup).and_then(|storage| {
+            let read = guarded("read", None, || direct_read::read(&*storage, extents, layout, sink, bridge));
+            self.with_context(setup, read)
+        });
+        read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
+    }
+
+    /// Writes `bytes` at byte `offset` in an independent call, and returns their number.
+    ///
+    /// # Errors
+    /// The file cannot be opened; an error of the system. Some of the bytes may then be in the file.
+    pub fn write_at(&mut self, setup: &Setup, bytes: &[u8], offset: u64) -> Result<u64> {
+        let storage = self.storage(setup)?;
+        let _quiet = without_size_signal();
+        let mut written = 0;
+        let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
+        self.is_ahead = true;
+        self.with_context(setup, outcome.map(|()| written))
+    }
+
+    /// Reads into `bytes` from byte `offset` on in an independent call, and returns the number of bytes before the end
+    /// of the file. Opens the file again first if other hosts may have written.
+    ///
+    /// # Errors
+    /// The file cannot be opened; an error of the system.
+    pub fn read_at(&mut self, setup: &Setup, bytes: &mut [u8], offset: u64) -> Result<u64> {
+        if setup.hosts_cache_apart && setup.mode != Mode::Read && self.is_behind {
+            let passed = self.pass_on(setup);
+            self.open_anew();
+            (self.is_ahead, self.is_behind) = (false, false);
+            passed?;
+        }
+        let storage = self.storage(setup)?;
+        let read = guarded("read", offset, || read_present(&*storage, bytes, offset));
+        self.with_context(setup, read)
+    }
+
+    /// Returns the size of the file in bytes, as the system reports it to this rank now; `u64::MAX` if the file is a
+    /// device or a pipe.
+    ///
+    /// # Errors
+    /// The file cannot be opened; an error of the system.
+    pub fn size(&mut self, setup: &Setup) -> Result<u64> {
+        size(&self.storage(setup), self.rank, &setup.path)
+    }
+
+    /// Returns the end of the file in bytes on the first aggregator; `u64::MAX` on the other ranks.
+    ///
+    /// # Errors
+    /// The errors of [`FileHandle::size`].
+    pub fn end_on_first_aggregator(&mut self, setup: &Setup) -> Result<u64> {
+        match setup.roles.aggregators.first() == Some(&self.rank) {
+            true => self.size(setup),
+            false => Ok(u64::MAX),
+        }
+    }
+
+    /// Sets the size of the file to `len` bytes.
+    ///
+    /// # Errors
+    /// The file was opened for reading, or cannot be opened; an error of the system.
+    pub fn set_len(&mut self, setup: &Setup, len: u64) -> Result<()> {
+        self.check_writable(setup, "truncate", None)?;
+        let storage = self.storage(setup)?;
+        let _quiet = without_size_signal();
+        let failure = |cause| StorageFailure { operation: "truncate", offset: None, cause };
+        self.with_context(setup, guarded("truncate", None, || storage.set_len(len).map_err(failure)))
+    }
+
+    /// Checks that the file was not opened for reading only.
+    ///
+    /// # Errors
+    /// The file was opened for reading only. The error names the `operation` and its `offset`.
+    pub fn check_writable(&self, setup: &Setup, operation: &str, offset: impl Into<Option<u64>>) -> Result<()> {
+        if setup.mode != Mode::Read {
+            return Ok(());
+        }
+        Err(Error::Io {
+            rank: self.rank,
+            operation: operation.to_string(),
+            path: setup.path.display().to_string(),
+            offset: offset.into(),
+            class: IoClass::ReadOnly,
+            cause: "the file was opened for reading only".to_string(),
+        })
+    }
+
+    /// Records that all ranks have made a collective call, so that other hosts may have written bytes.
+    pub fn note_others_bytes(&mut self) {
+        self.is_behind = true;
+    }
+
+    /// Lets other hosts see the bytes that this rank has written in independent calls.
+    ///
+    /// # Errors
+    /// The errors of [`Setup::pass_on`].
+    pub fn pass_own_bytes_on(&mut self, setup: &Setup) -> Result<()> {
+        match std::mem::take(&mut self.is_ahead) {
+            true => self.pass_on(setup),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets other hosts see the bytes that this rank has written in a collective call. Puts an error into `outcome`.
+    #[inline]
+    pub fn pass_outcome_on(&self, setup: &Setup, direction: Direction, outcome: &mut Outcome) {
+        let writes = setup.hosts_cache_apart && direction == Direction::Write;
+        if writes && outcome.bytes > 0 && outcome.error.is_none() {
+            outcome.error = self.pass_on(setup).err();
+        }
+    }
+
+    fn pass_on(&self, setup: &Setup) -> Result<()> {
+        let Some(storage) = &self.storage else { return Ok(()) };
+        self.with_context(setup, setup.pass_on(&**storage))
+    }
+
+    /// Turns a failure into an error with this rank and the path.
+    fn with_context<T>(&self, setup: &Setup, outcome: std::result::Result<T, StorageFailure>) -> Result<T> {
+        outcome.map_err(|failure| failure.into_error(self.rank, &setup.path))
+    }
+}
+
+impl Setup {
+    /// Lets other hosts see the bytes that were written through this handle.
+    ///
+    /// # Errors
+    /// An error of the file system that appears only now, such as a full disk or quota.
+    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
+        if !self.hosts_cache_apart {
+            return Ok(());
+        }
+        let failure = |cause| StorageFailure { operation: "close", offset: None, cause };
+        guarded("close", None, || storage.settle().map_err(failure))
+    }
+}

@@ -1,0 +1,156 @@
+//! A collective write or read through windows in shared memory, after the first agreement.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
+use crate::collectives::team::Team;
+use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
+use crate::engine::facts::agreed::Agreed;
+use crate::engine::lists::flatten::{in_order, overlap};
+use crate::engine::policy::{FOOTPRINT_GAP, WANTED_PART};
+use crate::engine::record::report::Clock;
+use crate::engine::record::totals::CallTotals;
+use crate::engine::setup::Setup;
+use crate::engine::shared::window_reader::WindowReader;
+use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
+use crate::engine::shared::{Arena, ordered, placing};
+use crate::engine::staging::ReadMemory;
+use crate::engine::storage::Storage;
+use crate::error::Result;
+use crate::fabric::Endpoint;
+use crate::topology::Rank;
+
+/// One rank's part in a call through windows.
+pub struct ThroughWindows<'a> {
+    /// Settings of the file.
+    pub setup: &'a Setup,
+    /// The ranks that share the windows.
+    pub team: &'a Team,
+    /// The windows.
+    pub arena: &'a Arena,
+    /// This rank.
+    pub rank: Rank,
+    /// This rank's handle of the file, or the error of opening it.
+    pub storage: Result<Arc<dyn Storage>>,
+    /// What the ranks have agreed on.
+    pub agreed: &'a Agreed,
+    /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
+    pub runs: &'a [Extent],
+}
+
+impl ThroughWindows<'_> {
+    /// Copies this rank's bytes into the windows, writes complete windows, and agrees on the outcome of all ranks of the
+    /// team. Adds this rank's times and error to `done`. Collective over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport.
+    pub async fn write(
+        &self,
+        endpoint: &mut Endpoint,
+        WriteAccess { file, layout, source }: WriteAccess<'_>,
+        clock: &Clock,
+        done: &mut CallTotals,
+    ) -> Result<CallOutcome> {
+        let sieve = self.setup.write_sieve(self.agreed.is_sole);
+        let mut writer = WindowWriter {
+            arena: self.arena,
+            windows: self.agreed.decision.windows,
+            runs: self.runs,
+            known: if self.runs.is_empty() { DataKnown::ByBits } else { DataKnown::BySum(self.setup.tiling) },
+            storage: &self.storage,
+            // Other hosts may write in wider gaps.
+            sieve: if self.setup.shares_memory { sieve } else { sieve.within(FOOTPRINT_GAP) },
+            rank: self.rank,
+            path: &self.setup.path,
+            error: None.into(),
+        };
+        // Do not touch the memory of a rank that has nothing left to write.
+        let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        let mut begin = Instant::now();
+        placing::place(endpoint, &writer, Walk::new(file, layout), source).await?;
+        done.counts.placement = begin.elapsed();
+        let own = CallOutcome::new(self.rank, done, clock);
+        let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
+        if all.failed.is_none() && all.again {
+            writer.known = DataKnown::ByBits;
+            begin = Instant::now();
+            ordered::place(endpoint, &writer, Walk::new(file, layout), source, all.turn).await?;
+            done.counts.placement += begin.elapsed();
+            let own = CallOutcome::new(self.rank, done, clock);
+            all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
+        }
+        done.outcome.error = writer.error.take();
+        Ok(all)
+    }
+
+    /// Copies this rank's bytes out of the windows, which the ranks of the team read. Adds this rank's bytes, times and
+    /// error to `done`. Collective over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport.
+    pub async fn read(
+        &self,
+        endpoint: &mut Endpoint,
+        extents: &Extents,
+        ReadMemory { layout, sink }: ReadMemory<'_>,
+        done: &mut CallTotals,
+    ) -> Result<()> {
+        let (begin, left) = (Instant::now(), &self.agreed.left);
+        let reader = WindowReader {
+            arena: self.arena,
+            windows: self.agreed.decision.windows,
+            reads_ahead: left.bytes >= left.span() / WANTED_PART,
+            rank: self.rank,
+            path: &self.setup.path,
+            storage: &self.storage,
+            error: None.into(),
+            busy: Default::default(),
+        };
+        // Do not touch the memory of a rank that has nothing left to read.
+        let layout = if extents.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        done.outcome.bytes = reader.take(endpoint, Walk::new(extents, layout), sink).await?;
+        (done.outcome.error, done.outcome.busy) = (reader.error.take(), reader.busy.get());
+        done.counts.placement = begin.elapsed().saturating_sub(done.outcome.busy);
+        Ok(())
+    }
+}
+
+/// An access in ascending order: extents of the file, and where their bytes are in memory.
+pub type SortedAccess = (Extents, BufferLayout);
+
+/// Returns the access in ascending order, if it does not ascend already; an error if it cannot be sorted.
+pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<SortedAccess>, Result<()>) {
+    match file.is_ascending() {
+        true => (None, Ok(())),
+        false => ascending(file, layout).map_or_else(|error| (None, Err(error)), |sorted| (Some(sorted), Ok(()))),
+    }
+}
+
+/// Returns the access in ascending order, without bytes that an earlier extent has. 64 bytes of memory a piece.
+fn ascending(file: &Extents, layout: &BufferLayout) -> Result<SortedAccess> {
+    let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
+    for piece in in_order(file, layout) {
+        let piece = piece.behind(overlap(&piece, covered));
+        if piece.len > 0 {
+            covered = covered.max(piece.offset + piece.len);
+            to.push(Extent { offset: piece.offset, len: piece.len });
+            from.push(Extent { offset: piece.memory, len: piece.len });
+        }
+    }
+    Ok((Extents::from_extents(to)?, BufferLayout::Extents(Extents::from_extents(from)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_that_does_not_ascend_is_sorted() {
+        let file = Extents::from_list([(20, 5), (0, 4), (2, 4)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let (to, from) = ascending(&file, &BufferLayout::Contiguous).unwrap();
+        assert_eq!(to.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(0, 6), (20, 5)]);
+        let BufferLayout::Extents(from) = from else { panic!("a list") };
+        assert_eq!(from.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(5, 4), (11, 2), (0, 5)]);
+    }
+}
