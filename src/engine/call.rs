@@ -13,15 +13,11 @@
 use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
-use crate::engine::agreement::contribution::Contribution;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::FirstPart;
-use crate::engine::agreement::footprint::Footprint;
+use crate::engine::agreement::first::{FirstPart, OwnAccess};
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
-use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::CallKinds;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::file::File;
 use crate::engine::policy::decision::Decision;
@@ -198,50 +194,36 @@ impl File {
         state: &mut CallState,
     ) -> Result<Vec<Extent>> {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
-        let writes = direction == Direction::Write;
-        let arena = if team.is_host() { Some(self.arena()?) } else { None };
-        let takes_small = writes && (arena.is_some() || self.setup.takes_small());
-        let storage = (arena.is_some() || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
-        let rest = if early.is_some() { &Extents::empty() } else { call.extents };
-        let reuse = if arena.is_some() { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
-        let tiling = Some(self.setup.tiling).filter(|_| writes || arena.is_none());
-        let mut facts = Facts::from_access((call.asked, call.extents), reuse, early, tiling);
-        facts.calls = CallKinds::new(direction.into(), rank);
-        facts.is_sole = call.is_sole;
+        let (in_memory, rules) = (team.is_host(), self.rules(team, direction));
+        let takes_small = self.setup.takes_small(rules);
+        let arena = if in_memory { Some(self.arena()?) } else { None };
+        let storage = (in_memory || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
+        let mut limit = u64::MAX;
         // In shared memory, the rank that decides finds the end of the file.
-        if state.error.is_none() && arena.is_none() && !writes {
+        if state.error.is_none() && !in_memory && direction == Direction::Read {
             match self.handle.end_on_first_aggregator(&self.setup) {
-                Ok(end) => facts.limit = end,
+                Ok(end) => limit = end,
                 Err(error) => state.error = Some(error),
             }
         }
-        let footprint = self.footprint(team, call.extents, direction);
-        let (setup, error, arena) = (&self.setup, &mut state.error, arena.as_deref());
-        let contribution = Contribution::new(facts, footprint);
+        let rest = if early.is_some() { &Extents::empty() } else { call.extents };
+        let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
+        let data = match &call.memory {
+            CallMemory::Source(layout, source) => Some(WriteAccess { file: call.extents, layout, source: *source }),
+            CallMemory::Target(_) => None,
+        };
+        let host = self.setup.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
+        let (extents, failed) = ((call.asked, call.extents), state.error.is_some());
+        let access = OwnAccess { rank, host, extents, early, reuse, failed };
+        let contribution = self.setup.contribution(self.rules(team, direction), access, data);
+        let (setup, arena, error) = (&self.setup, arena.as_deref(), &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
-        if let CallMemory::Source(layout, source) = &call.memory
-            && takes_small
-            && own.error.is_none()
-            && early.is_none()
-        {
-            own.contribution.bring(rank, WriteAccess { file: call.extents, layout, source: *source });
-        }
+        own.contribution.facts.is_sole = call.is_sole;
+        own.contribution.facts.limit = limit;
         self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
         let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
         self.observers.end();
         runs
-    }
-
-    /// Returns this rank's footprint: for hosts, to find out whether they have bytes of their own; for a host among
-    /// other hosts, to find out which bytes its ranks have. Otherwise it is unknown.
-    fn footprint(&self, team: &Team, file: &Extents, direction: Direction) -> Footprint {
-        match &self.setup.hosts {
-            Some(hosts) if !team.is_host() => {
-                self.setup.footprint((hosts.host(), hosts.here().is_none()), file, direction)
-            }
-            Some(_) if direction == Direction::Write => Footprint::from_extents(0, file, 1),
-            _ => Footprint::unknown(0),
-        }
     }
 
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the

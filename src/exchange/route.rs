@@ -27,7 +27,17 @@ pub struct Route {
 impl Route {
     /// Returns this rank's schedule of one exchange; `sends` and `receives` are as in [`Exchange`].
     pub fn schedule(&self, sends: &[Transfer<ReceiverIndex>], receives: &[Transfer<Rank>]) -> Schedule {
-        let Self { rank, ranks, ref receivers, ref rank_list, kernel, throttle } = *self;
-        Exchange { rank, ranks, receivers, rank_list, sends, receives }.schedule(kernel, throttle)
+        self.exchange(self.rank, sends, receives).schedule(self.kernel, self.throttle)
+    }
+
+    /// Returns an exchange of any rank; `sends` and `receives` are as in [`Exchange`].
+    pub fn exchange<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
+        let Self { ranks, receivers, rank_list, .. } = self;
+        Exchange { rank, ranks: *ranks, receivers, rank_list, sends, receives }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use indicatif::ProgressBar;
 use serde_json::json;
 use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, create, driver};
-use tributary::engine::FanIn;
-use tributary::engine::planning::{Exchanged, Planner, Ranges};
+use tributary::engine::planning::{Exchanged, HISTOGRAM, Planner, count_bytes};
+use tributary::engine::{Amount, FanIn};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
@@ -130,17 +130,16 @@ struct PatternCall<'a> {
 /// Plans one call, which has its own file domains.
 fn plan(call: PatternCall<'_>, topology: &Topology, hints: &Hints, all: &mut PlanTotals) -> Result<(), Failure> {
     let (_, driver, layout) = probe(hints)?;
-    let ranges = fold(call, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
-    let mut histogram = Vec::new();
-    if driver.wants_histogram() {
-        let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
-        let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, ranges.histogram(&access.file));
-        histogram = fold(call, "where the bytes are", ranges.empty_histogram(), count, add)?;
-    }
-    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
+    let merge = |all: &mut Amount, other: Amount| all.merge(&other);
+    let own = |all: &mut Amount, _, access: &RankAccess| all.merge(&Amount::from_extents(&access.file, 0));
+    let amount = fold(call, "ranges", Amount::NONE, own, merge)?;
+    let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
+    let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, count_bytes(&access.file, &amount));
+    let histogram = || fold(call, "where the bytes are", vec![0; HISTOGRAM], count, add);
+    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, histogram)?;
     let plan = |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file);
     let exchanged = fold(call, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
-    all.add(planner.aggregators().len(), &exchanged);
+    all.add(planner.aggregators.len(), &exchanged);
     Ok(())
 }
 

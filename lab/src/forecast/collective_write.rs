@@ -9,8 +9,9 @@ use super::message_counts::{MessageCounts, MetadataForm};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Striping, Time, WorkPart, Workload};
-use tributary::engine::planning::{HEAD, LENGTH};
+use tributary::engine::planning;
 use tributary::error::{Error, Result};
+use tributary::exchange::{ReceiverIndex, Transfer};
 use tributary::hints::Hints;
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
@@ -104,14 +105,13 @@ impl CollectiveWrite {
             return Err(Error::argument("ranks", ranks, format!("{}, as were counted", counts.requests.len())));
         }
         options.hints.check(ranks)?;
-        options.hints = chosen(machine, &options.topology, domains, &options.hints, &counts);
-        let hints = &options.hints;
-        let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
-        let metadata = PhaseKernel::of(hints.metadata_kernel(), hints.throttle_meta(), &options);
-        let data = PhaseKernel::of(hints.data_kernel(), hints.throttle_data(), &options);
+        let (phases, hints) = chosen(machine, &options, &counts)?;
+        options.hints = hints;
+        let [metadata, data] = [phases.metadata, phases.data].map(|phase| PhaseKernel::new(phase, options.blocks));
+        let parties = Parties::new(options.topology.clone(), data.phase.route.receivers.clone());
         let lists = match counts.division.lists {
             MetadataForm::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
-            MetadataForm::Packed => heads_and_tails(&counts.lists, domains)
+            MetadataForm::Packed => list_messages(&counts.lists, domains)
                 .iter()
                 .map(|messages| ExchangeMessages::new(messages, &metadata, &parties))
                 .collect(),
@@ -123,7 +123,7 @@ impl CollectiveWrite {
         if counts.division.lists == MetadataForm::Pairs || counts.sampled() < counts.rounds() {
             stages.push(WriteStage::Agree);
         }
-        if data.local.is_some() {
+        if data.local().is_some() {
             stages.extend([WriteStage::Merge, WriteStage::AgreeAgain]);
         }
         for round in 0..rounds.len() {
@@ -196,7 +196,7 @@ impl CollectiveWrite {
 
     /// Returns the time in which a local aggregator merges the access lists of its members.
     fn merging(&self, rank: Rank) -> Time {
-        let Some(local) = &self.data.local else { return 0 };
+        let Some(local) = self.data.local() else { return 0 };
         let (mut requests, mut lists) = (0, 0u64);
         for member in members(rank, local, &self.parties.topology) {
             requests += self.counts.requests[member];
@@ -256,23 +256,19 @@ fn ticks(cost: f64) -> Time {
     cost.round() as Time
 }
 
-/// Returns the messages with the first parts of the access lists, from every rank to every aggregator, and the messages
-/// with the rests.
-pub(super) fn heads_and_tails(lists: &AmountMatrix, aggregators: usize) -> [AmountMatrix; 2] {
-    let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
+/// Returns the messages with the access lists, from every rank to every aggregator: the heads, and the rests.
+pub(super) fn list_messages(lists: &AmountMatrix, aggregators: usize) -> [AmountMatrix; 2] {
+    let mut both = [Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows())];
     for rank in 0..lists.rows() {
-        let mut row: Vec<_> = (0..aggregators as u32).map(|peer| PeerAmount { peer, amount: LENGTH as u32 }).collect();
-        let mut tail = Vec::new();
-        for &PeerAmount { peer, amount } in lists.row(rank) {
-            row[peer as usize].amount += amount.min(HEAD as u32);
-            tail.extend(
-                amount.checked_sub(HEAD as u32).filter(|&rest| rest > 0).map(|amount| PeerAmount { peer, amount }),
-            );
+        let lengths = lists.row(rank).iter().map(|cell| (cell.peer as usize, cell.amount as usize));
+        let sends = planning::list_messages(aggregators, lengths);
+        for (rows, sends) in both.iter_mut().zip(sends) {
+            let cell =
+                |send: Transfer<ReceiverIndex>| PeerAmount { peer: send.peer.0 as u32, amount: send.span.len as u32 };
+            rows.push(sends.into_iter().map(cell).collect::<Vec<_>>());
         }
-        heads.push(row);
-        tails.push(tail);
     }
-    [heads, tails].map(|rows| AmountMatrix::of_rows(rows.iter().map(Vec::as_slice)))
+    both.map(|rows| AmountMatrix::of_rows(rows.iter().map(Vec::as_slice)))
 }
 
 impl Workload for CollectiveWrite {
@@ -290,7 +286,7 @@ impl Workload for CollectiveWrite {
     fn message(&self, rank: Rank, part: u32, side: ChainSide, index: u32) -> ChainMessage {
         match self.messages_of(part) {
             Some((travel, way)) => travel.message(rank, side, index, way, &self.parties),
-            None => ChainMessage { peer: rank, bytes: 0, mode: self.data.kernel.mode },
+            None => ChainMessage { peer: rank, bytes: 0, mode: self.data.kernel().mode },
         }
     }
 

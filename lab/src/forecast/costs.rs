@@ -1,12 +1,14 @@
 //! Converts a machine's parameters for the library's cost model, and asks that model for the choice of kernels.
 
-use tributary::engine::Amount;
-use tributary::engine::choice::{Candidate, Chooser, Layered};
-use tributary::exchange::BALANCED;
+use tributary::engine::choice::{self, Candidate, Chooser, Layered};
+use tributary::engine::touched::Touched;
+use tributary::engine::{Amount, Phases, Roles};
+use tributary::error::Result;
 use tributary::exchange::cost::Costs;
 use tributary::hints::{Hints, KernelHint};
 use tributary::topology::Topology;
 
+use super::collective_write::CollectiveWriteOptions;
 use super::message_counts::MessageCounts;
 use crate::sim::Machine;
 use crate::sim::machine::{CostLine, Host, Node, Path, Requests, Walk};
@@ -74,32 +76,27 @@ pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
     }
 }
 
-/// Returns the hints with the kernels that the library chooses on `machine` in place of `auto`.
-pub fn chosen(
+/// Returns the phases that the library chooses on `machine` for a write, and the hints with the chosen kernels in place
+/// of `auto`.
+///
+/// # Errors
+/// A rank list that is no permutation.
+pub(super) fn chosen(
     machine: &Machine,
-    topology: &Topology,
-    aggregators: usize,
-    hints: &Hints,
+    CollectiveWriteOptions { topology, aggregators, hints, .. }: &CollectiveWriteOptions,
     counts: &MessageCounts,
-) -> Hints {
-    let chooser = chooser(machine, topology, aggregators, hints);
-    let is_open = |kernel| kernel == KernelHint::Auto;
-    let is_layered = |kernel| kernel == KernelHint::TwoLayer;
-    let open = Layered { metadata: is_open(hints.metadata_kernel()), data: is_open(hints.data_kernel()) };
-    let given = Layered { metadata: is_layered(hints.metadata_kernel()), data: is_layered(hints.data_kernel()) };
-    let way = chooser.choose(&all(counts), &counts.division.domains, open, given);
-    let kernel = |given, layered| match given {
-        KernelHint::Auto if layered => KernelHint::TwoLayer,
-        KernelHint::Auto => KernelHint::Flat(&BALANCED),
-        given => given,
-    };
-    let mut hints = hints.clone();
-    hints.kernel_meta = Some(kernel(hints.metadata_kernel(), way.layered.metadata));
-    hints.kernel_data = Some(kernel(hints.data_kernel(), way.layered.data));
-    if hints.num_aggrs_per_node == 0 && open.any() {
-        hints.num_aggrs_per_node = way.local;
+) -> Result<(Phases, Hints)> {
+    let domains = &counts.division.domains;
+    let aggregators = aggregators.as_slice().into();
+    let roles = Roles::new(0, topology, Touched::new(domains), aggregators, hints, costs(machine))?;
+    let layers = roles.choose(&all(counts), domains);
+    let [metadata, data] = choice::kernels(hints, layers.layered);
+    let is_open = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::Auto);
+    let mut fixed = Hints { kernel_meta: Some(metadata), kernel_data: Some(data), ..hints.clone() };
+    if hints.num_aggrs_per_node == 0 && is_open {
+        fixed.num_aggrs_per_node = layers.local;
     }
-    hints
+    Ok((roles.phases(layers, topology, hints)?, fixed))
 }
 
 /// Returns the library's chooser of kernels for these hints on `machine`.
@@ -119,9 +116,7 @@ pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate>
 /// Returns the amounts of a call that all ranks know, for the cost model.
 fn all(counts: &MessageCounts) -> Amount {
     let (start, end) = counts.division.range;
-    let sizes = counts.sizes;
-    let (bytes, requests, touched) = (sizes.bytes, sizes.extents, sizes.touched);
-    Amount { start, end, bytes, requests, touched, ..Amount::NONE }
+    Amount { start, end, ..counts.amount }
 }
 
 #[cfg(test)]

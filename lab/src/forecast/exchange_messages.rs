@@ -2,26 +2,22 @@
 
 use std::sync::Arc;
 
-use super::collective_write::CollectiveWriteOptions;
 use super::matrix::{AmountMatrix, PeerAmount};
 use crate::sim::{self, ChainSide, Chains, WorkPart};
-use tributary::error::Result;
+use tributary::engine::Phase;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::hints::{Hints, KernelHint};
+use tributary::exchange::{Kernel, ReceiverIndex, Route, Transfer};
 use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
-/// Kernel, throttle and local aggregators of one phase.
+/// The library's phase, and what only the simulator does.
 #[derive(Debug)]
 pub(super) struct PhaseKernel {
-    pub(super) kernel: &'static Kernel,
-    pub(super) throttle: Throttle,
+    /// Kernel, throttle and local aggregators.
+    pub(super) phase: Arc<Phase>,
     /// True if the throttle counts steps; see [`super::collective_write::CollectiveWriteOptions::blocks`].
     pub(super) blocks: bool,
-    /// With two layers: the local aggregators and the ranks of each.
-    pub(super) local: Option<LocalAggregators>,
 }
 
 /// Ranks and aggregators that take part in an exchange.
@@ -31,7 +27,6 @@ pub(super) struct Parties {
     pub(super) aggregators: Arc<[Rank]>,
     /// For each rank: its index among the aggregators, if it is an aggregator.
     pub(super) index: Vec<Option<u32>>,
-    pub(super) rank_list: RankList,
 }
 
 /// Messages of one exchange of a collective write.
@@ -47,38 +42,31 @@ pub(super) struct ExchangeMessages {
 }
 
 impl PhaseKernel {
-    pub(super) fn of(name: KernelHint, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
-        let CollectiveWriteOptions { hints, topology, .. } = options;
-        match name {
-            KernelHint::Auto | KernelHint::Flat(_) => {
-                let kernel = hints.outermost(name);
-                let blocks = options.blocks && throttle.limit.is_some() && !kernel.coupled;
-                Self { kernel, throttle, blocks, local: None }
-            }
-            KernelHint::TwoLayer => {
-                let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
-                Self { kernel: hints.two_layer_outer, throttle, blocks: false, local: Some(local) }
-            }
-        }
+    pub(super) fn new(phase: Arc<Phase>, blocks: bool) -> Self {
+        let Route { kernel, throttle, .. } = phase.route;
+        let blocks = blocks && phase.local.is_none() && throttle.limit.is_some() && !kernel.coupled;
+        Self { phase, blocks }
+    }
+
+    pub(super) fn kernel(&self) -> &'static Kernel {
+        self.phase.route.kernel
+    }
+
+    pub(super) fn throttle(&self) -> Throttle {
+        self.phase.route.throttle
+    }
+
+    /// Returns the local aggregators, with two layers.
+    pub(super) fn local(&self) -> Option<&LocalAggregators> {
+        self.phase.local.as_deref()
     }
 }
 
 impl Parties {
-    pub(super) fn new(topology: Topology, aggregators: Vec<Rank>, hints: &Hints) -> Result<Self> {
+    pub(super) fn new(topology: Topology, aggregators: Arc<[Rank]>) -> Self {
         let mut index = vec![None; topology.ranks()];
         aggregators.iter().enumerate().for_each(|(at, &rank)| index[rank] = Some(at as u32));
-        let rank_list = hints.rank_list.list(&topology)?;
-        Ok(Self { topology, aggregators: aggregators.into(), index, rank_list })
-    }
-
-    fn exchange<'a>(
-        &'a self,
-        rank: Rank,
-        sends: &'a [Transfer<ReceiverIndex>],
-        receives: &'a [Transfer<Rank>],
-    ) -> Exchange<'a> {
-        let (receivers, rank_list) = (&self.aggregators, &self.rank_list);
-        Exchange { rank, ranks: self.topology.ranks(), receivers, rank_list, sends, receives }
+        Self { topology, aggregators, index }
     }
 }
 
@@ -87,12 +75,12 @@ impl ExchangeMessages {
     /// messages.
     pub(super) fn new(messages: &AmountMatrix, way: &PhaseKernel, parties: &Parties) -> Self {
         let aggregators = parties.aggregators.len();
-        if let Some(local) = &way.local {
+        if let Some(local) = way.local() {
             let bundles = messages.grouped(|rank| local.aggregator_of(rank));
             return Self { sends: messages.clone(), receives: bundles.transposed(aggregators), own: Vec::new() };
         }
-        let view = parties.exchange(0, &[], &[]);
-        let step = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator));
+        let view = way.phase.route.exchange(0, &[], &[]);
+        let step = |sender: usize, aggregator: usize| (way.kernel().step)(&view, sender, ReceiverIndex(aggregator));
         let itself = |rank: usize, aggregator: usize| parties.aggregators[aggregator] == rank;
         let by_aggregator = messages.transposed(aggregators);
         let own = (0..aggregators).map(|at| {
@@ -119,21 +107,21 @@ impl ExchangeMessages {
     /// Returns the messages that `rank` sends and receives in the exchange.
     pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let index = parties.index[rank].map(|index| index as usize);
-        if let Some(local) = &way.local {
+        if let Some(local) = way.local() {
             return WorkPart::Schedule(self.two_layer(rank, index, local, way, parties));
         }
         if way.blocks {
             return self.in_blocks(rank, index, way, parties);
         }
         let receives = index.map_or(0, |index| self.receives.row(index).len());
-        if way.kernel.coupled && receives > 0 {
-            return WorkPart::Schedule(self.whole(rank, index, way, parties));
+        if way.kernel().coupled && receives > 0 {
+            return WorkPart::Schedule(self.whole(rank, index, way));
         }
         WorkPart::Chains(Chains {
             own: None,
             receives: receives as u32,
             sends: self.sends.row(rank).len() as u32,
-            throttle: way.kernel.throttle(way.throttle),
+            throttle: way.kernel().throttle(way.throttle()),
         })
     }
 
@@ -147,7 +135,7 @@ impl ExchangeMessages {
         way: &PhaseKernel,
         parties: &Parties,
     ) -> sim::ChainMessage {
-        let mode = way.kernel.mode;
+        let mode = way.kernel().mode;
         match side {
             ChainSide::Send => {
                 let cell = self.sends.row(rank)[index as usize];
@@ -164,10 +152,10 @@ impl ExchangeMessages {
     /// Returns the messages of `rank` in blocks of steps, each of which is completed before the next. The throttle
     /// gives the number of steps.
     fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> WorkPart {
-        let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
-        let view = parties.exchange(rank, &[], &[]);
+        let limit = u64::from(way.throttle().limit.unwrap_or(u32::MAX));
+        let view = way.phase.route.exchange(rank, &[], &[]);
         let block =
-            |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator)) / limit;
+            |sender: usize, aggregator: usize| (way.kernel().step)(&view, sender, ReceiverIndex(aggregator)) / limit;
         let sends = self.sends.row(rank).iter().map(|cell| (block(rank, cell.peer as usize), cell));
         let alone = sends.clone().zip(sends.clone().skip(1)).all(|((one, _), (next, _))| one != next);
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
@@ -184,19 +172,19 @@ impl ExchangeMessages {
                 all.push(builder.receive(cell.peer as usize, span(cell), &before));
             }
             while let Some((_, cell)) = sends.next_if(|(block, _)| *block == here) {
-                all.push(builder.send(parties.aggregators[cell.peer as usize], way.kernel.mode, span(cell), &before));
+                all.push(builder.send(parties.aggregators[cell.peer as usize], way.kernel().mode, span(cell), &before));
             }
             before = vec![builder.join(&all)];
         }
         WorkPart::Schedule(builder.finish())
     }
 
-    fn whole(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel, parties: &Parties) -> Schedule {
+    fn whole(&self, rank: Rank, index: Option<usize>, way: &PhaseKernel) -> Schedule {
         let sends: Vec<_> =
             self.sends.row(rank).iter().map(|cell| message(receiver(cell), cell, Buffer::Send)).collect();
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
         let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
-        parties.exchange(rank, &sends, &receives).schedule(way.kernel, way.throttle)
+        way.phase.route.exchange(rank, &sends, &receives).schedule(way.kernel(), way.throttle())
     }
 
     fn two_layer(
@@ -222,13 +210,13 @@ impl ExchangeMessages {
             rank,
             ranks: parties.topology.ranks(),
             receivers: &parties.aggregators,
-            rank_list: &parties.rank_list,
+            rank_list: &way.phase.route.rank_list,
             local_aggregator: local.aggregator_of(rank),
             own: &shares(rank),
             members: &members,
             receives: &receives,
         };
-        exchange.schedule(way.kernel, way.throttle, way.throttle)
+        exchange.schedule(way.kernel(), way.throttle(), way.throttle())
     }
 }
 

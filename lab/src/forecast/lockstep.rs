@@ -13,7 +13,7 @@
 //! leaves out node ports, queue searches (queues have one entry), and early messages that a rank takes in while it
 //! waits for another. O(p) time per step, vectorised for empty messages.
 
-use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, WriteStage, heads_and_tails};
+use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, WriteStage, list_messages};
 use super::exchange_messages::{Parties, PhaseKernel};
 use super::matrix::AmountMatrix;
 use super::message_counts::MetadataForm;
@@ -221,7 +221,7 @@ impl CollectiveWrite {
     /// Returns true if every rank exchanges with every other in both phases, empty messages included, as in the paper's
     /// pairwise. Such a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
     pub fn is_in_lockstep(&self) -> bool {
-        let pairwise = |way: &PhaseKernel| way.local.is_none() && *way.kernel == PAIRWISE;
+        let pairwise = |way: &PhaseKernel| way.local().is_none() && *way.kernel() == PAIRWISE;
         self.options.empty_steps && pairwise(&self.metadata) && pairwise(&self.data)
     }
 
@@ -233,7 +233,7 @@ impl CollectiveWrite {
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, WriteStage::Flatten));
         let lists = match self.counts.division.lists {
             MetadataForm::Pairs => vec![self.counts.lists.clone()],
-            MetadataForm::Packed => heads_and_tails(&self.counts.lists, self.options.aggregators.len()).to_vec(),
+            MetadataForm::Packed => list_messages(&self.counts.lists, self.options.aggregators.len()).to_vec(),
         };
         for messages in &lists {
             clocks.exchange(METADATA, messages);

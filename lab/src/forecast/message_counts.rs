@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::AmountMatrix;
-use super::rank_counts::{CallSizes, RankCounts};
+use super::rank_counts::RankCounts;
 use tributary::access::Extents;
 use tributary::drivers::Domains;
+use tributary::engine::Amount;
 use tributary::error::{Error, Result};
 use tributary::topology::Rank;
 
@@ -42,7 +43,8 @@ pub struct MessageCounts {
     /// Number of bytes of metadata from each rank to each aggregator.
     pub(super) lists: AmountMatrix,
     pub(super) rounds: Vec<Round>,
-    pub(super) sizes: CallSizes,
+    /// Amount of all ranks.
+    pub(super) amount: Amount,
     /// Number of all rounds of the write, counted or not.
     all_rounds: u64,
 }
@@ -169,14 +171,14 @@ impl MessageCounts {
         ranks: impl Iterator<Item = &'a RankCounts> + Clone,
     ) -> Self {
         let data = |round: usize| AmountMatrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
-        let mut sizes = CallSizes::default();
-        ranks.clone().for_each(|one| sizes += one.sizes);
+        let mut amount = Amount::NONE;
+        ranks.clone().for_each(|one| amount.merge(&one.amount));
         let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
         Self {
             rounds: rounds.collect(),
             requests: ranks.clone().map(|one| one.requests).collect(),
             lists: AmountMatrix::of_rows(ranks.map(|one| one.lists.as_slice())),
-            sizes,
+            amount,
             all_rounds,
             division,
         }
@@ -204,7 +206,7 @@ impl MessageCounts {
             requests: (0..ranks).map(|rank| self.requests[first(rank)..first(rank + 1)].iter().sum()).collect(),
             lists: fold(&self.lists),
             rounds: self.rounds.iter().map(round).collect(),
-            sizes: self.sizes,
+            amount: self.amount,
             all_rounds: self.all_rounds,
         })
     }
@@ -263,11 +265,12 @@ mod tests {
     use proptest::prelude::*;
     use tributary::access::Extent;
     use tributary::drivers::{Layout, driver};
-    use tributary::engine::planning::{Exchanged, LENGTH, Planner, Ranges, Received};
+    use tributary::engine::planning::{Exchanged, Planner, Received};
     use tributary::{Hints, Topology};
 
     use super::*;
     use crate::forecast::SharedFile;
+    use crate::forecast::collective_write::list_messages;
 
     /// Checks that ranks get the counts of the rank that stands for them, if pairs of ranks write the same.
     #[test]
@@ -339,41 +342,35 @@ mod tests {
                     Extent { offset: at - len, len }
                 })).unwrap()
             }).collect();
-            let mut ranges = Ranges::default();
-            accesses.iter().for_each(|access| ranges.add(access));
-            let spans = accesses.iter().filter_map(Extents::span);
-            let range = spans.fold((u64::MAX, 0), |all, (start, end)| (all.0.min(start), all.1.max(end)));
+            let mut amount = Amount::NONE;
+            accesses.iter().for_each(|access| amount.merge(&Amount::from_extents(access, 0)));
+            let range = (amount.start, amount.end);
             prop_assume!(range.0 < range.1);
 
-            let mut histogram = ranges.empty_histogram();
-            for access in &accesses {
-                histogram.iter_mut().zip(ranges.histogram(access)).for_each(|(all, own)| *all += own);
-            }
             let layout = Layout::of(unit, if is_lustre { 3 } else { 1 });
+            let histogram = || Ok::<_, Error>(Vec::new());
             let of = driver(hints.driver, Path::new(""));
-            let histogram = if of.wants_histogram() { &histogram[..] } else { &[] };
-            let planner = Planner::new(topology.clone(), layout, of, hints.clone(), ranges, histogram).unwrap();
+            let planner = Planner::new(topology.clone(), layout, of, hints.clone(), &amount, histogram).unwrap();
             let mut planned = Exchanged::default();
             for (rank, access) in accesses.iter().enumerate() {
                 planned += planner.rank(rank, access);
             }
 
             let file = SharedFile::of(&topology, &hints, range).unwrap();
-            prop_assert_eq!(&file.aggregators, planner.aggregators());
+            prop_assert_eq!(&file.aggregators[..], &planner.aggregators[..]);
             let division = FileDivision { domains: file.domains, range, sample: 0, lists: MetadataForm::Packed };
             let access = |rank: Rank| Ok::<_, Error>(accesses[rank].clone());
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);
             prop_assert_eq!(received(&counts), planned.windows().collect::<Windows>());
-            // Adds up the lists to other ranks, and the lengths that are sent before the lists, also for empty lists.
-            let others = |rank: Rank| file.aggregators.iter().filter(move |&&aggregator| aggregator != rank).count();
-            let lists: u64 = (0..RANKS)
-                .flat_map(|rank| counts.lists.row(rank).iter().map(move |cell| (rank, cell)))
+            let sent: u64 = list_messages(&counts.lists, file.aggregators.len())
+                .iter()
+                .flat_map(|messages| (0..RANKS).map(move |rank| (rank, messages.row(rank))))
+                .flat_map(|(rank, row)| row.iter().map(move |cell| (rank, cell)))
                 .filter(|(rank, cell)| file.aggregators[cell.peer as usize] != *rank)
                 .map(|(_, cell)| u64::from(cell.amount))
                 .sum();
-            let lengths = (0..RANKS).map(others).sum::<usize>() * LENGTH;
-            prop_assert_eq!(planned.metadata_bytes, lists + lengths as u64);
+            prop_assert_eq!(planned.metadata_bytes, sent);
         }
     }
 }

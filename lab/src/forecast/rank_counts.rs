@@ -3,6 +3,7 @@
 use super::matrix::PeerAmount;
 use super::message_counts::{FileDivision, Held, MetadataForm};
 use tributary::access::Extents;
+use tributary::engine::Amount;
 use tributary::engine::planning::lists;
 use tributary::engine::touched::Touched;
 use tributary::error::{Error, Result};
@@ -15,25 +16,7 @@ pub(super) struct RankCounts {
     pub(super) lists: Vec<PeerAmount>,
     /// Number of bytes of data, by counted round and aggregator.
     pub(super) rounds: Vec<Vec<PeerAmount>>,
-    pub(super) sizes: CallSizes,
-}
-
-/// Totals of a call over all ranks.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CallSizes {
-    pub(super) bytes: u64,
-    /// Number of extents, as the ranks pass them.
-    pub(super) extents: u64,
-    /// Sum over the ranks of the number of windows that the rank writes into.
-    pub(super) touched: u64,
-}
-
-impl std::ops::AddAssign for CallSizes {
-    fn add_assign(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.extents += other.extents;
-        self.touched += other.touched;
-    }
+    pub(super) amount: Amount,
 }
 
 /// Number of bytes of an offset-length pair, as ROMIO sends it for every request.
@@ -48,9 +31,8 @@ impl RankCounts {
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
         let domains = &division.domains;
-        let touched = Touched::new(domains).by(access);
-        let sizes = CallSizes { bytes: access.bytes(), extents: access.count(), touched };
-        let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], sizes };
+        let amount = Amount::from_extents(access, Touched::new(domains).by(access));
+        let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], amount };
         for list in lists(access, domains) {
             let (aggregator, extents) = (list.aggregator, list.extents);
             counts.requests += extents;

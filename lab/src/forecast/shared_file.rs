@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::sim::Striping;
-use tributary::drivers::{Domains, Driver, Layout, Written, driver};
+use tributary::drivers::{Domains, Driver, Layout, driver};
+use tributary::engine::Amount;
+use tributary::engine::planning::Planner;
 use tributary::error::{Error, Result};
 use tributary::hints::{DriverName, Hints};
 use tributary::topology::{Rank, Topology};
@@ -45,13 +47,15 @@ impl SharedFile {
     /// # Errors
     /// Another driver; hints that do not fit.
     pub fn of(topology: &Topology, hints: &Hints, range: (u64, u64)) -> Result<Self> {
-        hints.check(topology.ranks())?;
         let (layout, driver) = Self::placed(hints)?;
         let Layout { unit, factor, .. } = layout;
-        let asked = hints.for_driver();
-        let aggregators = driver.aggregators(topology, &layout, &asked)?;
-        let written = Written { start: range.0, end: range.1, bytes: range.1 - range.0, histogram: &[] };
-        let domains = driver.domains(&layout, aggregators.len(), written, &asked);
+        let (start, end) = range;
+        let amount = Amount { start, end, bytes: end.saturating_sub(start), ..Amount::NONE };
+        // The drivers of file servers divide without a histogram.
+        let histogram = || Ok::<_, Error>(Vec::new());
+        let Planner { aggregators, domains } =
+            Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, histogram)?;
+        let aggregators = aggregators.to_vec();
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,
             (DriverName::Lustre, factor) => factor,

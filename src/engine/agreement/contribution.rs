@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::footprint::Footprint;
 use super::small::{self, OwnData, block_len, data_of_blocks};
-use crate::access::WriteAccess;
+use crate::access::{Extents, WriteAccess};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
@@ -59,16 +59,13 @@ impl<'a> Contribution<'a> {
         }
     }
 
-    /// Adds the data of this rank, `rank`, if it is small enough.
-    pub fn bring(&mut self, rank: Rank, access: WriteAccess<'a>) {
-        if let Some(len) = block_len(access.file) {
-            (self.facts.comes_along, self.small, self.data) = (true, len, Some(OwnData { rank, access }));
+    /// Adds the data of this rank, `rank`, if its access to `file` is small enough. `data` is `None` in a prediction, which
+    /// needs only the length.
+    pub fn bring(&mut self, rank: Rank, file: &Extents, data: Option<WriteAccess<'a>>) {
+        if let Some(len) = block_len(file) {
+            (self.facts.comes_along, self.small) = (true, len);
+            self.data = data.map(|access| OwnData { rank, access });
         }
-    }
-
-    /// Adds data of `len` bytes, encoded, whose bytes are not known. For predictions.
-    pub fn bring_some(&mut self, len: usize) {
-        (self.facts.comes_along, self.small) = (true, len);
     }
 
     /// Removes the limit of the small data: it stays in shared memory.
@@ -177,7 +174,7 @@ impl Contribution<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{BufferLayout, Extents, Source};
+    use crate::access::{BufferLayout, Source};
     use crate::engine::facts::reuse::AccessShift;
 
     fn encoded(one: &Contribution<'_>, others: &[&[u8]]) -> Vec<u8> {
@@ -200,11 +197,11 @@ mod tests {
         check(&one);
         let source = [7u8; 90];
         let access = WriteAccess { file: &file, layout: &BufferLayout::Contiguous, source: Source::from(&source[..]) };
-        one.bring(3, access);
+        one.bring(3, access.file, Some(access));
         check(&one);
         let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(0));
         let empty = Extents::empty();
-        none.bring(1, WriteAccess { file: &empty, ..access });
+        none.bring(1, &empty, Some(WriteAccess { file: &empty, ..access }));
         check(&none);
         let body = encoded(&one, &[]);
         none.merge_encoded(&body);

@@ -8,15 +8,18 @@ use std::sync::atomic::Ordering;
 
 use super::contribution::Contribution;
 use super::footprint::Footprint;
-use crate::access::{Extent, Extents};
+use crate::access::{Extent, Extents, WriteAccess};
 use crate::collectives::team::{Combine, Team};
 use crate::engine::direction::Direction;
+use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::CallFault;
+use crate::engine::facts::calls::{CallFault, CallKinds};
+use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::words::{self, Words};
-use crate::engine::policy::paths::Way;
+use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
+use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, size};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -42,6 +45,22 @@ pub struct FirstPart<'a> {
     pub error: &'a mut Option<Error>,
 }
 
+/// The access of one rank in a call.
+pub struct OwnAccess<'a> {
+    /// This rank.
+    pub rank: Rank,
+    /// Number of this rank's host, and true if the rank is alone there; `None` if the ranks of all hosts share memory.
+    pub host: Option<(usize, bool)>,
+    /// The extents of the file, as the program passed them, and in the order in which the rank moves them.
+    pub extents: (&'a Extents, &'a Extents),
+    /// The outcome, if the rank has moved its bytes already.
+    pub early: Option<&'a Outcome>,
+    /// How the access relates to the accesses of kept plans, and the number of windows that it touches.
+    pub reuse: (AccessShift, u64),
+    /// True if the rank has an error: then it brings no data.
+    pub failed: bool,
+}
+
 impl FirstPart<'_> {
     /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
     /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks overlap; none if they are unknown.
@@ -52,9 +71,6 @@ impl FirstPart<'_> {
     pub async fn agree(&mut self, endpoint: &mut Endpoint, team: &Team, agreed: &mut Agreed) -> Result<Vec<Extent>> {
         if self.error.is_some() {
             self.contribution.facts.fail(self.rank);
-        }
-        if team.is_host() {
-            self.contribution.stay_in_memory();
         }
         let answer = team.combine(endpoint, self).await?;
         *agreed = words::get(&answer);
@@ -109,9 +125,8 @@ impl Combine for FirstPart<'_> {
     fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
         self.find_end();
         let (setup, rules) = (self.setup, self.setup.rules(self.direction));
-        let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
-        agreed.came_along &= self.storage.is_some();
-        setup.decide(&mut agreed, if self.arena.is_some() { rules.in_memory() } else { rules });
+        let rules = if self.arena.is_some() { rules.in_memory() } else { rules };
+        let mut agreed = setup.decided(&self.contribution, rules, self.storage.is_some());
         let done = match (agreed.decision.way, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),
             (Way::Root | Way::Slots, Some(storage), _) => {
@@ -145,17 +160,56 @@ fn runs(agreed: &Agreed, answer: &[u8]) -> Vec<Extent> {
 }
 
 impl Setup {
-    /// Returns true if rank 0 may write small data of all ranks, which share no memory.
-    pub fn takes_small(&self) -> bool {
+    /// Returns true if the rank that decides may write small data of all ranks. If they share no memory, it is rank 0.
+    pub fn takes_small(&self, rules: Rules<'_>) -> bool {
         let Self { hints, roles, .. } = self;
-        hints.tiny_call > 0 && hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0)
+        let by_first = || hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0);
+        rules.direction == Direction::Write && (rules.in_memory || hints.tiny_call > 0 && by_first())
     }
 
-    /// Returns the footprint of a rank; unknown if its host may not write or read without other hosts. A rank that
-    /// `is_alone` on its host shares windows with nobody: its footprint is known only if its pieces are large enough to
-    /// be written or read directly.
-    pub fn footprint(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Footprint {
-        let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
+    /// Returns the contribution of a rank. `data` is its data in a write; `None` in a prediction.
+    #[inline]
+    pub fn contribution<'d>(
+        &self,
+        rules: Rules<'_>,
+        own: OwnAccess<'_>,
+        data: Option<WriteAccess<'d>>,
+    ) -> Contribution<'d> {
+        let Rules { direction, in_memory, .. } = rules;
+        let OwnAccess { rank, host, extents, early, reuse, failed } = own;
+        let tiling = Some(self.tiling).filter(|_| direction == Direction::Write || !in_memory);
+        let mut facts = Facts::from_access(extents, reuse, early, tiling);
+        facts.calls = CallKinds::new(direction.into(), rank);
+        let mut contribution = Contribution::new(facts, self.footprint(rules, host, extents.1));
+        if !failed && early.is_none() && self.takes_small(rules) {
+            contribution.bring(rank, extents.1, data);
+        }
+        if in_memory {
+            contribution.stay_in_memory();
+        }
+        contribution
+    }
+
+    /// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
+    /// rank that decides may write their small data.
+    pub fn decided(&self, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
+        let mut agreed = all.agreed(self.tiling, rules.direction);
+        agreed.came_along &= may_write;
+        self.decide(&mut agreed, rules);
+        agreed
+    }
+
+    /// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown if
+    /// a host may not write or read without other hosts, or if a rank alone on its host, which shares windows with nobody,
+    /// has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which bytes
+    /// they write.
+    fn footprint(&self, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
+        let Some((host, is_alone)) = host else { return Footprint::unknown(0) };
+        if rules.in_memory {
+            let is_known = rules.direction == Direction::Write;
+            return if is_known { Footprint::from_extents(0, file, 1) } else { Footprint::unknown(0) };
+        }
+        let is_left = is_alone && file.count() > 0 && !rules.is_direct(file);
         if !self.by_host || is_left {
             return Footprint::unknown(host);
         }

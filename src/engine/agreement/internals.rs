@@ -26,7 +26,7 @@ pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) ->
     let mut contribution = of_write(rank, file);
     if let Some(data) = data {
         let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
-        contribution.bring(rank, access);
+        contribution.bring(rank, file, Some(access));
     }
     encoded(|out| contribution.encode(&[], out))
 }

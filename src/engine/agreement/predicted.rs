@@ -1,12 +1,12 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
 use super::contribution::Contribution;
-use super::small::block_len;
+use super::first::OwnAccess;
 use crate::access::Extents;
 use crate::drivers::{Driver, Layout};
 use crate::engine::direction::Direction;
-use crate::engine::facts::Facts;
 use crate::engine::facts::reuse::AccessShift;
+use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::Path;
 use crate::engine::policy::reason::Reason;
 use crate::engine::setup::Setup;
@@ -42,17 +42,13 @@ impl PredictedPath {
     /// Adds the extents that a rank writes. Add each rank once, and the ranks of a node one after the other. O(extents)
     /// at most.
     pub fn add(&mut self, rank: Rank, file: &Extents) {
-        let setup = &self.setup;
-        let early = setup.rules(Direction::Write).writes_early(file, true);
+        let (setup, rules) = (&self.setup, self.setup.rules(Direction::Write));
+        let early = rules.writes_early(file, true);
         let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
-        let facts = Facts::from_access((file, file), (AccessShift::No, 0), early.as_ref(), Some(setup.tiling));
         let node = setup.topology.node_of(rank);
-        let host = (node, setup.topology.ranks_on(node) == 1);
-        let mut own = Contribution::new(facts, setup.footprint(host, file, Direction::Write));
-        // Only the length of the data decides whether it is sent along.
-        if setup.takes_small() && early.is_none() {
-            block_len(file).into_iter().for_each(|len| own.bring_some(len));
-        }
+        let host = Some((node, setup.topology.ranks_on(node) == 1)).filter(|_| !setup.shares_memory);
+        let (extents, early, reuse) = ((file, file), early.as_ref(), (AccessShift::No, 0));
+        let own = setup.contribution(rules, OwnAccess { rank, host, extents, early, reuse, failed: false }, None);
         match &mut self.node {
             Some((same, all)) if *same == node => all.merge(&own),
             _ => {
@@ -74,10 +70,9 @@ impl PredictedPath {
     pub fn path(mut self) -> (Path, Reason) {
         self.close_node();
         let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
-        let mut agreed = all.agreed(self.setup.tiling, Direction::Write);
-        agreed.came_along &= self.setup.shares_memory || self.setup.takes_small();
-        self.setup.decide(&mut agreed, self.setup.rules(Direction::Write));
-        (agreed.decision.way.path(), agreed.decision.reason)
+        let rules = self.setup.rules(Direction::Write);
+        let Decision { way, reason, .. } = self.setup.decided(all, rules, self.setup.takes_small(rules)).decision;
+        (way.path(), reason)
     }
 }
 

@@ -52,7 +52,7 @@ impl Amount {
 
     /// Returns the amount of one rank, which has bytes in `touched` windows.
     #[inline]
-    pub(in crate::engine) fn from_extents(file: &Extents, touched: u64) -> Self {
+    pub fn from_extents(file: &Extents, touched: u64) -> Self {
         let (requests, none) = (file.count(), Self { touched, ..Self::NONE });
         let of_range = |(start, end)| Self { start, end, bytes: file.bytes(), requests, most: requests, touched };
         file.span().map_or(none, of_range)
@@ -60,7 +60,7 @@ impl Amount {
 
     /// Merges the amount of other ranks.
     #[inline]
-    pub(in crate::engine) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
         self.bytes = self.bytes.saturating_add(other.bytes);

@@ -19,6 +19,7 @@ use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
+use crate::exchange::{ReceiverIndex, Transfer};
 use crate::fabric::shared::GroupMemory;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
@@ -75,14 +76,14 @@ pub async fn announce(
     let rank = metadata.route.rank;
     let aggregators = metadata.route.receivers.len();
     let bodies: Vec<Vec<u8>> = match (&metadata.local, &local_plan, gathered) {
-        (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, &o.file))),
+        (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, encoded(&o.file)))),
         (Some(_), Some(local_plan), _) => {
-            by_aggregator(aggregators, local_plan.merged.iter().map(|m| (m.aggregator, &m.file)))
+            by_aggregator(aggregators, local_plan.merged.iter().map(|m| (m.aggregator, encoded(&m.file))))
         }
         (Some(_), None, Some(members)) => by_member(aggregators, &members),
         (Some(_), None, None) => Vec::new(),
     };
-    let targets: Vec<_> = bodies.into_iter().map(Bytes::from).enumerate().collect();
+    let targets: Vec<_> = bodies.into_iter().map(Bytes::from).collect();
     let is_aggregator = metadata.route.receivers.binary_search(&rank).is_ok();
     let sources = match (&metadata.local, is_aggregator) {
         (_, false) => Vec::new(),
@@ -168,11 +169,28 @@ fn merge_by_local(
     groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
 }
 
-/// Returns one message body for each aggregator: the list for it, or nothing.
-fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a Packed)>) -> Vec<Vec<u8>> {
-    let mut bodies = vec![Vec::new(); aggregators];
-    lists.for_each(|(aggregator, packed)| packed.write(&mut bodies[aggregator]));
+/// Returns the messages that a rank sends with one layer, as the index of each aggregator and the number of bytes: first
+/// the heads of all lists, then the rests of long lists. `lists` has the index of an aggregator and the length of its
+/// encoded list in bytes; an aggregator that is not among them gets a head without a list. The message from an
+/// aggregator to itself is not left out.
+pub fn list_messages(
+    aggregators: usize,
+    lists: impl Iterator<Item = (usize, usize)>,
+) -> [Vec<Transfer<ReceiverIndex>>; 2] {
+    variable_exchange::sends(by_aggregator(aggregators, lists).into_iter())
+}
+
+/// Returns the body for each aggregator: that in `lists`, or an empty one.
+fn by_aggregator<Body: Clone + Default>(aggregators: usize, lists: impl Iterator<Item = (usize, Body)>) -> Vec<Body> {
+    let mut bodies = vec![Body::default(); aggregators];
+    lists.for_each(|(aggregator, body)| bodies[aggregator] = body);
     bodies
+}
+
+fn encoded(packed: &Packed) -> Vec<u8> {
+    let mut body = Vec::new();
+    packed.write(&mut body);
+    body
 }
 
 /// Returns one message body for each aggregator: (member, list) for every member that has data for it.

@@ -33,36 +33,47 @@ pub fn slot_of(offset: u64) -> usize {
     (offset / SLOT) as usize
 }
 
-/// Sends each of `targets` (indices of the route's receivers, ascending) a body, and returns the bodies from `sources`
-/// (ascending; empty unless this rank is a receiver). If rank a has b as a target, b must have a as a source, and the
-/// other way round. A body may be empty. Collective over the ranks that have targets or sources.
+/// Returns the number of bytes of the two messages for a body of `len` bytes: the head, and the rest of the body. A rest
+/// of 0 bytes is not sent.
+pub fn head_and_rest(len: usize) -> [usize; 2] {
+    [LENGTH + len.min(HEAD), len.saturating_sub(HEAD)]
+}
+
+/// Returns the messages for bodies of these lengths, one body for each receiver of the route: the heads, and the rests.
+pub fn sends(bodies: impl Iterator<Item = usize> + Clone) -> [Vec<Transfer<ReceiverIndex>>; 2] {
+    [0, 1].map(|part| {
+        let lengths = bodies.clone().enumerate().map(|(to, len)| (ReceiverIndex(to), head_and_rest(len)[part]));
+        messages(lengths, Buffer::Send)
+    })
+}
+
+/// Sends each receiver of the route its body, and returns the bodies from `sources` (ascending; empty unless this rank
+/// is a receiver). `targets` is empty if this rank sends nothing. If rank a sends to b, b must have a as a source, and
+/// the other way round. A body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
 /// Errors of the message transport; a damaged head, after which the exchange cannot continue.
 pub async fn exchange(
     endpoint: &mut Endpoint,
     route: &Route,
-    targets: &[(usize, Bytes)],
+    targets: &[Bytes],
     sources: &[Rank],
     tag: u16,
 ) -> Result<(Vec<Bytes>, Traffic)> {
-    let heads = targets.iter().map(|(_, body)| head(body)).collect();
+    let [first_sends, rest_sends] = sends(targets.iter().map(Bytes::len));
+    let heads = targets.iter().map(head).collect();
     let mut heads = ExchangeMemory { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };
-    let lengths: Vec<usize> = heads.outgoing.iter().map(Bytes::len).collect();
-    let sends = messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(lengths), Buffer::Send);
     let receives = messages(sources.iter().map(|&source| (source, LENGTH + HEAD)), Buffer::Receive);
-    let mut traffic = endpoint.run(route.schedule(&sends, &receives), &mut heads, tag).await?;
+    let mut traffic = endpoint.run(route.schedule(&first_sends, &receives), &mut heads, tag).await?;
 
-    let tails = targets.iter().map(|(_, body)| body.slice(body.len().min(HEAD)..)).collect();
+    let tails = targets.iter().map(|body| body.slice(body.len().min(HEAD)..)).collect();
     let mut tails = ExchangeMemory { outgoing: tails, incoming: vec![Bytes::new(); sources.len()] };
-    let sends =
-        messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(tails.outgoing.iter().map(Bytes::len)), Buffer::Send);
     let mut missing = Vec::with_capacity(sources.len());
     for (head, &source) in heads.incoming.iter().zip(sources) {
         missing.push((source, rest(head)?));
     }
     let receives = messages(missing.into_iter(), Buffer::Receive);
-    traffic += endpoint.run(route.schedule(&sends, &receives), &mut tails, tag).await?;
+    traffic += endpoint.run(route.schedule(&rest_sends, &receives), &mut tails, tag).await?;
     let whole = heads.incoming.into_iter().zip(tails.incoming).map(|(head, tail)| join(head, tail));
     Ok((whole.collect(), traffic))
 }
@@ -74,7 +85,7 @@ fn messages<Peer>(all: impl Iterator<Item = (Peer, usize)>, buffer: Buffer) -> V
 }
 
 fn head(body: &Bytes) -> Bytes {
-    let mut head = Vec::with_capacity(LENGTH + body.len().min(HEAD));
+    let mut head = Vec::with_capacity(head_and_rest(body.len())[0]);
     head.extend_from_slice(&(body.len() as u64).to_le_bytes());
     head.extend_from_slice(&body[..body.len().min(HEAD)]);
     Bytes::from(head)
@@ -162,7 +173,7 @@ mod tests {
                         kernel,
                         throttle: Throttle::batch(2),
                     };
-                    let targets: Vec<_> = receivers.iter().enumerate().map(|(j, &to)| (j, body(rank, to))).collect();
+                    let targets: Vec<_> = receivers.iter().map(|&to| body(rank, to)).collect();
                     let sources: Vec<_> = (0..ranks).filter(|_| rank.is_multiple_of(2)).collect();
                     let waiting = endpoint.waiting().clone();
                     let future = exchange(&mut endpoint, &route, &targets, &sources, 9);

@@ -12,8 +12,9 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::record::report::{Clock, Lap};
-use crate::engine::roles::Phases;
 use crate::engine::roles::auto_choice::AutoChoice;
+use crate::engine::roles::choice::Layering;
+use crate::engine::roles::{Phases, Roles};
 use crate::engine::setup::Setup;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -23,6 +24,34 @@ use crate::topology::Rank;
 /// Number of equal parts of the call's range of the file. Bytes are counted in each part, for drivers that choose file
 /// domains by density.
 pub const HISTOGRAM: usize = 1024;
+
+/// The part of a plan that follows from the settings of the file and the agreed amount of a call: the same on all ranks.
+pub struct Division<'a> {
+    /// The aggregators of the call, and the routes of messages to them.
+    pub roles: &'a Roles,
+    /// File domains: the parts of the file that belong to each aggregator.
+    pub domains: Domains,
+    /// Layers of messages.
+    pub layers: Layering,
+}
+
+impl<'a> Division<'a> {
+    /// Divides the file. `histogram` is the sum of [`count_bytes`] over all ranks if [`Division::needs_histogram`], or
+    /// else empty. Local.
+    pub fn new(setup: &'a Setup, amount: &Amount, histogram: &[u64]) -> Self {
+        let Amount { start, end, bytes, .. } = *amount;
+        let roles = setup.roles(bytes);
+        let written = Written { start: start.min(end), end, bytes, histogram };
+        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
+        let layers = roles.choose(amount, &domains);
+        Self { roles, domains, layers }
+    }
+
+    /// Returns true if the driver divides the bytes of the call by density.
+    pub fn needs_histogram(setup: &Setup, amount: &Amount) -> bool {
+        setup.driver.wants_histogram() && setup.roles(amount.bytes).aggregators.len() > 1
+    }
+}
 
 /// The plan of an exchange on one rank. A later call with the same access can reuse it.
 #[derive(Debug, Clone)]
@@ -56,28 +85,25 @@ impl Plan {
         new_windows: usize,
         clock: &mut Clock,
     ) -> Result<Self> {
-        let roles = setup.roles(amount.bytes);
         let mut histogram = Vec::new();
-        if setup.driver.wants_histogram() && roles.aggregators.len() > 1 {
+        if Division::needs_histogram(setup, amount) {
             histogram = count_bytes(file, amount);
             clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let written = Written { start: amount.start, end: amount.end, bytes: amount.bytes, histogram: &histogram };
-        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
+        let Division { roles, domains, layers } = Division::new(setup, amount, &histogram);
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);
         clock.lap(Lap::Flatten);
-        let way = roles.choose(amount, &domains);
-        let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
-        let mut auto = roles.taken(way);
+        let mut phases = roles.phases(layers, &setup.topology, &setup.hints)?;
+        let mut auto = roles.taken(layers);
         if !phases.share_in_nodes(endpoint, &setup.topology, &setup.hints).await? {
-            (phases, auto) = roles.without_memory(way);
+            (phases, auto) = roles.without_memory(layers);
         }
         let mut announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
         // This error is the same on all ranks.
         if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
-            (phases, auto) = roles.without_memory(way);
+            (phases, auto) = roles.without_memory(layers);
             announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
         }
         clock.lap(Lap::Metadata);

@@ -7,15 +7,16 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::access::Extents;
-use crate::drivers::{Domains, Driver, Layout, Written};
+use crate::drivers::{Domains, Driver, Layout};
 use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::flatten_file;
 use crate::engine::lists::flow::Flow;
-pub use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
-use crate::engine::plan::{HISTOGRAM, count_bytes};
+pub use crate::engine::metadata::list_messages;
+use crate::engine::plan::Division;
+pub use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::engine::record::report::FanIn;
 use crate::engine::setup::Setup;
-use crate::error::Result;
+use crate::error::Error;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
@@ -63,39 +64,6 @@ impl OutgoingList {
             let (bytes, extents) = (passed.bytes, passed.extents);
             Some(InWindow { round: window.index, range: (from, passed.end), bytes, extents })
         })
-    }
-}
-
-/// The first pass over the ranks: finds the range of all ranks and, for drivers that divide by density, a histogram of
-/// the bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Ranges(Amount);
-
-impl Default for Ranges {
-    fn default() -> Self {
-        Self(Amount::NONE)
-    }
-}
-
-impl Ranges {
-    /// Adds the access of one rank.
-    pub fn add(&mut self, file: &Extents) {
-        self.merge(Self(Amount::from_extents(file, 0)));
-    }
-
-    /// Adds the ranks that `other` has counted.
-    pub fn merge(&mut self, other: Self) {
-        self.0.merge(&other.0);
-    }
-
-    /// Returns the number of bytes of `file` in each of the 1,024 equal parts of the range.
-    pub fn histogram(&self, file: &Extents) -> Vec<u64> {
-        count_bytes(file, &self.0)
-    }
-
-    /// Returns a histogram without bytes.
-    pub fn empty_histogram(&self) -> Vec<u64> {
-        vec![0; HISTOGRAM]
     }
 }
 
@@ -172,61 +140,54 @@ impl Exchanged {
     }
 }
 
-/// The second pass over the ranks: counts the exchange of each rank. Ranks may come in any order, on any thread.
+/// Counts the exchange of each rank. Ranks may come in any order, on any thread.
 pub struct Planner {
-    aggregators: Arc<[Rank]>,
-    domains: Domains,
+    /// Ranks of the aggregators, ascending.
+    pub aggregators: Arc<[Rank]>,
+    /// File domains of the aggregators.
+    pub domains: Domains,
 }
 
 impl Planner {
-    /// Divides the file between the aggregators. `histogram` is the sum of [`Ranges::histogram`] over all ranks, for
-    /// drivers that divide by density.
+    /// Divides the file between the aggregators. `amount` is the amount of all ranks. `histogram` returns the sum of
+    /// [`count_bytes`] over all ranks; it is called only if the driver divides by density.
     ///
     /// # Errors
-    /// Bad hints.
-    pub fn new(
+    /// Bad hints; errors of `histogram`.
+    pub fn new<E: From<Error>>(
         topology: Topology,
         layout: Layout,
         driver: Box<dyn Driver>,
         hints: Hints,
-        ranges: Ranges,
-        histogram: &[u64],
-    ) -> Result<Self> {
+        amount: &Amount,
+        histogram: impl FnOnce() -> Result<Vec<u64>, E>,
+    ) -> Result<Self, E> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
-        let Amount { start, end, bytes, .. } = ranges.0;
-        let written = Written { start: start.min(end), end, bytes, histogram };
-        let aggregators = setup.roles(bytes).aggregators.clone();
-        let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.driver_hints);
-        Ok(Self { aggregators, domains })
+        let histogram = if Division::needs_histogram(&setup, amount) { histogram()? } else { Vec::new() };
+        let Division { roles, domains, .. } = Division::new(&setup, amount, &histogram);
+        Ok(Self { aggregators: roles.aggregators.clone(), domains })
     }
 
-    /// Returns the ranks that are aggregators.
-    pub fn aggregators(&self) -> &[Rank] {
-        &self.aggregators
-    }
-
-    /// Returns the counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list
-    /// does not fit), then one data message for each window in which the rank has bytes. O(extents) time.
+    /// Returns the counts of `rank` with flat kernels: the messages with its lists, then one data message for each
+    /// window in which the rank has bytes. O(extents + aggregators) time.
     pub fn rank(&self, rank: Rank, file: &Extents) -> Exchanged {
-        let aggregators = &self.aggregators;
+        let own = self.aggregators.binary_search(&rank).ok();
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
-        let own = aggregators.binary_search(&rank).ok();
-        let heads = aggregators.len() as u64 - u64::from(own.is_some());
-        all.metadata_messages = heads;
-        all.metadata_bytes = heads * LENGTH as u64;
+        let mut lengths = Vec::new();
         for list in lists(file, &self.domains) {
             let aggregator = list.aggregator;
-            let to_itself = Some(aggregator) == own;
             all.extents += list.extents;
-            if !to_itself {
-                all.metadata_bytes += list.message_bytes as u64;
-                all.metadata_messages += u64::from(list.message_bytes > HEAD);
-            }
+            lengths.push((aggregator, list.message_bytes));
             for InWindow { round, bytes, .. } in list.windows(&self.domains) {
                 let received = Received { senders: 1, bytes, least: bytes, most: bytes };
                 all.windows.insert((aggregator as u32, round), received);
-                all.data_messages += u64::from(!to_itself);
+                all.data_messages += u64::from(Some(aggregator) != own);
             }
+        }
+        let sent = list_messages(self.aggregators.len(), lengths.into_iter());
+        for message in sent.iter().flatten().filter(|message| Some(message.peer.0) != own) {
+            all.metadata_messages += 1;
+            all.metadata_bytes += message.span.len;
         }
         all
     }

@@ -7,7 +7,7 @@
 
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
-use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
+use crate::engine::metadata::variable_exchange::head_and_rest;
 use crate::engine::policy::{PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
@@ -171,17 +171,28 @@ impl Estimate {
         let fan_in = (amount.touched as f64 / counted).clamp(1.0, ranks.ranks);
         let senders = (fan_in * windows / ranks.aggregators).clamp(1.0, ranks.ranks);
         let list = extents * PACKED_EXTENT / (senders * ranks.aggregators);
-        let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
+        let [head, rest] = head_and_rest(list.round() as usize).map(|bytes| bytes as f64);
         Self {
             lists: [
-                Load { fan_in: ranks.ranks, bytes: LENGTH as f64 + head },
-                Load { fan_in: if tail > 0.0 { senders } else { 0.0 }, bytes: tail },
+                Load { fan_in: ranks.ranks, bytes: head },
+                Load { fan_in: if rest > 0.0 { senders } else { 0.0 }, bytes: rest },
             ],
             data: Load { fan_in, bytes: bytes / (windows * fan_in) },
             rounds,
             extents,
         }
     }
+}
+
+/// Returns the kernels of the metadata phase and of the data phase of a call, if the `layered` phases go through local
+/// aggregators: the kernels of the hints, with the chosen kernel in place of `auto`.
+pub fn kernels(hints: &Hints, layered: Layered) -> [KernelHint; 2] {
+    let phases = [(hints.metadata_kernel(), layered.metadata), (hints.data_kernel(), layered.data)];
+    phases.map(|(kernel, is_layered)| match kernel {
+        KernelHint::Auto if is_layered => KernelHint::TwoLayer,
+        KernelHint::Auto => KernelHint::Flat(&BALANCED),
+        given => given,
+    })
 }
 
 /// Returns the number of ranges that aggregators own; 0 if they own stripes in turn. O(aggregators).

@@ -16,13 +16,13 @@ use crate::drivers::Domains;
 use crate::engine::facts::Amount;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::roles::auto_choice::{AutoChoice, AutoKernel};
-use crate::engine::roles::choice::{Chooser, Layered, Layering};
+use crate::engine::roles::choice::{Chooser, Layered, Layering, kernels};
 use crate::engine::roles::touched::Touched;
 use crate::engine::two_layer::node;
 use crate::error::Result;
+use crate::exchange::Route;
 use crate::exchange::cost::Costs;
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::{BALANCED, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
 use crate::hints::{Hints, KernelHint, Overlap, Switch};
@@ -76,12 +76,12 @@ impl Roles {
         if fewest.is_some_and(|local| !local.has_members()) {
             chooser.local.clear();
         }
-        let kernels = [hints.metadata_kernel(), hints.data_kernel()];
+        let hinted = [hints.metadata_kernel(), hints.data_kernel()];
         let [open, given] = [KernelHint::Auto, KernelHint::TwoLayer].map(|kernel| {
-            let [metadata, data] = kernels.map(|hint| hint == kernel);
+            let [metadata, data] = hinted.map(|hint| hint == kernel);
             Layered { metadata, data }
         });
-        let flat = maker.phases(kernels, given.any().then(|| maker.local_aggregators(0)))?;
+        let flat = maker.phases(kernels(hints, given), given.any().then(|| maker.local_aggregators(0)))?;
         let open = if chooser.local.is_empty() { Layered::default() } else { open };
         let layered = chooser.local.iter().map(|&local| (local, OnceLock::new())).collect();
         Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
@@ -111,11 +111,8 @@ impl Roles {
                 None => {
                     let rank = self.flat[0].route.rank;
                     let maker = Maker { rank, topology, aggregators: &self.aggregators, hints };
-                    let kernels = [hints.metadata_kernel(), hints.data_kernel()].map(|kernel| match kernel {
-                        KernelHint::Auto => KernelHint::TwoLayer,
-                        given => given,
-                    });
-                    let phases = maker.phases(kernels, Some(maker.local_aggregators(*local)))?;
+                    let local = maker.local_aggregators(*local);
+                    let phases = maker.phases(kernels(hints, way.layered), Some(local))?;
                     made.get_or_init(|| phases).clone()
                 }
             },
@@ -215,12 +212,8 @@ impl Maker<'_> {
 
     fn phase(&self, name: KernelHint, throttle: Throttle, local: Option<&Arc<LocalAggregators>>) -> Result<Phase> {
         let Self { rank, topology, aggregators, hints } = *self;
-        let (kernel, local) = match name {
-            KernelHint::Auto => (&BALANCED, None),
-            KernelHint::Flat(kernel) => (kernel, None),
-            KernelHint::TwoLayer => (hints.two_layer_outer, local.cloned()),
-        };
-        let rank_list = hints.rank_list.list(topology)?;
+        let (kernel, rank_list) = (hints.outermost(name), hints.rank_list.list(topology)?);
+        let local = local.filter(|_| name == KernelHint::TwoLayer).cloned();
         let route =
             Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
         Ok(Phase { route, local, group: None })

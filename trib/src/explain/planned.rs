@@ -8,11 +8,11 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use tributary::drivers::{Layout, driver};
-use tributary::engine::FanIn;
 use tributary::engine::capture::{Call, Header};
-use tributary::engine::planning::{Exchanged, Planner, Ranges};
+use tributary::engine::planning::{Exchanged, HISTOGRAM, Planner, Received, count_bytes};
+use tributary::engine::{Amount, FanIn};
 use tributary::hints::DriverName;
-use tributary::{Extents, Hints, Rank, Topology};
+use tributary::{Error, Hints, Rank, Topology};
 
 use crate::Failure;
 
@@ -92,26 +92,24 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
         return Err(bad("unit of the capture", "0", "1 or more bytes"));
     }
     let driver = driver(name, "".as_ref());
-    let mut ranges = Ranges::default();
-    ranks.iter().for_each(|call| ranges.add(&call.file));
-    let mut histogram = Vec::new();
-    if driver.wants_histogram() {
-        histogram = ranges.empty_histogram();
+    let mut amount = Amount::NONE;
+    ranks.iter().for_each(|call| amount.merge(&Amount::from_extents(&call.file, 0)));
+    let histogram = || {
+        let mut histogram = vec![0; HISTOGRAM];
         for call in ranks.iter().filter(|call| call.file.count() > 0) {
-            histogram.iter_mut().zip(ranges.histogram(&call.file)).for_each(|(all, own)| *all += own);
+            histogram.iter_mut().zip(count_bytes(&call.file, &amount)).for_each(|(all, own)| *all += own);
         }
-    }
+        Ok::<_, Error>(histogram)
+    };
     let direct_from = hints.for_driver().direct_from(false);
     let layout = Layout { direct_from, ..Layout::of(header.unit, header.factor) };
-    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
+    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, histogram)?;
     let mut exchanged = Exchanged::default();
     for (rank, call) in ranks.iter().enumerate() {
-        let file: &Extents = &call.file;
-        exchanged += planner.rank(rank, file);
+        exchanged += planner.rank(rank, &call.file);
     }
-    let aggregators = planner.aggregators().to_vec();
-    let window = |(index, round, received): (usize, u64, tributary::engine::planning::Received)| Window {
-        aggregator: aggregators[index],
+    let window = |(index, round, received): (usize, u64, Received)| Window {
+        aggregator: planner.aggregators[index],
         round,
         senders: received.senders,
         bytes: received.bytes,
@@ -126,6 +124,6 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
         metadata_bytes: exchanged.metadata_bytes,
         data_messages: exchanged.data_messages,
         windows: exchanged.windows().map(window).collect(),
-        aggregators,
+        aggregators: planner.aggregators.to_vec(),
     })
 }
