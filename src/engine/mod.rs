@@ -57,11 +57,11 @@ mod watchdog;
 mod ways;
 
 pub use crate::device::may_be as may_have_device_memory;
+pub use agreement::fault::calls_differ;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
-pub use agreement::without_data::calls_differ;
 pub use api::alone::alone;
 pub use api::operation::Operation;
 pub use api::transfer::ReadReport;
