@@ -51,6 +51,8 @@ pub struct Setup {
     pub driver: Box<dyn Driver>,
     /// Layout of the file on its file system: stripes or blocks.
     pub layout: Layout,
+    /// Number of bytes that the file system locks together.
+    lock_unit: u64,
     /// Aggregators, and the routes of messages to them.
     pub roles: Roles,
     /// Aggregators and routes of tiny calls: the first aggregator only.
@@ -211,6 +213,7 @@ impl Setup {
             path,
             mode,
             driver_name,
+            lock_unit: driver.lock_unit(&layout),
             driver,
             driver_hints,
             layout,
@@ -259,7 +262,7 @@ impl Setup {
 
     /// Returns (number of bytes for windows, number of bytes that the file system locks together).
     pub fn window_terms(&self) -> (u64, u64) {
-        (self.driver_hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
+        (self.driver_hints.cb_buffer_size, self.lock_unit)
     }
 
     /// Returns the rules that choose the path of a call.
