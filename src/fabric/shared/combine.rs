@@ -1,7 +1,7 @@
 //! The memory that ranks of one host share, and their agreements in it: each rank fills its slot, one of them reads all
 //! slots and writes a decision, and all ranks read the decision.
 //!
-//! If the ranks of one host agree among themselves ([`Endpoint::combine`]), the last rank to arrive decides. In an
+//! If the ranks of one host agree among themselves ([`Endpoint::combine_in`]), the last rank to arrive decides. In an
 //! agreement over several hosts ([`super::hosts`]), the lowest rank of the host decides, after it has exchanged
 //! messages with the other hosts.
 //!
