@@ -36,6 +36,9 @@ pub trait Combine {
     fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>);
 }
 
+/// Contributions; those of a few ranks need no heap memory.
+type Bodies<'a> = SmallVec<[&'a [u8]; 16]>;
+
 /// Ranks that decide together.
 #[derive(Debug, Clone)]
 pub enum Team {
@@ -109,8 +112,9 @@ impl Team {
         };
         endpoint
             .combine_in(shared, own, leave, |own, slots, decision| {
-                let others = (0..slots.ranks()).filter(|&place| place != shared.place());
-                let others: SmallVec<[&[u8]; 32]> = others.map(|place| frame::get(slots.slot(place))).collect();
+                let places = (0..slots.ranks()).filter(|&place| place != shared.place());
+                let mut others = Bodies::new();
+                places.for_each(|place| others.push(frame::get(slots.slot(place))));
                 others.iter().for_each(|body| own.merge(body));
                 frame::put(decision, |out| own.decide(&others, out));
             })
@@ -134,7 +138,7 @@ impl Team {
         let received = exchange(endpoint, (&[], None), &children).await?;
         let answer = {
             let on_host = hosts.into_iter().flat_map(Hosts::contributions).map(frame::get);
-            let others: SmallVec<[&[u8]; 32]> = on_host.chain(received.iter().map(|body| frame::get(body))).collect();
+            let others: Bodies<'_> = on_host.chain(received.iter().map(|body| frame::get(body))).collect();
             others.iter().for_each(|body| own.merge(body));
             if me == 0 {
                 message(self.longest_answer(), |out| own.decide(&others, out))?

@@ -10,11 +10,11 @@
 //!
 //! The public calls on a file are in `api`.
 
-use crate::access::{BufferLayout, Extents, Source, WriteAccess};
+use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::{FirstAnswer, FirstPart, OwnAccess};
+use crate::engine::agreement::first::{FirstPart, OwnAccess};
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
@@ -24,11 +24,11 @@ use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::totals::CallTotals;
-use crate::engine::staging::ReadTarget;
+use crate::engine::staging::CallMemory;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::engine::ways::windows::{ThroughWindows, sorted};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The arguments of one rank in a collective call: bytes of the file, and their memory.
 pub struct CallAccess<'a> {
@@ -44,46 +44,23 @@ pub struct CallAccess<'a> {
     pub moved: u64,
 }
 
-/// The memory of a call. The variant is the direction of the call.
-pub enum CallMemory<'a> {
-    /// A write: the layout of the bytes, and the memory that holds them.
-    Source(&'a BufferLayout, Source<'a>),
-    /// A read: the memory that receives the bytes.
-    Target(ReadTarget<'a>),
-}
-
-impl CallMemory<'_> {
-    /// Returns the same memory, for a part of the call. Bytes that a part reads are not copied to a device.
-    fn reborrow(&mut self) -> CallMemory<'_> {
-        match self {
-            Self::Source(layout, source) => CallMemory::Source(layout, *source),
-            Self::Target(target) => CallMemory::Target(target.in_memory()),
-        }
-    }
-
-    fn layout(&mut self) -> &BufferLayout {
-        match self {
-            Self::Source(layout, _) => layout,
-            Self::Target(target) => target.memory().layout,
-        }
-    }
-
-    fn direction(&self) -> Direction {
-        match self {
-            Self::Source(..) => Direction::Write,
-            Self::Target(_) => Direction::Read,
-        }
-    }
-}
-
-/// What a rank knows when its bytes have moved.
-struct Moved {
+/// What a rank knows about a call.
+struct CallState {
+    clock: Clock,
+    /// This rank's error before its bytes move.
+    error: Option<Error>,
     /// What the ranks of the team have agreed on.
     agreed: Agreed,
-    /// This rank's numbers, and its error.
-    own: CallTotals,
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,
+    /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
+    own: Option<Box<CallTotals>>,
+}
+
+impl CallState {
+    fn new(error: Option<Error>) -> Self {
+        Self { clock: Clock::start(), error, agreed: Agreed::default(), all: None, own: None }
+    }
 }
 
 impl File {
@@ -98,106 +75,89 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        let (team, mut clock) = (self.team(), Clock::start());
-        let checked = match self.setup.hosts_cache_apart {
-            true => Box::pin(self.meet_other_hosts(call.memory.direction())).await?.and(checked),
-            false => checked,
-        };
-        let moved = self.run(&team, call, checked, &mut clock).await?;
-        self.finish(&team, moved, clock).await
+        let (team, mut state) = (self.team(), CallState::new(checked.err()));
+        if self.setup.hosts_cache_apart {
+            let passed = Box::pin(self.meet_other_hosts(call.memory.direction())).await?;
+            state.error = passed.err().or(state.error);
+        }
+        self.run(&team, call, &mut state).await?;
+        self.finish(&team, call.memory.direction(), &mut state).await
     }
 
     /// Moves the bytes of a call among the ranks of a team. Collective over the team.
     ///
     /// # Errors
-    /// Errors of the message transport. Other errors are in the result.
-    async fn run(
-        &mut self,
-        team: &Team,
-        call: &mut CallAccess<'_>,
-        checked: Result<()>,
-        clock: &mut Clock,
-    ) -> Result<Moved> {
+    /// Errors of the message transport. Other errors are in `state`.
+    async fn run(&mut self, team: &Team, call: &mut CallAccess<'_>, state: &mut CallState) -> Result<()> {
         let direction = call.memory.direction();
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
-        let goes_early = checked.is_ok() && self.goes_early(self.rules(team, direction), call.extents);
-        let mut early = goes_early.then(|| self.move_directly(call.extents, &mut call.memory));
-        if let Some(outcome) = &mut early {
+        let mut early = None;
+        if state.error.is_none() && self.goes_early(self.rules(team, direction), call.extents) {
+            let outcome = early.insert(self.move_directly(call.extents, &mut call.memory));
             self.pass(call, outcome);
-            clock.lap(Lap::Elsewhere);
+            state.clock.lap(Lap::Elsewhere);
+            state.error = outcome.error.take();
         }
-        let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
-
-        let FirstAnswer { mut agreed, error, runs } = self.agree_first(team, call, checked, early.as_ref()).await?;
-        let mut own = CallTotals::new(direction);
-        if agreed.failed.is_some() {
-            own.outcome.error = error;
-            return Ok(Moved { agreed, own, all: None });
+        let runs = self.agree_first(team, call, early.as_ref(), state).await?;
+        if state.agreed.failed.is_some() {
+            return Ok(());
         }
-        if self.rules(team, direction).must_look(&agreed) {
-            agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.extents).await?);
-            agreed.redo(direction);
-            self.setup.decide(&mut agreed, self.rules(team, direction));
+        if self.rules(team, direction).must_look(&state.agreed) {
+            state.agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.extents).await?);
+            state.agreed.redo(direction);
+            self.setup.decide(&mut state.agreed, self.rules(team, direction));
         }
-        self.learn(team, direction, &agreed);
-        clock.lap(Lap::Agreement);
-        let early = early.filter(|_| !agreed.redone);
+        self.learn(team, direction, &state.agreed);
+        if state.agreed.decision.way.is_over() {
+            state.all = Some(CallOutcome::at_once(&state.agreed, state.clock.total()));
+            call.moved = early.map_or(0, |outcome| outcome.bytes);
+            return Ok(());
+        }
+        state.clock.lap(Lap::Agreement);
+        let early = early.filter(|_| !state.agreed.redone);
         let left = if early.is_some() { &Extents::empty() } else { call.extents };
 
-        let mut all = None;
-        match agreed.decision.way {
-            Way::Nothing | Way::Itself | Way::Root | Way::Slots => {
-                all = Some(CallOutcome::at_once(&agreed, clock.total()));
-            }
-            Way::Direct => own.outcome = self.move_directly(left, &mut call.memory),
-            Way::Hosts => own = self.run_on_host(call.memory.reborrow(), left, &agreed, clock).await?,
-            Way::Windows => {
+        let own = state.own.insert(Box::new(CallTotals::new(direction)));
+        match (state.agreed.decision.way, &mut call.memory) {
+            (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
+            (Way::Direct, memory) => own.outcome = self.move_directly(left, memory),
+            (Way::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
+            (Way::Windows, memory) => {
                 let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
-                let (setup, rank, agreed, runs) = (&self.setup, self.endpoint.rank(), &agreed, &runs);
-                let windows = ThroughWindows { setup, team, arena: &arena, rank, storage, agreed, runs };
-                match &mut call.memory {
-                    CallMemory::Source(layout, source) => {
-                        let access = WriteAccess { file: left, layout, source: *source };
-                        all = Some(windows.write(&mut self.endpoint, access, clock, &mut own).await?);
-                    }
-                    CallMemory::Target(target) => {
-                        windows.read(&mut self.endpoint, left, target.memory(), &mut own).await?;
-                    }
-                }
+                let (setup, arena, agreed, runs) = (&self.setup, &*arena, &state.agreed, &*runs);
+                let rank = self.endpoint.rank();
+                let windows = ThroughWindows { setup, team, arena, rank, storage, agreed, runs };
+                state.all = windows.run(&mut self.endpoint, memory.reborrow(), left, &state.clock, own).await?;
             }
-            Way::Exchange => match &mut call.memory {
-                CallMemory::Source(layout, source) => {
-                    let access = WriteAccess { file: left, layout, source: *source };
-                    self.exchange_write(access, &agreed, clock, &mut own).await?;
-                }
-                CallMemory::Target(target) => {
-                    self.exchange_read(left, target.memory(), &agreed, clock, &mut own).await?;
-                }
-            },
+            (Way::Exchange, CallMemory::Source(layout, source)) => {
+                let access = WriteAccess { file: left, layout, source: *source };
+                self.exchange_write(access, &state.agreed, &mut state.clock, own).await?;
+            }
+            (Way::Exchange, CallMemory::Target(target)) => {
+                self.exchange_read(left, target.memory(), &state.agreed, &mut state.clock, own).await?;
+            }
         }
         match early {
             None => self.pass(call, &mut own.outcome),
             early => own.outcome.add(early),
         }
         call.moved = own.outcome.bytes;
-        Ok(Moved { agreed, own, all })
+        Ok(())
     }
 
-    /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. Returns the
-    /// numbers of this rank; the first rank of the host reports what its ranks have written together. Collective over
-    /// the ranks of the host.
+    /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. The first rank of
+    /// the host reports what its ranks have written together. Collective over the ranks of the host.
     async fn run_on_host(
         &mut self,
         mut memory: CallMemory<'_>,
         asked: &Extents,
         agreed: &Agreed,
-        clock: &mut Clock,
-    ) -> Result<CallTotals> {
-        let direction = memory.direction();
-        let Some(Team::Host(host)) = self.host_team() else {
-            let outcome = self.move_directly(asked, &mut memory);
-            return Ok(CallTotals { outcome, ..CallTotals::new(direction) });
+        own: &mut CallTotals,
+    ) -> Result<()> {
+        let Some(host) = self.host() else {
+            own.outcome = self.move_directly(asked, &mut memory);
+            return Ok(());
         };
         let (ascending, checked) = match &memory {
             CallMemory::Source(layout, _) => sorted(asked, layout),
@@ -208,18 +168,21 @@ impl File {
             (extents, memory) = (file, CallMemory::Source(layout, *source));
         }
         let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
-        let is_first = host.place() == 0;
-        let team = Team::Host(host);
-        let Moved { mut own, all, .. } = Box::pin(self.run(&team, &mut call, checked, clock)).await?;
-        if let Some(all) = all.filter(|_| direction == Direction::Write) {
-            (own.outcome.bytes, own.outcome.busy) =
-                if is_first { (all.transferred, all.io()) } else { Default::default() };
+        let mut here = CallState::new(checked.err());
+        Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;
+        let busy = here.all.as_ref().map(CallOutcome::io).unwrap_or_default();
+        let outcome = Outcome { bytes: call.moved, busy, error: here.error, ..Outcome::default() };
+        *own = here.own.map_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) }, |own| *own);
+        if let Some(all) = here.all.filter(|_| own.direction == Direction::Write) {
+            let (bytes, busy) = if host.place() == 0 { (all.transferred, all.io()) } else { Default::default() };
+            (own.outcome.bytes, own.outcome.busy) = (bytes, busy);
         }
-        Ok(own)
+        Ok(())
     }
 
-    /// Makes the first agreement of a call. `early` is the outcome if this rank has moved its bytes already. Collective
-    /// over the team.
+    /// Makes the first agreement of a call; sets what was agreed, and this rank's error. `early` is the outcome if this
+    /// rank has moved its bytes already. Returns the extents of the file in which every byte has data, if they are known.
+    /// Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -227,19 +190,22 @@ impl File {
         &mut self,
         team: &Team,
         call: &mut CallAccess<'_>,
-        checked: Result<()>,
         early: Option<&Outcome>,
-    ) -> Result<FirstAnswer> {
+        state: &mut CallState,
+    ) -> Result<Vec<Extent>> {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
         let (in_memory, rules) = (team.is_host(), self.rules(team, direction));
         let takes_small = self.setup.takes_small(rules);
         let arena = if in_memory { Some(self.arena()?) } else { None };
         let storage = (in_memory || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
-        let limit = match checked {
-            // In shared memory, the rank that decides finds the end of the file.
-            Ok(()) if !in_memory && direction == Direction::Read => self.handle.end_on_first_aggregator(&self.setup),
-            checked => checked.map(|()| u64::MAX),
-        };
+        let mut limit = u64::MAX;
+        // In shared memory, the rank that decides finds the end of the file.
+        if state.error.is_none() && !in_memory && direction == Direction::Read {
+            match self.handle.end_on_first_aggregator(&self.setup) {
+                Ok(end) => limit = end,
+                Err(error) => state.error = Some(error),
+            }
+        }
         let rest = if early.is_some() { &Extents::empty() } else { call.extents };
         let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
         let data = match &call.memory {
@@ -247,17 +213,17 @@ impl File {
             CallMemory::Target(_) => None,
         };
         let host = self.setup.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
-        let (extents, failed) = ((call.asked, call.extents), limit.is_err());
+        let (extents, failed) = ((call.asked, call.extents), state.error.is_some());
         let access = OwnAccess { rank, host, extents, early, reuse, failed };
-        let mut contribution = self.setup.contribution(self.rules(team, direction), access, data);
-        contribution.facts.is_sole = call.is_sole;
-        contribution.facts.limit = limit.as_ref().map_or(u64::MAX, |limit| *limit);
-        let (setup, error) = (&self.setup, limit.err());
-        let own = FirstPart { setup, rank, direction, contribution, arena: arena.as_deref(), storage, error };
+        let contribution = self.setup.contribution(self.rules(team, direction), access, data);
+        let (setup, arena, error) = (&self.setup, arena.as_deref(), &mut state.error);
+        let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
+        own.contribution.facts.is_sole = call.is_sole;
+        own.contribution.facts.limit = limit;
         self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
-        let answer = own.agree(&mut self.endpoint, team).await;
+        let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
         self.observers.end();
-        answer
+        runs
     }
 
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
@@ -274,45 +240,43 @@ impl File {
     }
 
     /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
-    async fn finish(&mut self, team: &Team, moved: Moved, mut clock: Clock) -> Result<CallReport> {
-        let Moved { agreed, own, all } = moved;
+    async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState) -> Result<CallReport> {
+        let CallState { clock, error, agreed, all, own } = state;
         if let Some(fault) = agreed.failed {
-            let name = self.name(own.direction.into());
-            return Err(Box::pin(self.agreed_error(fault, own.outcome.error, name)).await?);
+            return Err(Box::pin(self.agreed_error(fault, error.take(), self.name(direction.into()))).await?);
         }
-        clock.lap(if all.is_some() { Lap::Elsewhere } else { Lap::Agreement });
-        if let Some(timeline) = self.observers.timeline().filter(|_| !agreed.decision.way.is_over()) {
-            timeline.phases(&clock, &own);
-        }
-        let all = match all {
-            Some(all) => all,
-            None => {
+        if let Some(own) = own {
+            clock.lap(if all.is_some() { Lap::Elsewhere } else { Lap::Agreement });
+            self.observers.timeline().into_iter().for_each(|timeline| timeline.phases(clock, own));
+            if all.is_none() {
                 self.observers.stage(CallStage::End);
-                let outcome = CallOutcome::new(self.endpoint.rank(), &own, &clock);
-                let all = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
+                let outcome = CallOutcome::new(self.endpoint.rank(), own, clock);
+                let agreed = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
                 self.observers.end();
-                all?
+                *all = Some(agreed?);
             }
-        };
-        match all.failed {
-            Some(failed) => Err(broadcast_error(&mut self.endpoint, failed, own.outcome.error.as_ref()).await?),
-            None => Ok(self.report(&agreed, &own, &all)),
         }
+        let all = all.get_or_insert_default();
+        if let Some(failed) = all.failed {
+            let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
+            return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
+        }
+        Ok(self.report(direction, agreed, own.as_deref(), all))
     }
 
     /// Returns the report of a call.
-    fn report(&self, agreed: &Agreed, own: &CallTotals, all: &CallOutcome) -> CallReport {
+    fn report(&self, direction: Direction, agreed: &Agreed, own: Option<&CallTotals>, all: &CallOutcome) -> CallReport {
         let Decision { way, reason, windows } = agreed.decision;
-        let (bytes_written, bytes_read) = match own.direction {
+        let (bytes_written, bytes_read) = match direction {
             Direction::Write => (all.transferred, 0),
             Direction::Read => (0, all.transferred),
         };
         CallReport {
             path: way.path(),
             reason,
-            auto: own.auto,
+            auto: own.and_then(|own| own.auto),
             told: None,
-            plan_reused: own.reused,
+            plan_reused: own.is_some_and(|own| own.reused),
             aggregators: match way {
                 Way::Root | Way::Slots | Way::Windows => 1,
                 Way::Hosts => self.hosts(),

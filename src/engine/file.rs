@@ -17,6 +17,7 @@ use crate::engine::storage::OpenStorage;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
+use crate::fabric::shared::Shared;
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -169,9 +170,9 @@ impl File {
         }
     }
 
-    /// Returns the team of the ranks of this host; `None` if this rank shares memory with no other.
-    pub(in crate::engine) fn host_team(&self) -> Option<Team> {
-        self.arena.as_ref().map(|arena| Team::Host(arena.team().clone()))
+    /// Returns the ranks of this host that share windows with this rank; `None` if there are none.
+    pub(in crate::engine) fn host(&self) -> Option<Arc<Shared>> {
+        self.arena.as_ref().map(|arena| arena.team().clone())
     }
 
     /// Returns the shared memory of windows. An error if this rank shares no memory.

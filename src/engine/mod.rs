@@ -64,7 +64,7 @@ pub use agreement::predicted::PredictedPath;
 pub use agreement::without_data::calls_differ;
 pub use api::alone::alone;
 pub use api::operation::Operation;
-pub use api::read::ReadReport;
+pub use api::transfer::ReadReport;
 pub use capture::Capture;
 pub use direction::Direction;
 pub use facts::Amount;

@@ -9,9 +9,44 @@ use std::path::Path;
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
+use crate::engine::direction::Direction;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 use crate::topology::Rank;
+
+/// The memory of a call. The variant is the direction of the call.
+pub enum CallMemory<'a> {
+    /// A write: the layout of the bytes, and the memory that holds them.
+    Source(&'a BufferLayout, Source<'a>),
+    /// A read: the memory that receives the bytes.
+    Target(ReadTarget<'a>),
+}
+
+impl CallMemory<'_> {
+    /// Returns the same memory, for a part of the call. Bytes that a part reads are not copied to a device.
+    pub fn reborrow(&mut self) -> CallMemory<'_> {
+        match self {
+            Self::Source(layout, source) => CallMemory::Source(layout, *source),
+            Self::Target(target) => CallMemory::Target(target.in_memory()),
+        }
+    }
+
+    /// Returns where the bytes are in the memory.
+    pub fn layout(&mut self) -> &BufferLayout {
+        match self {
+            Self::Source(layout, _) => layout,
+            Self::Target(target) => target.memory().layout,
+        }
+    }
+
+    /// Returns the direction of the call.
+    pub fn direction(&self) -> Direction {
+        match self {
+            Self::Source(..) => Direction::Write,
+            Self::Target(_) => Direction::Read,
+        }
+    }
+}
 
 /// Memory that a read fills: the caller's, or host memory instead of device memory.
 pub struct ReadTarget<'a> {

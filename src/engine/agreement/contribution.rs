@@ -32,7 +32,7 @@ pub struct Contribution<'a> {
     /// Maximum number of bytes of the small data of all ranks, encoded.
     most_small: usize,
     /// Offset of the small data in each merged contribution, in their order.
-    blocks: SmallVec<[usize; 32]>,
+    starts: SmallVec<[u32; 16]>,
 }
 
 /// The parts of an encoded contribution.
@@ -46,6 +46,7 @@ struct Decoded {
 
 impl<'a> Contribution<'a> {
     /// Returns the contribution of one rank without data; `footprint` is the ranges that the rank accesses.
+    #[inline]
     pub fn new(facts: Facts, footprint: Footprint) -> Self {
         Self {
             facts,
@@ -54,7 +55,7 @@ impl<'a> Contribution<'a> {
             data: None,
             small: 0,
             most_small: SMALL_OF_ALL,
-            blocks: SmallVec::new(),
+            starts: SmallVec::new(),
         }
     }
 
@@ -67,9 +68,9 @@ impl<'a> Contribution<'a> {
         }
     }
 
-    /// Returns the contribution without a limit of the small data: it stays in shared memory.
-    pub fn in_memory(self) -> Self {
-        Self { most_small: usize::MAX, ..self }
+    /// Removes the limit of the small data: it stays in shared memory.
+    pub fn stay_in_memory(&mut self) {
+        self.most_small = usize::MAX;
     }
 
     /// Merges the contribution of other ranks into this one.
@@ -80,7 +81,7 @@ impl<'a> Contribution<'a> {
     /// Merges the encoded contribution of other ranks into this one.
     pub fn merge_encoded(&mut self, body: &[u8]) {
         let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
-        self.blocks.push(blocks.0);
+        self.starts.push(blocks.0 as u32);
         self.add(&facts, ranges, footprint, blocks.1);
     }
 
@@ -116,7 +117,7 @@ impl<'a> Contribution<'a> {
 
     /// Returns the small data in merged contributions.
     fn blocks_of<'o>(&self, others: &[&'o [u8]]) -> impl Iterator<Item = &'o [u8]> {
-        others.iter().zip(&self.blocks).map(|(body, at)| body.get(*at..).unwrap_or_default())
+        others.iter().zip(&self.starts).map(|(body, start)| body.get(*start as usize..).unwrap_or_default())
     }
 
     /// Writes the small data of all ranks, on the rank that decides; adds to `written`, in bytes.
@@ -129,8 +130,7 @@ impl<'a> Contribution<'a> {
         storage: &dyn Storage,
         written: &mut u64,
     ) -> std::result::Result<(), StorageFailure> {
-        let blocks: SmallVec<[&[u8]; 32]> = self.blocks_of(others).collect();
-        small::write(storage, self.data, &blocks, written)
+        small::write(storage, self.data, (others, &self.starts), written)
     }
 }
 
@@ -157,12 +157,17 @@ impl Contribution<'_> {
     /// Returns a contribution from its encoding.
     pub fn from_encoded(body: &[u8]) -> Self {
         let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
-        Self { ranges, small: blocks.1, blocks: SmallVec::from_slice(&[blocks.0]), ..Self::new(facts, footprint) }
+        Self {
+            ranges,
+            small: blocks.1,
+            starts: SmallVec::from_slice(&[blocks.0 as u32]),
+            ..Self::new(facts, footprint)
+        }
     }
 
     /// Returns the small data in `body`, the encoding of this contribution; nothing if the ranks keep their data.
     pub fn small_data<'b>(&self, body: &'b [u8]) -> &'b [u8] {
-        if self.facts.comes_along { &body[self.blocks[0]..] } else { &[] }
+        if self.facts.comes_along { &body[self.starts[0] as usize..] } else { &[] }
     }
 }
 

@@ -41,8 +41,8 @@ pub struct FirstPart<'a> {
     pub arena: Option<&'a Arena>,
     /// This rank's handle of the file (or the error of opening it), if this rank may decide and then use the file.
     pub storage: Option<Result<Arc<dyn Storage>>>,
-    /// This rank's error.
-    pub error: Option<Error>,
+    /// This rank's error, if it has one.
+    pub error: &'a mut Option<Error>,
 }
 
 /// The access of one rank in a call.
@@ -61,29 +61,20 @@ pub struct OwnAccess<'a> {
     pub failed: bool,
 }
 
-/// The result of a first agreement.
-pub struct FirstAnswer {
-    /// What the ranks have agreed on, the same on all ranks of the team.
-    pub agreed: Agreed,
-    /// This rank's error, if it has one.
-    pub error: Option<Error>,
-    /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
-    pub runs: Vec<Extent>,
-}
-
 impl FirstPart<'_> {
-    /// Makes the first agreement of a call. Collective over the team.
+    /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
+    /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks overlap; none if they are unknown.
+    /// Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn agree(mut self, endpoint: &mut Endpoint, team: &Team) -> Result<FirstAnswer> {
+    pub async fn agree(&mut self, endpoint: &mut Endpoint, team: &Team, agreed: &mut Agreed) -> Result<Vec<Extent>> {
         if self.error.is_some() {
             self.contribution.facts.fail(self.rank);
         }
-        let answer = team.combine(endpoint, &mut self).await?;
-        let agreed: Agreed = words::get(&answer);
-        let runs = if agreed.decision.way == Way::Windows { runs(&agreed, &answer) } else { Vec::new() };
-        Ok(FirstAnswer { agreed, error: self.error, runs })
+        let answer = team.combine(endpoint, self).await?;
+        *agreed = words::get(&answer);
+        Ok(if agreed.decision.way == Way::Windows { runs(agreed, &answer) } else { Vec::new() })
     }
 
     /// Finds the end of the file for a read whose ranks have something left to read.
@@ -95,7 +86,7 @@ impl FirstPart<'_> {
                 Ok(end) => facts.limit = end,
                 Err(cause) => {
                     facts.fail(self.rank);
-                    self.error = Some(cause);
+                    *self.error = Some(cause);
                 }
             }
         }
@@ -147,7 +138,9 @@ impl Combine for FirstPart<'_> {
             (Way::Windows, _, Some(arena)) => self.open_windows(arena, &mut agreed),
             _ => Ok(()),
         };
-        self.error = done.err().or(self.error.take());
+        if let Err(error) = done {
+            *self.error = Some(error);
+        }
         words::add(&agreed, out);
         if agreed.decision.way == Way::Windows {
             self.contribution.footprint().encode(out, 0);
@@ -175,6 +168,7 @@ impl Setup {
     }
 
     /// Returns the contribution of a rank. `data` is its data in a write; `None` in a prediction.
+    #[inline]
     pub fn contribution<'d>(
         &self,
         rules: Rules<'_>,
@@ -190,7 +184,10 @@ impl Setup {
         if !failed && early.is_none() && self.takes_small(rules) {
             contribution.bring(rank, extents.1, data);
         }
-        if in_memory { contribution.in_memory() } else { contribution }
+        if in_memory {
+            contribution.stay_in_memory();
+        }
+        contribution
     }
 
     /// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the

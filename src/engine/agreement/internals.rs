@@ -59,7 +59,7 @@ pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
 pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
     let mut pieces = Vec::new();
     let blocks = Contribution::from_encoded(body).small_data(body);
-    add_pieces(0, blocks, &mut pieces);
+    add_pieces(0, blocks, 0, &mut pieces);
     pieces.iter().map(|piece: &SmallPiece| (piece.rank, piece.extent, piece.bytes(blocks).to_vec())).collect()
 }
 

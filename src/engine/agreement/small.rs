@@ -55,6 +55,19 @@ impl OwnData<'_> {
         });
         Walk::new(file, layout).visit_before(u64::MAX, |piece| out.bytes(source.piece(piece.memory, piece.len)));
     }
+
+    /// Adds the pieces of the rank, whose bytes are in its memory.
+    fn add_pieces(&self, pieces: &mut Vec<SmallPiece>) {
+        let Self { rank, access: WriteAccess { file, layout, .. } } = *self;
+        let mut add = |extent, at| pieces.push(SmallPiece { rank, number: pieces.len(), extent, body: OWN, at });
+        match (file.count(), file.span(), layout) {
+            (0, ..) => {}
+            (1, Some((start, end)), BufferLayout::Contiguous) => add(Extent { offset: start, len: end - start }, 0),
+            _ => Walk::new(file, layout).visit_before(u64::MAX, |piece| {
+                add(Extent { offset: piece.offset, len: piece.len }, piece.memory as usize);
+            }),
+        }
+    }
 }
 
 /// A piece of small data.
@@ -66,13 +79,13 @@ pub struct SmallPiece {
     number: usize,
     /// Its place in the file.
     pub extent: Extent,
-    /// Index of the blocks that hold its bytes, or [`OWN`].
-    blocks: usize,
+    /// Index of the contribution that holds its bytes, or [`OWN`].
+    body: usize,
     /// Offset of its bytes there.
     at: usize,
 }
 
-/// Index instead of blocks of pieces whose bytes are in the memory of the rank that decides.
+/// Index of pieces whose bytes are in the memory of the rank that decides.
 const OWN: usize = usize::MAX;
 
 thread_local! {
@@ -85,34 +98,28 @@ struct Scratch {
     joined: Vec<u8>,
 }
 
-/// Writes the data of the rank that decides and the data in `blocks` to the file. Joins adjacent pieces and writes in
-/// file order; if pieces overlap, writes in rank order, so that the bytes of the highest rank stay. Adds to `written`, in
-/// bytes.
+/// Writes the data of the rank that decides and the data in the contributions `others`, where it begins at the offsets
+/// `starts`. Joins adjacent pieces and writes in file order; if pieces overlap, writes in rank order, so that the bytes
+/// of the highest rank stay. Adds to `written`, in bytes.
 ///
 /// # Errors
 /// The first write that fails.
 pub fn write(
     storage: &dyn Storage,
     own: Option<OwnData<'_>>,
-    blocks: &[&[u8]],
+    (others, starts): (&[&[u8]], &[u32]),
     written: &mut u64,
 ) -> Result<(), StorageFailure> {
     SCRATCH.with_borrow_mut(|Scratch { pieces, joined }| {
         pieces.clear();
-        if let Some(OwnData { rank, access: WriteAccess { file, layout, .. } }) = own {
-            let mut add = |extent, at| {
-                pieces.push(SmallPiece { rank, number: pieces.len(), extent, blocks: OWN, at });
-            };
-            match (file.count(), file.span(), layout) {
-                (1, Some((start, end)), BufferLayout::Contiguous) => add(Extent { offset: start, len: end - start }, 0),
-                _ => Walk::new(file, layout).visit_before(u64::MAX, |piece| {
-                    add(Extent { offset: piece.offset, len: piece.len }, piece.memory as usize);
-                }),
-            }
+        if let Some(own) = &own {
+            own.add_pieces(pieces);
         }
-        blocks.iter().enumerate().for_each(|(index, blocks)| add_pieces(index, blocks, pieces));
-        let bytes = |piece: &SmallPiece| match (own, blocks.get(piece.blocks)) {
-            (_, Some(blocks)) => &blocks[piece.at..][..piece.extent.len as usize],
+        for (index, (body, start)) in others.iter().zip(starts).enumerate() {
+            add_pieces(index, body, *start as usize, pieces);
+        }
+        let bytes = |piece: &SmallPiece| match (&own, others.get(piece.body)) {
+            (_, Some(body)) => piece.bytes(body),
             (Some(own), None) => own.access.source.piece(piece.at as u64, piece.extent.len),
             (None, None) => &[],
         };
@@ -120,14 +127,13 @@ pub fn write(
     })
 }
 
-/// Adds the pieces of blocks to `pieces`.
-pub fn add_pieces(index: usize, blocks: &[u8], pieces: &mut Vec<SmallPiece>) {
-    let mut at = 0;
-    while let Some((rank, count)) = head(&blocks[at..]) {
+/// Adds the pieces of the blocks in `body` from offset `at` on.
+pub fn add_pieces(index: usize, body: &[u8], mut at: usize, pieces: &mut Vec<SmallPiece>) {
+    while let Some((rank, count)) = body.get(at..).and_then(head) {
         let mut data = at + HEAD + count * EXTENT;
-        for place in blocks[at + HEAD..data].chunks_exact(EXTENT) {
+        for place in body[at + HEAD..data].chunks_exact(EXTENT) {
             let extent = Extent { offset: number(place), len: number(&place[8..]) };
-            pieces.push(SmallPiece { rank, number: pieces.len(), extent, blocks: index, at: data });
+            pieces.push(SmallPiece { rank, number: pieces.len(), extent, body: index, at: data });
             data += extent.len as usize;
         }
         at = data;
@@ -135,10 +141,9 @@ pub fn add_pieces(index: usize, blocks: &[u8], pieces: &mut Vec<SmallPiece>) {
 }
 
 impl SmallPiece {
-    /// Returns the bytes of the piece in its blocks.
-    #[cfg(feature = "internals")]
-    pub fn bytes<'a>(&self, blocks: &'a [u8]) -> &'a [u8] {
-        &blocks[self.at..][..self.extent.len as usize]
+    /// Returns the bytes of the piece in its contribution.
+    pub fn bytes<'a>(&self, body: &'a [u8]) -> &'a [u8] {
+        &body[self.at..][..self.extent.len as usize]
     }
 }
 
@@ -150,6 +155,9 @@ fn write_pieces<'a>(
     bytes: impl Fn(&SmallPiece) -> &'a [u8],
     written: &mut u64,
 ) -> Result<(), StorageFailure> {
+    if let [piece] = pieces {
+        return write_all(storage, bytes(piece), piece.extent.offset, written);
+    }
     let ascend = |pieces: &[SmallPiece]| pieces.windows(2).all(|two| two[0].extent.end() <= two[1].extent.offset);
     if !ascend(pieces) {
         pieces.sort_unstable_by_key(|piece| piece.extent.offset);
@@ -248,7 +256,7 @@ mod tests {
         let good = block(2, &file, &[7; 12]);
         assert_eq!((data_of_blocks(&good), block_len(&file)), (Some(12), Some(good.len())));
         let mut pieces = Vec::new();
-        add_pieces(0, &good, &mut pieces);
+        add_pieces(0, &good, 0, &mut pieces);
         assert_eq!(pieces.len(), 4);
         let damaged = |at: usize, number: u64| {
             let mut bytes = good.clone();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::contribution::Contribution;
-use super::first::{FirstAnswer, FirstPart};
+use super::first::FirstPart;
 use super::footprint::Footprint;
 use crate::collectives::{broadcast, broadcast_error};
 use crate::engine::direction::Direction;
@@ -39,11 +39,12 @@ impl File {
         self.observers.begin(self.endpoint.waiting(), name);
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
-        let (setup, error, direction) = (&self.setup, checked.err(), Direction::Write);
-        let own = FirstPart { setup, rank, direction, contribution, arena: None, storage: None, error };
-        let came = own.agree(&mut self.endpoint, &team).await;
+        let (setup, mut error, direction) = (&self.setup, checked.err(), Direction::Write);
+        let (arena, storage, mut agreed) = (None, None, Agreed::default());
+        let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
+        let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();
-        let FirstAnswer { agreed, error, .. } = came?;
+        came?;
         match agreed.failed {
             Some(fault) => Err(self.agreed_error(fault, error, name).await?),
             None => Ok(agreed),

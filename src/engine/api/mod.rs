@@ -2,16 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `open` | open, sync and close; calls that refuse, that is, take part with an error |
-//! | `write`, `read` | the blocking collective calls; `operation`: the non-blocking ones |
-//! | `independent` | independent writes and reads; the size of the file |
+//! | `open` | open, sync and close; the size of the file |
+//! | `transfer` | collective writes and reads, blocking and non-blocking (`operation`); independent writes and reads |
 //! | `capturing` | stores the capture at the close |
 //! | `alone` | failures of a rank that has no endpoint yet |
 
 pub(in crate::engine) mod alone;
 mod capturing;
-mod independent;
 mod open;
 pub(in crate::engine) mod operation;
-pub(in crate::engine) mod read;
-mod write;
+pub(in crate::engine) mod transfer;

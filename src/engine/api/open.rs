@@ -1,30 +1,27 @@
-//! Opens, synchronises and closes a file; refuses a call with an error.
+//! Opens, synchronises and closes a file; its size; agreements for the caller.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extents, Sink, Source, varint};
-use crate::collectives::{agree, broadcast, gather};
+use crate::access::{Extents, varint};
+use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::Mode;
 use crate::engine::api::capturing::CaptureWriter;
-use crate::engine::api::operation::Operation;
-use crate::engine::call::{CallAccess, CallMemory};
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::{File, stall_timeout_of};
-use crate::engine::record::report::{CallReport, FanIn};
+use crate::engine::record::report::FanIn;
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
-use crate::engine::staging::ReadTarget;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::engine::watchdog::StallWatchdog;
-use crate::error::{Error, Result};
+use crate::error::{About, Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{FileHints, Hints, OnFailure, Unused};
+use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 impl File {
@@ -238,54 +235,67 @@ impl File {
         value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
     }
 
-    /// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with
-    /// the error of the lowest rank that has one, and this error is returned. Collective: the other ranks call
-    /// [`File::write_all`] or [`File::read_all`], by `direction`, or this method.
-    pub fn refuse(&mut self, direction: Direction, error: Error) -> Error {
-        let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.refuse_async(direction, error)))
-    }
-
-    /// Refuses like [`File::refuse`], as a future that the caller polls. Collective.
-    pub async fn refuse_async(&mut self, direction: Direction, error: Error) -> Error {
-        match self.begin() {
-            Ok(()) => self.begun_refusal(direction, error).await,
-            Err(unusable) => unusable,
+    /// Returns the size of the file in bytes, as the system reports it to this rank now. Local.
+    ///
+    /// # Errors
+    /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
+    pub fn size(&mut self) -> Result<u64> {
+        self.usable()?;
+        match self.handle.size(&self.setup)? {
+            u64::MAX => Err(Error::state("the file is a device or a pipe, which has no size; use a regular file")),
+            size => Ok(size),
         }
     }
 
-    /// Refuses like [`File::refuse`], for a call that other ranks start as an operation. The outcome of the operation
-    /// is the error. Collective.
-    pub fn start_refuse(&mut self, direction: Direction, error: Error) -> Operation<'_, CallReport> {
-        let waiting = self.endpoint.waiting().clone();
-        let begun = self.begin();
-        let future = Box::pin(async move {
-            begun?;
-            Err(self.begun_refusal(direction, error).await)
-        });
-        Operation::new(future, waiting)
+    /// Sets the size of the file to `len` bytes: truncates a longer file, extends a shorter file with zeros.
+    /// Collective, with the same length on all ranks: rank 0 sets it when all ranks have called, and all ranks return
+    /// after that. Costs two agreements.
+    ///
+    /// # Errors
+    /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the
+    /// system on rank 0; an operation was dropped before its end.
+    pub fn set_len(&mut self, len: u64) -> Result<()> {
+        self.set_len_after(Ok(len))
     }
 
-    async fn begun_refusal(&mut self, direction: Direction, error: Error) -> Error {
+    /// Sets the size like [`File::set_len`], for a caller that has already checked the length. Collective.
+    ///
+    /// # Errors
+    /// The same errors as [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
+    pub fn set_len_after(&mut self, checked: Result<u64>) -> Result<()> {
+        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let started = self.observers.starts();
-        let outcome = waiting.call(pin!(self.refusal(direction, error))).await;
-        self.end(&outcome);
-        if let Err(error) = &outcome {
-            self.observers.record(direction, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
+        waiting.complete(pin!(self.change_len(checked)))
+    }
+
+    async fn change_len(&mut self, checked: Result<u64>) -> Result<()> {
+        // Checks that the length is not beyond 2^63 - 1.
+        let checked = checked.and_then(|len| Extents::contiguous(len, 0).map(|_| len));
+        // The agreement merges the lowest and the highest length of all ranks as if they were a range of data.
+        let amount = |&len: &u64| Amount { start: len, end: len, ..Amount::NONE };
+        let all = checked.as_ref().map_or(Amount::NONE, amount);
+        let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
+        let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.all;
+        if start != end {
+            return Err(self.lens_differ(len, [start, end]).await?);
         }
-        let rank = self.endpoint.rank();
-        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
+        let set = if self.endpoint.rank() == 0 { self.handle.set_len(&self.setup, len) } else { Ok(()) };
+        self.handle.note_others_bytes();
+        agree(&mut self.endpoint, set).await
     }
 
-    async fn refusal(&mut self, direction: Direction, error: Error) -> Result<()> {
-        let none = Extents::empty();
-        let memory = match direction {
-            Direction::Write => CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[])),
-            Direction::Read => CallMemory::Target(ReadTarget::new(&BufferLayout::Contiguous, Sink::from(&mut []))),
-        };
-        let mut call = CallAccess { asked: &none, extents: &none, memory, is_sole: false, moved: 0 };
-        self.call(&mut call, Err(error)).await.map(drop)
+    /// Returns the error of ranks with different lengths; `lens` are the lowest and the highest. Collective: an
+    /// allreduce.
+    async fn lens_differ(&mut self, own: u64, lens: [u64; 2]) -> Result<Error> {
+        let rank = self.endpoint.rank() as u64;
+        let mut ranks = lens.map(|len| if len == own { rank } else { u64::MAX });
+        allreduce(&mut self.endpoint, &[ReduceOp::Min; 2], &mut ranks).await?;
+        let mut given = [(ranks[0], lens[0]), (ranks[1], lens[1])];
+        given.sort_unstable();
+        let [(lower, its), (higher, other)] = given;
+        let given = format!("{other} on rank {higher}, {its} on rank {lower}");
+        let differ = Error::argument("length of the file", given, "the same on all ranks");
+        Ok(differ.about(About::FileSize))
     }
 }
 

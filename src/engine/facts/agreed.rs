@@ -18,7 +18,7 @@ use crate::topology::Rank;
 
 words! {
     /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct Agreed {
         /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
         /// because other data depends on the call.

@@ -28,7 +28,7 @@ use crate::topology::Rank;
 
 words! {
     /// Bytes, extents and range of the accesses of one or more ranks.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct Amount {
         /// Lowest offset in the file; `u64::MAX` without data.
         pub start: u64,
@@ -141,7 +141,11 @@ impl Facts {
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
             let mut sum = 0u64;
-            file.iter().for_each(|piece| sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end())));
+            match (file.count(), file.span()) {
+                // A shortcut: starting an iteration takes longer.
+                (1, Some((start, end))) => sum = tiling.piece(start, end),
+                _ => file.iter().for_each(|piece| sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()))),
+            }
             sum
         });
         match early {

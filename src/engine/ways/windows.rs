@@ -15,7 +15,7 @@ use crate::engine::setup::Setup;
 use crate::engine::shared::window_reader::WindowReader;
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{Arena, ordered, placing};
-use crate::engine::staging::ReadMemory;
+use crate::engine::staging::{CallMemory, ReadMemory};
 use crate::engine::storage::Storage;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -40,12 +40,34 @@ pub struct ThroughWindows<'a> {
 }
 
 impl ThroughWindows<'_> {
+    /// Moves this rank's bytes between its memory and the windows. Returns the outcome of all ranks of the team after a
+    /// write; after a read they still have to agree on it. Collective over the team.
+    ///
+    /// # Errors
+    /// Errors of the message transport.
+    pub async fn run(
+        &self,
+        endpoint: &mut Endpoint,
+        memory: CallMemory<'_>,
+        left: &Extents,
+        clock: &Clock,
+        own: &mut CallTotals,
+    ) -> Result<Option<CallOutcome>> {
+        match memory {
+            CallMemory::Source(layout, source) => {
+                let access = WriteAccess { file: left, layout, source };
+                self.write(endpoint, access, clock, own).await.map(Some)
+            }
+            CallMemory::Target(mut target) => self.read(endpoint, left, target.memory(), own).await.map(|()| None),
+        }
+    }
+
     /// Copies this rank's bytes into the windows, writes complete windows, and agrees on the outcome of all ranks of the
     /// team. Adds this rank's times and error to `done`. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn write(
+    async fn write(
         &self,
         endpoint: &mut Endpoint,
         WriteAccess { file, layout, source }: WriteAccess<'_>,
@@ -89,7 +111,7 @@ impl ThroughWindows<'_> {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn read(
+    async fn read(
         &self,
         endpoint: &mut Endpoint,
         extents: &Extents,
