@@ -13,22 +13,29 @@
 use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
+use crate::drivers::Mode;
+use crate::engine::agreement::contribution::Contribution;
+use crate::engine::agreement::fault::agreed_error;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
 use crate::engine::agreement::first::{FirstPart, OwnAccess};
+use crate::engine::agreement::footprint::Footprint;
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::calls::{CallFault, CallKind};
 use crate::engine::facts::reuse::AccessShift;
-use crate::engine::file::File;
+use crate::engine::facts::{Amount, Facts};
+use crate::engine::file::{File, FileState};
 use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::{Rules, Way};
-use crate::engine::record::report::{CallReport, Clock, Lap};
+use crate::engine::record::report::CallReport;
 use crate::engine::record::totals::CallTotals;
 use crate::engine::staging::CallMemory;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::watchdog::CallStage;
+use crate::engine::ways::exchange::Exchange;
 use crate::engine::ways::windows::{ThroughWindows, sorted};
 use crate::error::{Error, Result};
+use crate::hints::Switch;
 
 /// The arguments of one rank in a collective call: bytes of the file, and their memory.
 pub struct CallAccess<'a> {
@@ -46,7 +53,6 @@ pub struct CallAccess<'a> {
 
 /// What a rank knows about a call.
 struct CallState {
-    clock: Clock,
     /// This rank's error before its bytes move.
     error: Option<Error>,
     /// What the ranks of the team have agreed on.
@@ -59,7 +65,7 @@ struct CallState {
 
 impl CallState {
     fn new(error: Option<Error>) -> Self {
-        Self { clock: Clock::start(), error, agreed: Agreed::default(), all: None, own: None }
+        Self { error, agreed: Agreed::default(), all: None, own: None }
     }
 }
 
@@ -75,9 +81,10 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        let (team, mut state) = (self.team(), CallState::new(checked.err()));
+        self.observers.start();
+        let (team, mut state) = (self.setup.team.clone(), CallState::new(checked.err()));
         if self.setup.hosts_cache_apart {
-            let passed = Box::pin(self.meet_other_hosts(call.memory.direction())).await?;
+            let passed = Box::pin(self.see_other_hosts(call.memory.direction())).await?;
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
@@ -96,7 +103,7 @@ impl File {
         if state.error.is_none() && self.goes_early(self.rules(team, direction), call.extents) {
             let outcome = early.insert(self.move_directly(call.extents, &mut call.memory));
             self.pass(call, outcome);
-            state.clock.lap(Lap::Elsewhere);
+            self.observers.moved_early();
             state.error = outcome.error.take();
         }
         let runs = self.agree_first(team, call, early.as_ref(), state).await?;
@@ -110,11 +117,11 @@ impl File {
         }
         self.learn(team, direction, &state.agreed);
         if state.agreed.decision.way.is_over() {
-            state.all = Some(CallOutcome::at_once(&state.agreed, state.clock.total()));
+            state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
             call.moved = early.map_or(0, |outcome| outcome.bytes);
             return Ok(());
         }
-        state.clock.lap(Lap::Agreement);
+        self.observers.move_bytes();
         let early = early.filter(|_| !state.agreed.redone);
         let left = if early.is_some() { &Extents::empty() } else { call.extents };
 
@@ -124,18 +131,18 @@ impl File {
             (Way::Direct, memory) => own.outcome = self.move_directly(left, memory),
             (Way::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
             (Way::Windows, memory) => {
-                let (storage, arena) = (self.handle.storage(&self.setup), self.arena()?);
-                let (setup, arena, agreed, runs) = (&self.setup, &*arena, &state.agreed, &*runs);
-                let rank = self.endpoint.rank();
+                let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
+                let (setup, arena) = (&self.setup, self.setup.arena(rank)?);
+                let (agreed, runs) = (&state.agreed, &*runs);
                 let windows = ThroughWindows { setup, team, arena, rank, storage, agreed, runs };
-                state.all = windows.run(&mut self.endpoint, memory.reborrow(), left, &state.clock, own).await?;
+                state.all =
+                    windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
-            (Way::Exchange, CallMemory::Source(layout, source)) => {
-                let access = WriteAccess { file: left, layout, source: *source };
-                self.exchange_write(access, &state.agreed, &mut state.clock, own).await?;
-            }
-            (Way::Exchange, CallMemory::Target(target)) => {
-                self.exchange_read(left, target.memory(), &state.agreed, &mut state.clock, own).await?;
+            (Way::Exchange, memory) => {
+                let Self { endpoint, setup, handle, calls, observers } = self;
+                let (plans, returns_at_end, agreed) = (&mut calls.plans, calls.returns_at_end, &state.agreed);
+                let mut exchange = Exchange { endpoint, setup, handle, plans, observers, returns_at_end, agreed, own };
+                exchange.run(memory.reborrow(), left).await?;
             }
         }
         match early {
@@ -155,7 +162,7 @@ impl File {
         agreed: &Agreed,
         own: &mut CallTotals,
     ) -> Result<()> {
-        let Some(host) = self.host() else {
+        let Some(host) = self.setup.host().cloned() else {
             own.outcome = self.move_directly(asked, &mut memory);
             return Ok(());
         };
@@ -196,7 +203,7 @@ impl File {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
         let (in_memory, rules) = (team.is_host(), self.rules(team, direction));
         let takes_small = self.setup.takes_small(rules);
-        let arena = if in_memory { Some(self.arena()?) } else { None };
+        let arena = if in_memory { Some(self.setup.arena(rank)?) } else { None };
         let storage = (in_memory || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
         let mut limit = u64::MAX;
         // In shared memory, the rank that decides finds the end of the file.
@@ -216,7 +223,7 @@ impl File {
         let (extents, failed) = ((call.asked, call.extents), state.error.is_some());
         let access = OwnAccess { rank, host, extents, early, reuse, failed };
         let contribution = self.setup.contribution(self.rules(team, direction), access, data);
-        let (setup, arena, error) = (&self.setup, arena.as_deref(), &mut state.error);
+        let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.limit = limit;
@@ -226,11 +233,70 @@ impl File {
         runs
     }
 
+    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
+    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
+    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
+    /// calls.
+    ///
+    /// # Errors
+    /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
+    /// [`Setup::pass_on`](crate::engine::setup::Setup).
+    async fn see_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
+        if self.setup.mode == Mode::Read {
+            return Ok(Ok(()));
+        }
+        let passed = self.handle.pass_own_bytes_on(&self.setup);
+        // A write that fills holes also reads.
+        if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
+            self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
+            self.handle.open_anew();
+        }
+        self.handle.note_others_bytes();
+        Ok(passed)
+    }
+
+    /// Makes the first agreement of a call without data: sync, close and the like. `checked` is this rank's error, and
+    /// `all` an amount that is merged like the amounts of writes and reads. Collective: one agreement.
+    ///
+    /// # Errors
+    /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
+    /// the message transport.
+    pub(in crate::engine) async fn agree_without_data(
+        &mut self,
+        kind: CallKind,
+        checked: Result<()>,
+        all: Amount,
+    ) -> Result<Agreed> {
+        let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.team.clone());
+        let facts = Facts { all, ..Facts::without_data(kind, rank) };
+        let contribution = Contribution::new(facts, Footprint::unknown(0));
+        let (mut agreed, mut error) = (Agreed::default(), checked.err());
+        let (setup, direction, arena, storage) = (&self.setup, Direction::Write, None, None);
+        let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
+        self.observers.begin(self.endpoint.waiting(), name);
+        let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
+        self.observers.end();
+        came?;
+        match agreed.failed {
+            Some(fault) => Err(self.fault(fault, error, name).await?),
+            None => Ok(agreed),
+        }
+    }
+
+    /// Returns the error of a failed first agreement in the call `name`. If a rank closes the file while other ranks make
+    /// other calls, no rank can use the file any more. Collective.
+    async fn fault(&mut self, fault: CallFault, own: Option<Error>, name: &'static str) -> Result<Error> {
+        if let Some(rank) = fault.closed_by() {
+            self.calls.state = FileState::ClosedBy(rank);
+        }
+        agreed_error(&mut self.endpoint, fault, own, (name, &self.setup.path)).await
+    }
+
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
     /// access touches (the plan may not fit on another rank).
     fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.roles.touched(file);
-        let (again, plan) = self.plans.again(file, layout);
+        let (again, plan) = self.calls.plans.again(file, layout);
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
 
@@ -241,16 +307,14 @@ impl File {
 
     /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
     async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState) -> Result<CallReport> {
-        let CallState { clock, error, agreed, all, own } = state;
+        let CallState { error, agreed, all, own } = state;
         if let Some(fault) = agreed.failed {
-            return Err(Box::pin(self.agreed_error(fault, error.take(), self.name(direction.into()))).await?);
+            return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
         }
         if let Some(own) = own {
-            clock.lap(if all.is_some() { Lap::Elsewhere } else { Lap::Agreement });
-            self.observers.timeline().into_iter().for_each(|timeline| timeline.phases(clock, own));
+            self.observers.moved(own, all.is_none());
             if all.is_none() {
-                self.observers.stage(CallStage::End);
-                let outcome = CallOutcome::new(self.endpoint.rank(), own, clock);
+                let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
                 let agreed = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
                 self.observers.end();
                 *all = Some(agreed?);
@@ -303,18 +367,18 @@ impl File {
         match rules.direction {
             Direction::Write => {
                 let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
-                !self.may_overlap && rules.writes_early(extents, alone)
+                !self.calls.may_overlap && rules.writes_early(extents, alone)
             }
-            Direction::Read => rules.reads_early(extents, self.reads_disjoint),
+            Direction::Read => rules.reads_early(extents, self.calls.reads_disjoint),
         }
     }
 
     /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
     fn learn(&mut self, team: &Team, direction: Direction, agreed: &Agreed) {
         match direction {
-            Direction::Write => self.may_overlap |= agreed.redone,
+            Direction::Write => self.calls.may_overlap |= agreed.redone,
             Direction::Read if agreed.all.bytes > 0 && !team.is_host() => {
-                self.reads_disjoint = self.rules(team, direction).reads_apart(agreed);
+                self.calls.reads_disjoint = self.rules(team, direction).reads_apart(agreed);
             }
             Direction::Read => {}
         }

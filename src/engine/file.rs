@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::collectives::team::Team;
-use crate::drivers::{Layout, Mode};
+use crate::drivers::Layout;
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::direction::Direction;
-use crate::engine::facts::Amount;
+use crate::engine::facts::calls::CallKind;
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
-use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
-use crate::engine::shared::Arena;
 use crate::engine::storage::OpenStorage;
-use crate::engine::watchdog::{CallStage, StallWatchdog};
+use crate::engine::watchdog::StallWatchdog;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::Shared;
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -25,24 +20,33 @@ use crate::topology::{Rank, Topology};
 /// none. Other methods are local.
 pub struct File {
     pub(in crate::engine) endpoint: Endpoint,
+    /// What is fixed when the file is opened.
     pub(in crate::engine) setup: Setup,
+    /// This rank's handle of the file, which it opens when it first needs it.
     pub(in crate::engine) handle: FileHandle,
-    pub(in crate::engine) plans: Plans,
-    /// Windows in shared memory, of all ranks or of the ranks of this host.
-    arena: Option<Arc<Arena>>,
-    /// True if ranks may have written the same bytes in some call.
-    pub(in crate::engine) may_overlap: bool,
-    /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
-    pub(in crate::engine) reads_disjoint: bool,
+    /// What calls leave for the next calls.
+    pub(in crate::engine) calls: FileCalls,
+    /// Who observes the calls.
     pub(in crate::engine) observers: Observers,
+}
+
+/// What the calls on a file leave for the next calls, and what the caller sets for them.
+#[derive(Default)]
+pub struct FileCalls {
+    /// Plans of earlier calls.
+    pub plans: Plans,
+    /// True if ranks may have written the same bytes in some call.
+    pub may_overlap: bool,
+    /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
+    pub reads_disjoint: bool,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
-    pub(in crate::engine) sole_writer: Option<bool>,
+    pub sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
-    pub(in crate::engine) called: Option<&'static str>,
+    pub name: Option<&'static str>,
     /// The state, which determines the possible calls.
-    pub(in crate::engine) state: FileState,
+    pub state: FileState,
     /// True while a blocking call runs, which cannot be dropped before its end.
-    pub(in crate::engine) returns_at_end: bool,
+    pub returns_at_end: bool,
 }
 
 /// The state of a file. A file can be closed in every state.
@@ -68,36 +72,23 @@ impl File {
         target: Option<&'static CaptureTarget>,
     ) -> Self {
         let handle = FileHandle::new(files, endpoint.rank());
-        let shared = match setup.shares_memory {
-            true => endpoint.shared(),
-            false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
-        };
         let seconds = stall_timeout_of(&endpoint, &setup.hints);
-        let known = (shared.clone(), Some(endpoint.waiting().clone()));
+        let known = (setup.host().cloned(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
-        let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
-        let (may_overlap, reads_disjoint, state, returns_at_end) = Default::default();
         let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
-        Self {
-            endpoint,
-            setup,
-            handle,
-            plans: Plans::default(),
-            arena,
-            may_overlap,
-            reads_disjoint,
-            observers,
-            sole_writer: None,
-            called: None,
-            state,
-            returns_at_end,
-        }
+        Self { endpoint, setup, handle, calls: FileCalls::default(), observers }
     }
 
     /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and
     /// the error of ranks in different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
-        self.called = Some(name);
+        self.calls.name = Some(name);
+    }
+
+    /// Returns the name of a call in messages: the caller's own name for it (for example the MPI function), or the name
+    /// of `kind`.
+    pub(in crate::engine) fn name(&self, kind: CallKind) -> &'static str {
+        self.calls.name.unwrap_or(kind.name())
     }
 
     /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call
@@ -105,18 +96,18 @@ impl File {
     /// between its pieces and write them back with the pieces (`romio_ds_write`); otherwise it writes its pieces only.
     /// Without this call, the value is true only if the hint `romio_ds_write` is `enable`. Local.
     pub fn set_sole_writer(&mut self, is_sole: bool) {
-        self.sole_writer = Some(is_sole);
+        self.calls.sole_writer = Some(is_sole);
     }
 
     /// Returns true if no one else can write the file during the current call, as far as this rank knows.
     pub(in crate::engine) fn is_sole_writer(&self) -> bool {
-        self.returns_at_end && self.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
+        self.calls.returns_at_end && self.calls.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
     }
 
     /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight),
     /// and no rank has closed the file.
     pub(in crate::engine) fn usable(&self) -> Result<()> {
-        let why = match self.state {
+        let why = match self.calls.state {
             FileState::Ready => return Ok(()),
             FileState::Running => "an operation on the file was dropped before its end".to_string(),
             FileState::Failed => "an earlier call on the file failed before its end".to_string(),
@@ -128,79 +119,23 @@ impl File {
     /// Begins a call: marks the file as running. Fails if no call is possible.
     pub(in crate::engine) fn begin(&mut self) -> Result<()> {
         self.usable()?;
-        self.state = FileState::Running;
+        self.calls.state = FileState::Running;
         Ok(())
     }
 
     /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
     pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
         let failure = self.endpoint.waiting().failure();
-        self.state = match self.state {
+        self.calls.state = match self.calls.state {
             closed @ FileState::ClosedBy(_) => closed,
             _ if outcome.as_ref().is_err_and(|error| failure.is_unagreed(error)) => FileState::Failed,
             _ => FileState::Ready,
         };
     }
 
-    /// Ends an exchange: waits for the worker and sums up the counts.
-    pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
-        if let Some(queue) = &mut self.handle.queue {
-            self.observers.stage(CallStage::Settling);
-            done.outcome = queue.finish().await;
-        }
-        if done.outcome.error.is_some() {
-            // A file that could not be opened may be there the next time.
-            self.handle.queue = None;
-        }
-        self.observers.add_fan_in(std::mem::take(&mut done.counts.fan_in));
-    }
-
     /// Returns the number of hosts, if it is known.
     pub(in crate::engine) fn hosts(&self) -> usize {
         self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
-    }
-
-    /// Returns the team of all ranks.
-    #[inline]
-    pub(in crate::engine) fn team(&self) -> Team {
-        match (&self.arena, &self.setup.hosts) {
-            (Some(arena), _) if self.setup.shares_memory => Team::Host(arena.team().clone()),
-            (_, Some(hosts)) if hosts.shares() => Team::Hosts(hosts.clone()),
-            _ => Team::Ranks,
-        }
-    }
-
-    /// Returns the ranks of this host that share windows with this rank; `None` if there are none.
-    pub(in crate::engine) fn host(&self) -> Option<Arc<Shared>> {
-        self.arena.as_ref().map(|arena| arena.team().clone())
-    }
-
-    /// Returns the shared memory of windows. An error if this rank shares no memory.
-    pub(in crate::engine) fn arena(&self) -> Result<Arc<Arena>> {
-        let rank = self.endpoint.rank();
-        self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
-    }
-
-    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
-    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
-    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
-    /// calls.
-    ///
-    /// # Errors
-    /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
-    /// [`Setup::pass_on`].
-    pub(in crate::engine) async fn meet_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
-        if self.setup.mode == Mode::Read {
-            return Ok(Ok(()));
-        }
-        let passed = self.handle.pass_own_bytes_on(&self.setup);
-        // A write that fills holes also reads.
-        if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
-            self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
-            self.handle.open_anew();
-        }
-        self.handle.note_others_bytes();
-        Ok(passed)
     }
 
     /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None`
@@ -259,6 +194,7 @@ pub(in crate::engine) fn stall_timeout_of(endpoint: &Endpoint, hints: &Hints) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::shared::Arena;
     use crate::fabric::{Waiting, shared};
 
     fn goes_to_another_thread<T: Send>() {}

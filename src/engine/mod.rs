@@ -1,16 +1,16 @@
 //! The two-phase engine: collective writes and reads of a shared file.
 //!
 //! ```text
-//! view + buffer -> agree on ranges -> plan: domains, flatten -> metadata exchange
-//!   -> rounds: data exchange -> place -> write behind -> agreement: error, bytes, statistics
+//! view + buffer -> first agreement: the path -> plan: domains, flatten -> metadata exchange
+//!   -> rounds: data exchange -> place -> write behind -> last agreement: error, bytes, times
 //! ```
 //!
 //! A read has the same plan and metadata; its rounds read ahead, run the transposed schedules, and deliver.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `call` | a collective call from begin to end: facts, agreement, choice, plan, rounds, outcome |
-//! | `api`, `file` | [`File`]: open, write, read, close; its state. `setup`: settings that are fixed at open |
+//! | `call` | a collective call from begin to end, over a team of ranks |
+//! | `api`, `file` | [`File`]: open, write, read, close; what calls leave for the next. `setup`: what is fixed at open |
 //! | `facts` | arguments, errors and amounts of ranks in a call, their merged result, and the encoding of both |
 //! | `agreement` | agreements of all ranks: on the facts when a call begins, on the outcome when it ends |
 //! | `policy` | the rules that choose the path of a call: every threshold, the table of paths, the reason |
@@ -24,7 +24,7 @@
 //! | [`storage`] | file I/O: the thread that writes behind and reads ahead, holes, I/O without windows |
 //! | `handle` | this rank's handle of the file: opens it, writes and reads by itself; hosts that cache independently |
 //! | `staging`, `watchdog` | device memory; the warning about a rank that waits long |
-//! | `observers` | who observes calls: the watchdog, the capture and its timeline |
+//! | `observers` | who observes calls: the clock, the watchdog, the capture and its timeline |
 //! | `record`, [`capture`] | report and timeline of calls; the capture of every call: the format, and [`Capture`], which reads it |
 //!
 //! A module uses only modules that stand before it in the list of `tests/suite/layers.rs`.
@@ -57,11 +57,11 @@ mod watchdog;
 mod ways;
 
 pub use crate::device::may_be as may_have_device_memory;
+pub use agreement::fault::calls_differ;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
-pub use agreement::without_data::calls_differ;
 pub use api::alone::alone;
 pub use api::operation::Operation;
 pub use api::transfer::ReadReport;

@@ -1,5 +1,5 @@
-//! Who observes the calls of one rank on an open file: the stall watchdog, and the capture with its timeline. A call
-//! tells them when it begins, which stage it is in, and when it ends. They change nothing in the call.
+//! Who observes the calls of one rank on an open file: the clock, the stall watchdog, and the capture with its timeline.
+//! A call tells them when it begins, which stage it is in, and when it ends. They change nothing in the call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use crate::engine::capture::layout::Asked;
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
-use crate::engine::record::report::CallReport;
+use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::timeline::{RankTimeline, TimelineWriter};
+use crate::engine::record::totals::CallTotals;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::Error;
 use crate::fabric::Waiting;
@@ -20,6 +21,8 @@ use crate::topology::Rank;
 
 /// The observers of the calls on an open file.
 pub struct Observers {
+    /// Times of the current call.
+    pub clock: Clock,
     /// The stall watchdog, which the rounds of an exchange tell where they are.
     pub watchdog: Arc<StallWatchdog>,
     /// Number of rounds of this aggregator with each fan-in.
@@ -45,7 +48,34 @@ impl Observers {
             let calls = Recording::new(target, rank, ranks);
             Box::new(Recorded { calls, timeline: TimelineWriter::new(ranks) })
         };
-        Self { watchdog, fan_in: BTreeMap::new(), recorded: target.map(recorded) }
+        Self { clock: Clock::start(), watchdog, fan_in: BTreeMap::new(), recorded: target.map(recorded) }
+    }
+
+    /// Starts the clock of a call.
+    #[inline]
+    pub fn start(&mut self) {
+        self.clock = Clock::start();
+    }
+
+    /// The rank has moved its bytes before the first agreement.
+    pub fn moved_early(&mut self) {
+        self.clock.lap(Lap::Elsewhere);
+    }
+
+    /// The ranks have agreed, and move their bytes now.
+    pub fn move_bytes(&mut self) {
+        self.clock.lap(Lap::Agreement);
+    }
+
+    /// The rank has moved its bytes. If the ranks still have to agree on the outcome, begins the wait for them.
+    pub fn moved(&mut self, own: &CallTotals, agrees: bool) {
+        self.clock.lap(Lap::Elsewhere);
+        if let Some(recorded) = &mut self.recorded {
+            recorded.timeline.phases(&self.clock, own);
+        }
+        if agrees {
+            self.stage(CallStage::End);
+        }
     }
 
     /// Begins the first wait for other ranks in the call `name`. `waiting` shows whether the call blocks.
@@ -87,11 +117,6 @@ impl Observers {
     /// Returns true if the rounds of an exchange must be timed.
     pub fn has_timeline(&self) -> bool {
         self.recorded.is_some()
-    }
-
-    /// Returns the timeline of this rank, if calls are recorded.
-    pub fn timeline(&mut self) -> Option<&mut TimelineWriter> {
-        self.recorded.as_mut().map(|recorded| &mut recorded.timeline)
     }
 
     /// Adds the numbers of rounds with each fan-in.

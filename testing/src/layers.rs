@@ -1,28 +1,17 @@
-//! Checks the order of crates, and of modules in a folder: each may depend only on items before it.
+//! Checks the order of modules in a folder: each may use only modules before it. (Cargo refuses circles of crates.)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use serde_json::Value;
 
 /// A folder of modules: the folder, the path before a module's name in code, the order from the bottom up, and the
 /// exceptions.
 pub type Folder = (&'static str, &'static str, &'static str, &'static [Exception]);
 
-/// Checks that each crate of the workspace at `root` depends only on crates before it in `order`.
-///
-/// # Panics
-/// Panics if a crate depends on a later one, or is not in the order, and if an exception is not needed.
-pub fn hold_crates(root: &Path, order: &str, against: &[Exception]) {
-    check(&crates(root), order, against);
-}
-
 /// Checks that each module of the folders below `root` uses only modules before it.
 ///
 /// # Panics
-/// Panics as [`hold_crates`] does.
+/// Panics if a module uses a later one, or is not in the order, and if an exception is not needed.
 pub fn hold_modules(root: &Path, folders: &[Folder]) {
     for (folder, prefix, order, against) in folders {
         println!("{folder}:");
@@ -66,24 +55,6 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     let gone = against.iter().filter(is_gone);
     wrong.extend(gone.map(|(from, to, why)| format!("{from} -> {to} is no more: take it off the list ({why})")));
     wrong
-}
-
-/// Returns the crates of the workspace with the workspace's crates that each depends on, dependencies of tests
-/// included.
-fn crates(root: &Path) -> Graph {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
-    let mut command = Command::new(cargo);
-    command.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let name = |it: &Value| it["name"].as_str().unwrap().to_string();
-    let all: BTreeSet<String> = packages.iter().map(name).collect();
-    let known = |package: &Value| {
-        package["dependencies"].as_array().unwrap().iter().map(name).filter(|it| all.contains(it)).collect()
-    };
-    packages.iter().map(|package| (name(package), known(package))).collect()
 }
 
 /// Adds all source files below a folder to `into`, without those of tests.

@@ -1,24 +1,9 @@
-//! Checks the dependency order of the workspace's crates, of the modules of the library and of the crates below it,
-//! and of the modules of larger folders.
-//!
-//! All lists are ordered from the bottom up: each item may depend only on those before it. Exceptions are listed with the
-//! reason. A list of exceptions may only get shorter.
+//! Checks the order of the modules in larger folders, from the bottom up: each may use only those before it. Exceptions
+//! are listed with the reason; a list of exceptions may only get shorter. (Cargo refuses circles of crates.)
 
 use std::path::Path;
 
-use tributary_testing::layers::{Exception, Folder, hold_crates, hold_modules};
-
-/// Order of the crates, from the bottom up.
-const CRATES: &str = "tributary-base tributary-abi tributary-drivers tributary tributary-netcdf tributary-benchmarks \
-    tributary-testing tributary-bindings tributary-mpiio tributary-gio tributary-c trib tributary-benches";
-
-/// Exceptions to the order of crates. (They are dependencies of tests: Cargo refuses other circles.)
-const CRATES_AGAINST: &[Exception] = &[
-    ("tributary", "tributary-benchmarks", "the library's tests write the access patterns of real codes"),
-    ("tributary", "tributary-testing", "what its tests share with others writes files by the library"),
-    ("tributary-netcdf", "tributary-testing", "the same"),
-    ("tributary-benchmarks", "tributary-testing", "the same, and it writes the patterns"),
-];
+use tributary_testing::layers::{Folder, hold_modules};
 
 /// Folders of modules: the folder, the path before a module's name in code, the order, and the exceptions.
 const FOLDERS: &[Folder] = &[
@@ -32,7 +17,6 @@ const FOLDERS: &[Folder] = &[
             "before ranks share memory they agree on it by messages (shared/combine, shared/group, shared/hosts)",
         )],
     ),
-    ("base/src", "crate::", "fingerprint rank wire error extent topology say variables", &[]),
     // No driver knows the registry.
     (
         "drivers/src",
@@ -71,11 +55,6 @@ const FOLDERS: &[Folder] = &[
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];
-
-#[test]
-fn crates_know_those_below_them_only() {
-    hold_crates(Path::new(env!("CARGO_MANIFEST_DIR")), CRATES, CRATES_AGAINST);
-}
 
 #[test]
 fn modules_know_those_below_them_only() {

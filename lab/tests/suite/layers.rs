@@ -1,8 +1,8 @@
-//! Checks the order of the laboratory's crates and modules: each depends only on those before it in the list.
+//! Checks the order of the laboratory's modules: each uses only those before it in the list.
 
 use std::path::Path;
 
-use tributary_testing::layers::{Folder, hold_crates, hold_modules};
+use tributary_testing::layers::{Folder, hold_modules};
 
 const FOLDERS: &[Folder] = &[
     ("src", "crate::", "sim machines collectives hsumma timing tune forecast papers advice", &[]),
@@ -14,11 +14,6 @@ const FOLDERS: &[Folder] = &[
         &[],
     ),
 ];
-
-#[test]
-fn crates_know_those_below_them_only() {
-    hold_crates(Path::new(env!("CARGO_MANIFEST_DIR")), "tributary-lab trib-lab", &[]);
-}
 
 #[test]
 fn modules_know_those_below_them_only() {

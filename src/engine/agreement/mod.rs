@@ -4,12 +4,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`first`] | the first agreement: what ranks bring ([`contribution`], with [`small`] data), and what one of them decides |
-//! | [`without_data`] | the first agreement of calls without data (sync, close and the like), and the error of a failed agreement |
+//! | [`fault`] | the error of a failed agreement |
 //! | [`footprint`] | the ranges of the file that a rank, or a host, accesses |
 //! | [`predicted`] | the path that a planned write would take |
 //! | [`finish`] | the last agreement: errors, counts and times |
 
 pub(in crate::engine) mod contribution;
+pub mod fault;
 pub(in crate::engine) mod finish;
 pub(in crate::engine) mod first;
 pub(in crate::engine) mod footprint;
@@ -17,7 +18,6 @@ pub(in crate::engine) mod footprint;
 pub mod internals;
 pub mod predicted;
 mod small;
-pub mod without_data;
 
 use crate::access::Extents;
 use crate::collectives::allgather;

@@ -50,10 +50,10 @@ impl File {
     /// Writes; not generic, so that it is compiled in this crate.
     fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
-        self.returns_at_end = true;
+        self.calls.returns_at_end = true;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
         let outcome = waiting.complete(pin!(self.write(extents, layout, source)));
-        self.returns_at_end = false;
+        self.calls.returns_at_end = false;
         self.end(&outcome);
         self.observers.record(Direction::Write, (extents, layout), started, outcome.as_ref());
         outcome
@@ -89,9 +89,9 @@ impl File {
         source: Source<'_>,
     ) -> Result<CallReport> {
         self.begin()?;
-        self.returns_at_end = true;
+        self.calls.returns_at_end = true;
         let outcome = self.begun_write(extents, layout, source).await;
-        self.returns_at_end = false;
+        self.calls.returns_at_end = false;
         outcome
     }
 

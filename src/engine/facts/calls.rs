@@ -127,6 +127,16 @@ pub enum CallFault {
     Mixed(CallKinds),
 }
 
+impl CallFault {
+    /// Returns the rank that closes the file while other ranks make other calls; `None` if no rank does.
+    pub fn closed_by(self) -> Option<Rank> {
+        match self {
+            Self::Mixed(calls) => calls.differ()?.closes,
+            Self::OfRank(_) => None,
+        }
+    }
+}
+
 impl Default for CallFault {
     fn default() -> Self {
         Self::OfRank(0)

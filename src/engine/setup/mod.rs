@@ -5,6 +5,7 @@ pub(in crate::engine) mod terms;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::collectives::team::Team;
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::direction::Direction;
@@ -18,13 +19,13 @@ use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
-use crate::engine::shared;
+use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
 use crate::engine::storage::sieve::Sieve;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{HostAddress, Hosts, HostsAre, MemoryOffer};
+use crate::fabric::shared::{HostAddress, Hosts, HostsAre, MemoryOffer, Shared};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
@@ -56,8 +57,12 @@ pub struct Setup {
     pub tiny: Roles,
     /// True if collective calls go through memory that all ranks share.
     pub shares_memory: bool,
-    /// The hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory.
+    /// The hosts of the ranks; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
+    /// All ranks, which decide together in each call.
+    pub team: Team,
+    /// Windows in shared memory, of all ranks or of the ranks of this host; `None` if this rank shares no memory.
+    pub arena: Option<Arc<Arena>>,
     /// True if every host may write and read the bytes of its ranks without other hosts. The value is the same on all
     /// ranks.
     pub by_host: bool,
@@ -125,6 +130,15 @@ impl Setup {
         // The result is the same on all ranks, even an error: it depends only on agreed values.
         let aggregators = driver.aggregators(&topology, &layout, &placed)?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
+        let shared = match shares_memory {
+            true => endpoint.shared(),
+            false => hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
+        };
+        let team = match (&shared, &hosts) {
+            (Some(shared), _) if shares_memory => Team::Host(shared.clone()),
+            (_, Some(hosts)) if hosts.shares() => Team::Hosts(hosts.clone()),
+            _ => Team::Ranks,
+        };
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores);
         let setup = Self::from_parts(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
         Ok(Some(Self {
@@ -133,6 +147,8 @@ impl Setup {
             driver_name: name,
             shares_memory,
             hosts,
+            team,
+            arena: shared.map(|shared| Arc::new(Arena::new(shared))),
             by_host,
             hosts_cache_apart,
             // Files that are only read may be copies on the disks of the hosts.
@@ -187,7 +203,7 @@ impl Setup {
         let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        let (shares_memory, hosts) = (false, None);
+        let (shares_memory, hosts, team, arena) = (false, None, Team::Ranks, None);
         let (by_host, hosts_cache_apart, identity, is_captured, tiling) =
             (false, false, None, false, Tiling::from_key(0));
         let driver_name = hints.driver;
@@ -203,6 +219,8 @@ impl Setup {
             tiny,
             shares_memory,
             hosts,
+            team,
+            arena,
             by_host,
             hosts_cache_apart,
             identity,
@@ -224,6 +242,19 @@ impl Setup {
             }
             _ => Ok(file),
         }
+    }
+
+    /// Returns the ranks of this host that share windows with this rank; `None` if there are none.
+    pub fn host(&self) -> Option<&Arc<Shared>> {
+        self.arena.as_ref().map(|arena| arena.team())
+    }
+
+    /// Returns the windows in shared memory.
+    ///
+    /// # Errors
+    /// This rank shares no memory.
+    pub fn arena(&self, rank: Rank) -> Result<&Arena> {
+        self.arena.as_deref().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
 
     /// Returns (number of bytes for windows, number of bytes that the file system locks together).

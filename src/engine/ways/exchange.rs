@@ -3,57 +3,131 @@
 
 use std::sync::Arc;
 
-use crate::access::{Extent, Extents, WriteAccess};
+use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
 use crate::drivers::Storage;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::file::File;
+use crate::engine::handle::FileHandle;
 use crate::engine::lists::zero_copy::ZeroCopySends;
+use crate::engine::observers::Observers;
 use crate::engine::plan::Plan;
+use crate::engine::plan::cached::{Cached, Plans};
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
-use crate::engine::record::report::{Clock, Lap};
+use crate::engine::record::report::Lap;
 use crate::engine::record::totals::CallTotals;
-use crate::engine::staging::ReadMemory;
+use crate::engine::setup::Setup;
+use crate::engine::staging::{CallMemory, ReadMemory};
+use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
+use crate::fabric::Endpoint;
 
-impl File {
-    /// Writes by the two-phase exchange. Collective.
+/// One rank's part in an exchange.
+pub struct Exchange<'a> {
+    /// Connection to the other ranks.
+    pub endpoint: &'a mut Endpoint,
+    /// Settings of the file.
+    pub setup: &'a Setup,
+    /// This rank's handle of the file.
+    pub handle: &'a mut FileHandle,
+    /// Plans of earlier calls.
+    pub plans: &'a mut Plans,
+    /// Observers of the call.
+    pub observers: &'a mut Observers,
+    /// True if the call is over before the program can use or free its memory.
+    pub returns_at_end: bool,
+    /// What the ranks have agreed on.
+    pub agreed: &'a Agreed,
+    /// This rank's numbers, and its error.
+    pub own: &'a mut CallTotals,
+}
+
+impl Exchange<'_> {
+    /// Moves this rank's bytes by the two-phase exchange. Collective.
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub(in crate::engine) async fn exchange_write(
-        &mut self,
-        WriteAccess { file, layout, source }: WriteAccess<'_>,
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<()> {
+    pub async fn run(&mut self, memory: CallMemory<'_>, left: &Extents) -> Result<()> {
+        match memory {
+            CallMemory::Source(layout, source) => self.write(WriteAccess { file: left, layout, source }).await,
+            CallMemory::Target(mut target) => self.read(left, target.memory()).await,
+        }
+    }
+
+    async fn write(&mut self, WriteAccess { file, layout, source }: WriteAccess<'_>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
-        let plan = self.plan(file, layout, agreed, clock, done).await?;
-        let told = self.announce_writes(&plan, agreed);
+        let plan = self.plan(file, layout).await?;
+        let told = self.announce_writes(&plan);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
         // before it returns to the owner of the memory.
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
-        let ran = rounds
-            .with_zero_copy(zero_copy.as_ref(), &self.endpoint)
-            .run(&mut self.endpoint, &mut self.handle.queue)
-            .await;
-        clock.lap(Lap::Elsewhere);
-        let ran = ran.map(|counts| done.counts = counts);
+        let rounds = rounds.with_zero_copy(zero_copy.as_ref(), self.endpoint);
+        let ran = rounds.run(self.endpoint, &mut self.handle.queue).await;
+        self.observers.clock.lap(Lap::Elsewhere);
+        let ran = ran.map(|counts| self.own.counts = counts);
         // Settle also after an error: the worker may still be writing the caller's memory.
-        self.settle(done).await;
+        self.settle().await;
         if let Some((storage, range)) = told {
             self.setup.driver.has_written(&*storage, range);
         }
         ran
     }
 
+    async fn read(&mut self, extents: &Extents, ReadMemory { layout, mut sink }: ReadMemory<'_>) -> Result<()> {
+        self.observers.stage(CallStage::Metadata);
+        let plan = self.plan(extents, layout).await?;
+        let duplicate_reads = duplicate_reads(extents, layout, self.agreed.left.end);
+        self.observers.clock.lap(Lap::Flatten);
+        let (watchdog, is_timed) = (&self.observers.watchdog, self.observers.has_timeline());
+        let rounds = Reading::new(&plan, sink.reborrow(), watchdog, is_timed);
+        self.own.counts = rounds.run(self.endpoint, &mut self.handle.queue).await?;
+        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
+        self.settle().await;
+        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
+        self.own.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
+        Ok(())
+    }
+
+    /// Returns the plan. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
+    /// number of bytes; then only the offsets of the windows change. Otherwise makes a new plan, and counts its
+    /// messages.
+    async fn plan(&mut self, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
+        let Self { endpoint, setup, handle, plans, observers, agreed, own, .. } = self;
+        let kept = plans.find(agreed, setup);
+        let (plan, shift) = match kept.and_then(|shift| Some((plans.current()?.clone(), shift))) {
+            Some(kept) => {
+                own.reused = true;
+                kept
+            }
+            None => {
+                let made = handle.queue.as_ref().map_or(0, WindowQueue::made);
+                let windows = setup.hints.write_buffers.saturating_sub(made);
+                let plan =
+                    Plan::make(endpoint, setup, &agreed.left, (file, layout), windows, &mut observers.clock).await?;
+                own.metadata = plan.announced.traffic;
+                own.in_memory = plan.announced.shared_bytes;
+                let plan = Arc::new(plan);
+                plans.keep(Cached::new(file, layout, &agreed.left, plan.clone()), agreed);
+                (plan, 0)
+            }
+        };
+        if !plan.announced.incoming.is_empty() && handle.queue.is_none() {
+            let waker = endpoint.waiting().waker();
+            handle.queue = Some(handle.open_queue(setup, waker));
+        }
+        if let Some(queue) = &mut handle.queue {
+            queue.begin_call(shift, agreed.is_sole);
+            queue.time(observers.has_timeline());
+        }
+        own.auto = plan.auto;
+        Ok(plan)
+    }
+
     /// Announces to the file system the range that this rank will write as an aggregator, if the hints say so. Returns
     /// the range and the handle. Local.
-    fn announce_writes(&self, plan: &Plan, agreed: &Agreed) -> Option<(Arc<dyn Storage>, Extent)> {
+    fn announce_writes(&self, plan: &Plan) -> Option<(Arc<dyn Storage>, Extent)> {
         if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
             return None;
         }
@@ -61,35 +135,23 @@ impl File {
         let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
         // A reused plan has domains that lie `by` bytes before the bytes of this call.
         let by = self.handle.queue.as_ref()?.shift() as u64;
-        let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
+        let [start, end] = [self.agreed.left.start, self.agreed.left.end].map(|at| at.wrapping_sub(by));
         let range = plan.domains.range(own, start, end);
         let (storage, range) =
             (self.handle.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
         self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
     }
 
-    /// Reads by the two-phase exchange. Collective.
-    ///
-    /// # Errors
-    /// Errors of the message transport.
-    pub(in crate::engine) async fn exchange_read(
-        &mut self,
-        extents: &Extents,
-        ReadMemory { layout, mut sink }: ReadMemory<'_>,
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<()> {
-        self.observers.stage(CallStage::Metadata);
-        let plan = self.plan(extents, layout, agreed, clock, done).await?;
-        let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
-        clock.lap(Lap::Flatten);
-        let rounds = Reading::new(&plan, sink.reborrow(), &self.observers.watchdog, self.observers.has_timeline());
-        done.counts = rounds.run(&mut self.endpoint, &mut self.handle.queue).await?;
-        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
-        self.settle(done).await;
-        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
-        done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
-        Ok(())
+    /// Waits for the worker, and adds its outcome and the counts of the rounds.
+    async fn settle(&mut self) {
+        if let Some(queue) = &mut self.handle.queue {
+            self.observers.stage(CallStage::Settling);
+            self.own.outcome = queue.finish().await;
+        }
+        if self.own.outcome.error.is_some() {
+            // A file that could not be opened may be there the next time.
+            self.handle.queue = None;
+        }
+        self.observers.add_fan_in(std::mem::take(&mut self.own.counts.fan_in));
     }
 }

@@ -1,10 +1,9 @@
-//! The code of each path of the bytes of a call, each a part of [`File`](crate::engine::file::File).
+//! The code of each path of the bytes of a call, over the parts of a file that it needs.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `windows` | through windows in memory that the ranks of a team share |
-//! | `exchange` | the two-phase exchange; `call_plan`: its plan, an earlier one or a new one |
+//! | `exchange` | the two-phase exchange, by an earlier plan or a new one |
 
-mod call_plan;
-mod exchange;
+pub(in crate::engine) mod exchange;
 pub(in crate::engine) mod windows;
