@@ -6,9 +6,10 @@ use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
 use super::matrix::{AmountMatrix, PeerAmount};
 use super::message_counts::{MessageCounts, MetadataForm};
+use super::shared_file::SharedFile;
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
-use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Striping, Time, WorkPart, Workload};
+use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Time, WorkPart, Workload};
 use tributary::engine::planning;
 use tributary::error::{Error, Result};
 use tributary::exchange::{ReceiverIndex, Transfer};
@@ -21,13 +22,11 @@ use tributary::topology::{Rank, Topology};
 pub struct CollectiveWriteOptions {
     /// Placement of ranks on nodes.
     pub topology: Topology,
-    /// Aggregators' ranks, ascending; one for each file domain of the counts.
-    pub aggregators: Vec<Rank>,
     /// Hints of the file. The simulation uses kernels, throttles, local aggregators, rank list and
     /// `trib_write_buffers`.
     pub hints: Hints,
-    /// Layout of the file on its servers; with `None`, file I/O takes no time.
-    pub striping: Option<Striping>,
+    /// True if the file's servers take time.
+    pub io: bool,
     /// True if an aggregator writes a window while it exchanges the next; otherwise an aggregator waits for each write.
     pub write_behind: bool,
     /// Selects how flat kernels apply a throttle of w in batches. If false, as in the library: w receives and,
@@ -95,12 +94,9 @@ impl CollectiveWrite {
     /// Prepares the write of the messages in `counts` on `machine`. O(messages).
     ///
     /// # Errors
-    /// The aggregators differ from those of the counts, or hints do not fit.
+    /// The number of ranks differs from that of the counts, or hints do not fit.
     pub fn new(machine: &Machine, mut options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
-        let (domains, ranks) = (counts.division.domains.aggregators(), options.topology.ranks());
-        if options.aggregators.len() != domains {
-            return Err(Error::argument("aggregators", options.aggregators.len(), format!("{domains}, as domains")));
-        }
+        let (aggregators, ranks) = (counts.file().aggregators.clone(), options.topology.ranks());
         if counts.requests.len() != ranks {
             return Err(Error::argument("ranks", ranks, format!("{}, as were counted", counts.requests.len())));
         }
@@ -108,10 +104,10 @@ impl CollectiveWrite {
         let (phases, hints) = chosen(machine, &options, &counts)?;
         options.hints = hints;
         let [metadata, data] = [phases.metadata, phases.data].map(|phase| PhaseKernel::new(phase, options.blocks));
-        let parties = Parties::new(options.topology.clone(), data.phase.route.receivers.clone());
+        let parties = Parties::new(options.topology.clone(), aggregators);
         let lists = match counts.division.lists {
             MetadataForm::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
-            MetadataForm::Packed => list_messages(&counts.lists, domains)
+            MetadataForm::Packed => list_messages(&counts.lists, parties.aggregators.len())
                 .iter()
                 .map(|messages| ExchangeMessages::new(messages, &metadata, &parties))
                 .collect(),
@@ -170,7 +166,7 @@ impl CollectiveWrite {
 
     /// Returns the times of the write from the phases of its simulation.
     pub fn outcome(&self, phases: &Phases) -> Written {
-        Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
+        Written::of(phases.ranks(), self.scale(), &self.parties.aggregators)
     }
 
     /// Returns the number of all rounds divided by the number of simulated rounds.
@@ -219,8 +215,9 @@ impl CollectiveWrite {
     /// Returns the file write of a window, from the first written byte to the last.
     fn writing(&self, round: usize, index: usize) -> Option<Step> {
         let held = &self.counts.rounds[round].windows[index];
-        let striping = self.options.striping.filter(|_| held.bytes > 0)?;
-        let window = self.counts.division.domains.window(index, held.from).trimmed(held.from, held.to);
+        let SharedFile { domains, striping, .. } = self.counts.file();
+        let striping = (self.options.io && held.bytes > 0).then_some(*striping)?;
+        let window = domains.window(index, held.from).trimmed(held.from, held.to);
         Some(Step::Write(window.segments().collect(), striping))
     }
 

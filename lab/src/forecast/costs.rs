@@ -10,6 +10,7 @@ use tributary::topology::Topology;
 
 use super::collective_write::CollectiveWriteOptions;
 use super::message_counts::MessageCounts;
+use super::shared_file::SharedFile;
 use crate::sim::Machine;
 use crate::sim::machine::{CostLine, Host, Node, Path, Requests, Walk};
 
@@ -83,12 +84,11 @@ pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
 /// A rank list that is no permutation.
 pub(super) fn chosen(
     machine: &Machine,
-    CollectiveWriteOptions { topology, aggregators, hints, .. }: &CollectiveWriteOptions,
+    CollectiveWriteOptions { topology, hints, .. }: &CollectiveWriteOptions,
     counts: &MessageCounts,
 ) -> Result<(Phases, Hints)> {
-    let domains = &counts.division.domains;
-    let aggregators = aggregators.as_slice().into();
-    let roles = Roles::new(0, topology, Touched::new(domains), aggregators, hints, costs(machine))?;
+    let SharedFile { aggregators, domains, .. } = counts.file();
+    let roles = Roles::new(0, topology, Touched::new(domains), aggregators.clone(), hints, costs(machine))?;
     let layers = roles.choose(&all(counts), domains);
     let [metadata, data] = choice::kernels(hints, layers.layered);
     let is_open = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::Auto);
@@ -108,14 +108,14 @@ pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints
 /// layers with the best number of local aggregators. Empty where there is nothing to choose.
 pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate> {
     let both = Layered { metadata: true, data: true };
-    let ways = chooser.ranked(&all(counts), &counts.division.domains, both, Layered::default());
+    let ways = chooser.ranked(&all(counts), &counts.file().domains, both, Layered::default());
     let first = |layered| ways.iter().find(|one| one.way.layered.any() == layered).copied();
     first(false).into_iter().chain(first(true)).filter(|_| ways.len() > 1).collect()
 }
 
 /// Returns the amounts of a call that all ranks know, for the cost model.
 fn all(counts: &MessageCounts) -> Amount {
-    let (start, end) = counts.division.range;
+    let (start, end) = counts.file().range;
     Amount { start, end, ..counts.amount }
 }
 

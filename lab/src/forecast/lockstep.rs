@@ -233,7 +233,7 @@ impl CollectiveWrite {
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, WriteStage::Flatten));
         let lists = match self.counts.division.lists {
             MetadataForm::Pairs => vec![self.counts.lists.clone()],
-            MetadataForm::Packed => list_messages(&self.counts.lists, self.options.aggregators.len()).to_vec(),
+            MetadataForm::Packed => list_messages(&self.counts.lists, self.parties.aggregators.len()).to_vec(),
         };
         for messages in &lists {
             clocks.exchange(METADATA, messages);
@@ -246,7 +246,7 @@ impl CollectiveWrite {
             clocks.charge(FILE, |rank| self.step_cost(machine, rank, WriteStage::Write(number)));
             passed();
         }
-        Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
+        Written::of(clocks.spent(), self.scale(), &self.parties.aggregators)
     }
 
     /// Returns the local cost of a stage on one rank, without communication, in picoseconds.

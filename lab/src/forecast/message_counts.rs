@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::AmountMatrix;
 use super::rank_counts::RankCounts;
+use super::shared_file::SharedFile;
 use tributary::access::Extents;
 use tributary::drivers::Domains;
 use tributary::engine::Amount;
@@ -21,13 +22,11 @@ pub enum MetadataForm {
     Packed,
 }
 
-/// Division of a file among aggregators, and the rounds whose messages are counted.
+/// A divided file, and the rounds whose messages are counted.
 #[derive(Debug, Clone)]
 pub struct FileDivision {
-    /// File domains of the aggregators.
-    pub domains: Domains,
-    /// First byte of the file that any rank writes, and one past the last.
-    pub range: (u64, u64),
+    /// The file.
+    pub file: SharedFile,
     /// Number of rounds to count, evenly spread over all rounds; 0 for all.
     pub sample: usize,
     /// Form of the metadata.
@@ -115,7 +114,7 @@ impl MessageCounts {
         let chosen: Vec<_> = divisions.iter().map(FileDivision::rounds).collect();
         let nothing = || -> Vec<Vec<Vec<Held>>> {
             let windows = |(division, (chosen, _)): (&FileDivision, &(Vec<u64>, u64))| {
-                vec![vec![Held::NOTHING; division.domains.aggregators()]; chosen.len()]
+                vec![vec![Held::NOTHING; division.file.aggregators.len()]; chosen.len()]
             };
             divisions.iter().zip(&chosen).map(windows).collect()
         };
@@ -211,6 +210,11 @@ impl MessageCounts {
         })
     }
 
+    /// Returns the file.
+    pub fn file(&self) -> &SharedFile {
+        &self.division.file
+    }
+
     /// Returns the number of all rounds of the write.
     pub fn rounds(&self) -> u64 {
         self.all_rounds
@@ -230,7 +234,7 @@ impl MessageCounts {
     /// Returns the mean number of ranks from which an aggregator receives: in the metadata exchange, and in a round
     /// with data.
     pub fn fan_in(&self) -> (f64, f64) {
-        let aggregators = self.division.domains.aggregators();
+        let aggregators = self.division.file.aggregators.len();
         let windows = self.rounds.iter().flat_map(|round| &round.windows).filter(|held| held.bytes > 0).count();
         let messages: usize = self.rounds.iter().map(|round| round.data.cells()).sum();
         (self.lists.cells() as f64 / aggregators as f64, messages as f64 / windows.max(1) as f64)
@@ -240,12 +244,12 @@ impl MessageCounts {
 impl FileDivision {
     /// Returns the indices of the rounds to count, and the number of all rounds.
     fn rounds(&self) -> (Vec<u64>, u64) {
-        let (start, end) = self.range;
+        let SharedFile { ref domains, range: (start, end), .. } = self.file;
         if end <= start {
             return (Vec::new(), 0);
         }
-        let index = |offset| self.domains.window(self.domains.owner(offset).0, offset).index;
-        let (first, all) = match &self.domains {
+        let index = |offset| domains.window(domains.owner(offset).0, offset).index;
+        let (first, all) = match domains {
             Domains::Cyclic { .. } => (index(start), index(end - 1) + 1 - index(start)),
             Domains::Ranges { bounds, window } => {
                 let longest = bounds.windows(2).map(|pair| pair[1].min(end).saturating_sub(pair[0].max(start))).max();
@@ -269,14 +273,16 @@ mod tests {
     use tributary::{Hints, Topology};
 
     use super::*;
-    use crate::forecast::SharedFile;
     use crate::forecast::collective_write::list_messages;
+    use crate::sim::Striping;
 
     /// Checks that ranks get the counts of the rank that stands for them, if pairs of ranks write the same.
     #[test]
     fn ranks_that_stand_for_others_have_their_counts() {
         let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
-        let division = FileDivision { domains, range: (0, 1600), sample: 0, lists: MetadataForm::Packed };
+        let striping = Striping { unit: 100, servers: 3 };
+        let file = SharedFile { aggregators: [0, 1, 2].into(), domains, range: (0, 1600), striping };
+        let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
         let access = |rank: Rank| {
             let first = (rank / 2 * 7) as u64;
             Extents::from_list((0..20).map(|at| Extent { offset: first + at * 75, len: 5 }))
@@ -306,7 +312,7 @@ mod tests {
         let (indices, _) = counts.division.rounds();
         let mut windows: Windows = Vec::new();
         for (round, &index) in counts.rounds.iter().zip(&indices) {
-            let by_aggregator = round.data.transposed(counts.division.domains.aggregators());
+            let by_aggregator = round.data.transposed(counts.division.file.aggregators.len());
             for aggregator in 0..by_aggregator.rows() {
                 let bytes: Vec<u64> = by_aggregator.row(aggregator).iter().map(|cell| cell.amount.into()).collect();
                 assert_eq!(bytes.iter().sum::<u64>(), round.windows[aggregator].bytes);
@@ -358,7 +364,7 @@ mod tests {
 
             let file = SharedFile::of(&topology, &hints, range).unwrap();
             prop_assert_eq!(&file.aggregators[..], &planner.aggregators[..]);
-            let division = FileDivision { domains: file.domains, range, sample: 0, lists: MetadataForm::Packed };
+            let division = FileDivision { file: file.clone(), sample: 0, lists: MetadataForm::Packed };
             let access = |rank: Rank| Ok::<_, Error>(accesses[rank].clone());
             let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
             prop_assert_eq!(counts.requests(), planned.extents);

@@ -30,7 +30,7 @@ impl RankCounts {
         access: &Extents,
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
-        let domains = &division.domains;
+        let domains = &division.file.domains;
         let amount = Amount::from_extents(access, Touched::new(domains).by(access));
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], amount };
         for list in lists(access, domains) {

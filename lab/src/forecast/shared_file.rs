@@ -1,6 +1,7 @@
 //! The file of a simulated collective write: its aggregators, their file domains, and its servers.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::sim::Striping;
 use tributary::drivers::{Domains, Driver, Layout, driver};
@@ -17,9 +18,11 @@ const UNIT: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct SharedFile {
     /// Ranks of the aggregators, ascending.
-    pub aggregators: Vec<Rank>,
+    pub aggregators: Arc<[Rank]>,
     /// File domains of the aggregators.
     pub domains: Domains,
+    /// First byte of the file that any rank writes, and one past the last.
+    pub range: (u64, u64),
     /// Layout of the file on servers. On Lustre, the stripe count is the number of servers; otherwise all servers hold
     /// parts.
     pub striping: Striping,
@@ -55,12 +58,11 @@ impl SharedFile {
         let histogram = || Ok::<_, Error>(Vec::new());
         let Planner { aggregators, domains } =
             Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, histogram)?;
-        let aggregators = aggregators.to_vec();
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,
             (DriverName::Lustre, factor) => factor,
             _ => u32::MAX,
         };
-        Ok(Self { aggregators, domains, striping: Striping { unit, servers } })
+        Ok(Self { aggregators, domains, range, striping: Striping { unit, servers } })
     }
 }

@@ -93,17 +93,10 @@ fn by_engine(transport: Box<dyn Transport>, directory: &Path, (hints, seed): (Hi
 fn by_simulator((hints, seed): (Hints, u64)) -> Sent {
     let topology = Topology::blocks(RANKS, 3).unwrap();
     let file = SharedFile::of(&topology, &hints, (0, BYTES)).unwrap();
-    let division = FileDivision { domains: file.domains, range: (0, BYTES), sample: 0, lists: MetadataForm::Packed };
+    let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
     let counts = MessageCounts::gather(RANKS, division, |rank| Ok::<_, Error>(access(seed, rank)), || ()).unwrap();
-    let options = CollectiveWriteOptions {
-        topology,
-        aggregators: file.aggregators,
-        hints,
-        striping: None,
-        write_behind: false,
-        blocks: false,
-        empty_steps: false,
-    };
+    let options =
+        CollectiveWriteOptions { topology, hints, io: false, write_behind: false, blocks: false, empty_steps: false };
     let write = CollectiveWrite::new(&Machine::free(), options, Arc::new(counts)).unwrap();
     let mut sent = Sent::new();
     for rank in 0..RANKS {

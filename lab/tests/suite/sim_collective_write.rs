@@ -77,16 +77,12 @@ impl Case {
     fn workload(&self, machine: &Machine) -> CollectiveWrite {
         let hints = Hints::parse(&self.hints).unwrap();
         let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
-        let division =
-            FileDivision { domains: file.domains, range: (0, BYTES), sample: self.sample, lists: self.lists };
+        let division = FileDivision { file, sample: self.sample, lists: self.lists };
         let census = Arc::new(MessageCounts::gather(RANKS, division, strided, || ()).unwrap());
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
-        let striping = self.io.then_some(file.striping);
-        let Self { write_behind, blocks, empty_steps, .. } = *self;
-        let (topology, aggregators) = (topology(), file.aggregators);
-        let options =
-            CollectiveWriteOptions { topology, aggregators, hints, striping, write_behind, blocks, empty_steps };
+        let Self { io, write_behind, blocks, empty_steps, .. } = *self;
+        let options = CollectiveWriteOptions { topology: topology(), hints, io, write_behind, blocks, empty_steps };
         CollectiveWrite::new(machine, options, census).unwrap()
     }
 
@@ -289,7 +285,7 @@ fn lockstep_is_near_the_messages() {
 fn a_folded_census_is_that_of_the_folded_ranks() {
     let hints = Hints::parse(LUSTRE).unwrap();
     let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
-    let division = FileDivision { domains: file.domains, range: (0, BYTES), sample: 3, lists: MetadataForm::Pairs };
+    let division = FileDivision { file, sample: 3, lists: MetadataForm::Pairs };
     let fine = MessageCounts::gather(RANKS, division.clone(), strided, || ()).unwrap();
     // 10 ranks: the first four take three each. Their requests adjoin in the file; apart, they stay requests.
     let folded = fine.folded(10).unwrap();

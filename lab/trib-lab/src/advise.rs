@@ -160,7 +160,7 @@ fn key(hints: &Hints) -> DivisionKey {
 
 /// Message counts of all ranks and aggregators, by the hints that divide the file.
 #[derive(Default)]
-struct CountsByDivision(HashMap<DivisionKey, Option<(SharedFile, Arc<MessageCounts>)>>);
+struct CountsByDivision(HashMap<DivisionKey, Option<Arc<MessageCounts>>>);
 
 impl CountsByDivision {
     /// Counts the messages for the candidates; forgets counts that no candidate needs.
@@ -181,8 +181,7 @@ impl CountsByDivision {
         }
         for some in missing.chunks(AT_ONCE) {
             let division = |(_, file): &(DivisionKey, SharedFile)| FileDivision {
-                domains: file.domains.clone(),
-                range: *range,
+                file: file.clone(),
                 sample: *sample,
                 lists: MetadataForm::Packed,
             };
@@ -191,8 +190,8 @@ impl CountsByDivision {
             let (stand_in, extents) = (|rank| write.stand_in(rank), |rank| write.extents(rank));
             let counted = MessageCounts::gather_all(pattern.ranks(), divisions, stand_in, extents, || bar.inc(1))?;
             bar.finish_and_clear();
-            for ((key, file), counts) in some.iter().zip(counted) {
-                self.0.insert(*key, Some((file.clone(), Arc::new(counts))));
+            for ((key, _), counts) in some.iter().zip(counted) {
+                self.0.insert(*key, Some(Arc::new(counts)));
             }
         }
         Ok(())
@@ -231,8 +230,8 @@ impl CountsByDivision {
     /// Returns the number of candidates to simulate at a time: one a core, if they fit in memory together.
     fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
-        let files = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
-        let aggregators = files.map(|(file, _)| file.aggregators.len()).max().unwrap_or(0) as u64;
+        let known = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
+        let aggregators = known.map(|counts| counts.file().aggregators.len()).max().unwrap_or(0) as u64;
         let ranks = prepared.topology.ranks() as u64;
         let fit = |count: &u64| check_memory(ranks * count, ranks * (aggregators + 1) * count).is_ok();
         (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
@@ -246,12 +245,11 @@ impl CountsByDivision {
     /// Returns the times of a candidate by phase; none if its hints do not fit.
     fn written(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Written>, Failure> {
         let Prepared { machine, topology, .. } = prepared;
-        let Some((file, counts)) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
+        let Some(counts) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
         let write = CollectiveWriteOptions {
             topology: topology.clone(),
-            aggregators: file.aggregators.clone(),
             hints: hints.clone(),
-            striping: machine.storage.map(|_| file.striping),
+            io: machine.storage.is_some(),
             write_behind: true,
             blocks: false,
             empty_steps: false,

@@ -161,6 +161,7 @@ fn runs(agreed: &Agreed, answer: &[u8]) -> Vec<Extent> {
 
 impl Setup {
     /// Returns true if the rank that decides may write small data of all ranks. If they share no memory, it is rank 0.
+    #[inline]
     pub fn takes_small(&self, rules: Rules<'_>) -> bool {
         let Self { hints, roles, .. } = self;
         let by_first = || hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0);
@@ -192,6 +193,7 @@ impl Setup {
 
     /// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
     /// rank that decides may write their small data.
+    #[inline]
     pub fn decided(&self, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
         let mut agreed = all.agreed(self.tiling, rules.direction);
         agreed.came_along &= may_write;
@@ -203,6 +205,7 @@ impl Setup {
     /// a host may not write or read without other hosts, or if a rank alone on its host, which shares windows with nobody,
     /// has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which bytes
     /// they write.
+    #[inline]
     fn footprint(&self, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
         let Some((host, is_alone)) = host else { return Footprint::unknown(0) };
         if rules.in_memory {

@@ -48,9 +48,8 @@ impl Experiment {
             let (machine, counted) = (context.machine(self.machine())?, self.counted(context)?);
             let options = CollectiveWriteOptions {
                 topology: counted.topology.clone(),
-                aggregators: counted.file.aggregators.clone(),
                 hints: self.hints(hints)?,
-                striping: Some(counted.file.striping),
+                io: true,
                 write_behind: false,
                 blocks: true,
                 empty_steps: true,

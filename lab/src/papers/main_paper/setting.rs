@@ -42,7 +42,6 @@ pub(super) struct Experiment {
 /// Experiment with the counts of its messages.
 pub(super) struct Counted {
     pub(super) topology: Topology,
-    pub(super) file: SharedFile,
     pub(super) census: Arc<MessageCounts>,
 }
 
@@ -109,8 +108,9 @@ impl Experiment {
         Ok(Topology::blocks(self.ranks(), self.ranks_per_node())?)
     }
 
-    fn division(self, file: &SharedFile, range: (u64, u64)) -> FileDivision {
-        FileDivision { domains: file.domains.clone(), range, sample: self.sample(), lists: MetadataForm::Pairs }
+    fn division(self, range: (u64, u64)) -> Result<FileDivision, PapersError> {
+        let file = SharedFile::of(&self.topology()?, &self.hints("")?, range)?;
+        Ok(FileDivision { file, sample: self.sample(), lists: MetadataForm::Pairs })
     }
 
     /// Returns the counts of the experiment's messages; computes them once.
@@ -118,34 +118,31 @@ impl Experiment {
         context.once(&self.key(), || {
             let (topology, pattern) = (self.topology()?, self.pattern()?);
             let range = (0, pattern.totals().file_size);
-            let file = SharedFile::of(&topology, &self.hints("")?, range)?;
+            let division = self.division(range)?;
             if self.code == Code::E3sm {
                 let all = production(context)?;
-                let (_, census) = (all.iter().find(|(aggregators, _)| *aggregators == file.aggregators.len()))
-                    .ok_or_else(|| PapersError::new(format!("{}: not counted", self.key())))?;
-                return Ok(Counted { topology, file, census: Arc::new(census.folded(self.ranks())?) });
+                let own = |census: &&MessageCounts| census.file().aggregators == division.file.aggregators;
+                let census = all.iter().find(own);
+                let census = census.ok_or_else(|| PapersError::new(format!("{}: not counted", self.key())))?;
+                return Ok(Counted { topology, census: Arc::new(census.folded(self.ranks())?) });
             }
             let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
-            let census = MessageCounts::gather(self.ranks(), self.division(&file, range), access, || ())?;
-            Ok(Counted { topology, file, census: Arc::new(census) })
+            let census = MessageCounts::gather(self.ranks(), division, access, || ())?;
+            Ok(Counted { topology, census: Arc::new(census) })
         })
     }
 }
 
-/// Returns the requests of E3SM's production run, rank by rank, for each number of aggregators: three passes over 1.36
+/// Returns the requests of E3SM's production run, rank by rank, for each division of the file: three passes over 1.36
 /// billion requests, two minutes of a core. Experiments deal its ranks to theirs.
-fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
+fn production(context: &Context) -> Result<Arc<Vec<MessageCounts>>, PapersError> {
     context.once("main E3SM, production run", || {
         let settings = [(Site::Cori, 64), (Site::Summit, 128), (Site::Summit, 512)];
         let settings = settings.map(|(site, nodes)| Experiment { code: Code::E3sm, site, nodes });
         let pattern = settings[0].pattern()?;
         let range = (0, pattern.totals().file_size);
-        let files = settings
-            .map(|setting| SharedFile::of(&setting.topology()?, &setting.hints("")?, range).map_err(PapersError::from));
-        let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let divisions = settings.iter().zip(&files).map(|(setting, file)| setting.division(file, range)).collect();
+        let divisions = settings.iter().map(|setting| setting.division(range)).collect::<Result<Vec<_>, _>>()?;
         let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
-        let censuses = MessageCounts::gather_all(E3SM_RANKS, divisions, |rank| rank, access, || ())?;
-        Ok(files.iter().map(|file| file.aggregators.len()).zip(censuses).collect())
+        Ok(MessageCounts::gather_all(E3SM_RANKS, divisions, |rank| rank, access, || ())?)
     })
 }

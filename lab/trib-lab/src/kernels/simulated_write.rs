@@ -159,9 +159,9 @@ impl SimulatedWrite {
             times.insert(name, seconds(&hints)?.1);
         }
         let (chosen, auto) = seconds("")?;
-        let (file, counts) = &counted;
-        let chooser = costs::chooser(&self.machine, &self.topology, file.aggregators.len(), &self.hints);
-        let predicted = (costs::alternatives(&chooser, counts).into_iter())
+        let aggregators = counted.file().aggregators.len();
+        let chooser = costs::chooser(&self.machine, &self.topology, aggregators, &self.hints);
+        let predicted = (costs::alternatives(&chooser, &counted).into_iter())
             .map(|Candidate { way, seconds: predicted, .. }| {
                 let kernel = if way.local > 0 { "two_layer" } else { DEFAULT };
                 let local = way.local;
@@ -182,28 +182,25 @@ impl SimulatedWrite {
         })
     }
 
-    /// Returns the division of the file and the counts of the ranks' messages, which are the same for all kernels.
-    fn counted(&self) -> Result<(SharedFile, Arc<MessageCounts>), Failure> {
+    /// Returns the counts of the ranks' messages, which are the same for all kernels.
+    fn counted(&self) -> Result<Arc<MessageCounts>, Failure> {
         let (written, range) = (&self.written, self.written.range()?);
         let file = SharedFile::of(&self.topology, &self.hints, range)?;
-        let division =
-            FileDivision { domains: file.domains.clone(), range, sample: self.sample, lists: MetadataForm::Packed };
+        let division = FileDivision { file, sample: self.sample, lists: MetadataForm::Packed };
         let (stand_in, extents) = (|rank| written.stand_in(rank), |rank| written.extents(rank));
         let counts = MessageCounts::gather_all(written.ranks(), vec![division], stand_in, extents, || ())?.pop();
         let counts = counts.ok_or_else(|| Failure::new("counts: none; allowed: those of one division"))?;
-        Ok((file, Arc::new(counts)))
+        Ok(Arc::new(counts))
     }
 
     /// Returns the kernels that the simulation used, and the seconds of the write.
-    fn seconds(&self, counted: &(SharedFile, Arc<MessageCounts>), hints: &str) -> Result<(String, f64), Failure> {
+    fn seconds(&self, counts: &Arc<MessageCounts>, hints: &str) -> Result<(String, f64), Failure> {
         let mut with = self.hints.clone();
         with.apply(hints)?;
-        let (file, counts) = counted;
         let write = CollectiveWriteOptions {
             topology: self.topology.clone(),
-            aggregators: file.aggregators.clone(),
             hints: with,
-            striping: None,
+            io: false,
             write_behind: true,
             blocks: false,
             empty_steps: false,

@@ -140,17 +140,17 @@ impl ThrottledExchange {
         let hints = Hints::parse(&hints)?;
         let range = (0, pattern.totals().file_size);
         let file = SharedFile::of(topology, &hints, range)?;
-        let division = FileDivision { domains: file.domains.clone(), range, sample: 2, lists: MetadataForm::Packed };
+        let division = FileDivision { file, sample: 2, lists: MetadataForm::Packed };
         let access = |rank| pattern.rank_access(rank, 0).map(|access| access.file);
         let counts = Arc::new(MessageCounts::gather::<PatternError>(ranks, division, access, || ())?);
-        Ok(CountedExchange::Write(Box::new((hints, file, counts))))
+        Ok(CountedExchange::Write(Box::new((hints, counts))))
     }
 }
 
 /// Messages of an exchange, counted.
 enum CountedExchange {
     AllToMany(usize, (u64, u64)),
-    Write(Box<(Hints, SharedFile, Arc<MessageCounts>)>),
+    Write(Box<(Hints, Arc<MessageCounts>)>),
 }
 
 impl CountedExchange {
@@ -175,7 +175,7 @@ impl CountedExchange {
                 Ok(sim::run(machine, topology, &workload, 0, |_| ())?.seconds().total)
             }
             Self::Write(written) => {
-                let (hints, file, counts) = &**written;
+                let (hints, counts) = &**written;
                 let mut hints = hints.clone();
                 let limit = throttle.limit.map_or("none".to_string(), |limit| limit.to_string());
                 for (key, value) in [
@@ -190,9 +190,8 @@ impl CountedExchange {
                 }
                 let options = CollectiveWriteOptions {
                     topology: topology.clone(),
-                    aggregators: file.aggregators.clone(),
                     hints,
-                    striping: None,
+                    io: false,
                     write_behind: false,
                     blocks: false,
                     empty_steps: false,

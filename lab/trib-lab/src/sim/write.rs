@@ -34,21 +34,20 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let range = range(&**pattern, how.call)?;
     let file = SharedFile::of(topology, hints, range)?;
     let lists = if how.list_form == ListForm::Pairs { MetadataForm::Pairs } else { MetadataForm::Packed };
-    let division = FileDivision { domains: file.domains, range, sample: how.sample, lists };
+    let aggregators = file.aggregators.len();
+    let division = FileDivision { file, sample: how.sample, lists };
     let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
     let census = Arc::new(MessageCounts::gather::<PatternError>(pattern.ranks(), division, access, || counted.inc(1))?);
     counted.finish_and_clear();
     let write = CollectiveWriteOptions {
         topology: topology.clone(),
-        aggregators: file.aggregators,
         hints: hints.clone(),
-        striping: (!how.no_io).then_some(file.striping),
+        io: !how.no_io,
         write_behind: how.write_behind,
         blocks: how.throttle_steps,
         empty_steps: how.empty_steps,
     };
-    let aggregators = write.aggregators.len();
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
     if how.empty_steps && !workload.is_in_lockstep() {
         return Err(Failure::new(format!("--empty-steps: allowed with --kernel {PAIRWISE} in both phases")));
