@@ -139,11 +139,7 @@ impl Facts {
         let all = Amount::from_extents(asked, touched);
         let own = Self { all, again: again.words(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
-        let tiles = tiling.map(|tiling| {
-            let mut sum = 0u64;
-            file.iter().for_each(|piece| sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end())));
-            sum
-        });
+        let tiles = tiling.map(|tiling| tiling.sum(file.iter()));
         match early {
             Some(Outcome { bytes, busy, .. }) => {
                 Self { tiles, transferred: *bytes, micros: busy.as_micros() as u64, ..own }

@@ -89,8 +89,7 @@ impl File {
         let mut writer = WindowWriter {
             arena: &arena,
             windows,
-            runs: runs.unwrap_or_default(),
-            known: runs.map_or(DataKnown::ByBits, |_| DataKnown::BySum(arena.tiling())),
+            known: runs.map_or(DataKnown::ByBits, |runs| DataKnown::BySum(arena.tiling(), runs)),
             storage: &storage,
             sieve,
             rank: self.endpoint.rank(),
