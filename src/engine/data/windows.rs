@@ -2,13 +2,14 @@
 //!
 //! The metadata shows the sizes of the messages, the bytes with data, and overlaps of sources before any data is sent.
 
+use crate::access::Extent;
 use crate::drivers::{Domains, Window};
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::lists::flow::{Advanced, Flow, Inflow, RoundQueue};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
 use crate::engine::policy::LARGE_IN_WINDOW;
-use crate::engine::storage::coverage::Coverage;
+use crate::engine::storage::present::Coverage;
 use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
@@ -67,6 +68,13 @@ fn total(window: &Window, passed: &[Advanced]) -> (u64, u64) {
     (end, passed.iter().map(|passed| passed.bytes).sum())
 }
 
+/// Moves the cursors of the inflows `due` past a window, and calls `note` with each extent in the window, at its
+/// position in the window.
+fn pass(inflows: &mut [Inflow], due: &[usize], window: &Window, mut note: impl FnMut(Extent)) -> Vec<Advanced> {
+    let mut note = |extent: Extent| note(Extent { offset: window.position(extent.offset), len: extent.len });
+    due.iter().map(|&id| inflows[id].sizing.pass_each(window, &mut note)).collect()
+}
+
 impl Windows {
     /// Returns the windows of aggregator `own`, before the first round of a plan.
     pub fn new(own: usize, plan: &Plan) -> Self {
@@ -113,9 +121,10 @@ impl Windows {
         let Self { inflows, tiling, .. } = self;
         if self.may_tile {
             let before: Vec<Flow> = due.iter().map(|&id| inflows[id].sizing.clone()).collect();
-            let mut sum = 0;
-            let pass = |&id: &usize| inflows[id].sizing.pass_summing(window, *tiling, &mut sum);
-            let passed: Vec<Advanced> = due.iter().map(pass).collect();
+            let mut sum = 0u64;
+            let passed = pass(inflows, due, window, |piece| {
+                sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
+            });
             let len = window.trimmed(window.start, total(window, &passed).0).len();
             if sum == tiling.piece(0, len) {
                 coverage.fill(len);
@@ -123,9 +132,13 @@ impl Windows {
             }
             due.iter().zip(before).for_each(|(&id, before)| inflows[id].sizing = before);
         }
-        let mut coverage = Some(coverage);
-        let pass = |&id: &usize| inflows[id].sizing.pass_covering(window, &mut coverage);
-        let passed: Vec<Advanced> = due.iter().map(pass).collect();
+        let mut marked = Ok(());
+        let passed = pass(inflows, due, window, |piece| {
+            if marked.is_ok() {
+                marked = coverage.mark(piece.offset, piece.len);
+            }
+        });
+        let coverage = marked.is_ok().then_some(coverage);
         // The next window is most likely like this one.
         let bytes = total(window, &passed).1;
         self.may_tile = coverage.as_ref().is_some_and(|all| all.is_full() && all.covered() == bytes);
@@ -146,7 +159,8 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Extent, Packed};
+    use crate::access::Packed;
+    use crate::engine::storage::present::Present;
     use proptest::prelude::*;
 
     fn windows(sources: &[Vec<Extent>], domains: &Domains, may_tile: bool) -> Windows {
@@ -167,7 +181,7 @@ mod tests {
             let Opened { window, coverage, overlap, messages, .. } =
                 windows.open(round, domains, Buffer::Receive).unwrap();
             let coverage = coverage.unwrap();
-            let runs = coverage.runs(0, window.len()).map(|run| (run.start, run.end)).collect();
+            let runs = coverage.runs(0..window.len()).map(|run| (run.start, run.end)).collect();
             all.push((window, runs, overlap, messages.iter().map(|message| message.span.len).collect()));
             windows.recycle(coverage);
         }

@@ -14,6 +14,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use tributary_base::mixed;
 
+use crate::access::Extent;
+
 /// The key of the hash, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiling {
@@ -42,6 +44,12 @@ impl Tiling {
         self.hash(end).wrapping_sub(self.hash(start))
     }
 
+    /// Returns the sum of the numbers of `pieces`.
+    #[inline]
+    pub fn sum(&self, pieces: impl Iterator<Item = Extent>) -> u64 {
+        pieces.fold(0, |sum, piece| sum.wrapping_add(self.piece(piece.offset, piece.end())))
+    }
+
     #[inline]
     fn hash(&self, offset: u64) -> u64 {
         mixed(offset ^ self.key)
@@ -61,7 +69,9 @@ mod tests {
             let tiling = Tiling::from_key(key);
             let ends: Vec<u64> = [0].into_iter().chain(cuts).chain([1000]).collect();
             let mut pieces: Vec<(u64, u64)> = ends.windows(2).map(|pair| (pair[0], pair[1])).collect();
-            let sum = |pieces: &[(u64, u64)]| pieces.iter().fold(0u64, |sum, &(a, b)| sum.wrapping_add(tiling.piece(a, b)));
+            let sum = |pieces: &[(u64, u64)]| {
+                tiling.sum(pieces.iter().map(|&(start, end)| Extent { offset: start, len: end - start }))
+            };
             prop_assert_eq!(sum(&pieces), tiling.piece(0, 1000));
             // A hole, and one hidden by an overlap of the same size.
             let hole = pieces[dropped % pieces.len()];

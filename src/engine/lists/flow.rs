@@ -11,11 +11,9 @@ use bytes::Bytes;
 use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
-use crate::engine::facts::tiling::Tiling;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::copy::copy_to;
-use crate::engine::storage::coverage::Coverage;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
@@ -55,41 +53,18 @@ impl Flow {
 
     /// Moves past all extents in `window`, and returns their numbers.
     pub fn pass(&mut self, window: &Window) -> Advanced {
-        let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
-        while let Some(extent) = self.cursor.take_before(window.end) {
-            passed.bytes += extent.len;
-            passed.end = extent.end();
-            passed.extents += 1;
-        }
-        passed
+        self.pass_each(window, |_| ())
     }
 
-    /// Moves past all extents in `window` like [`Flow::pass`], and adds their hashes to `sum`, which shows whether
-    /// pieces tile the window.
-    pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Advanced {
+    /// Moves past all extents in `window` like [`Flow::pass`], and calls `note` with each.
+    #[inline]
+    pub fn pass_each(&mut self, window: &Window, mut note: impl FnMut(Extent)) -> Advanced {
         let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
             passed.extents += 1;
-            let position = window.position(extent.offset);
-            *sum = sum.wrapping_add(tiling.piece(position, position + extent.len));
-        }
-        passed
-    }
-
-    /// Moves past all extents in `window` like [`Flow::pass`], and marks their bytes in `coverage`, which becomes
-    /// `None` if there is no memory.
-    pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Advanced {
-        let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
-        while let Some(extent) = self.cursor.take_before(window.end) {
-            passed.bytes += extent.len;
-            passed.end = extent.end();
-            passed.extents += 1;
-            let marked = coverage.as_mut().map(|c| c.mark(window.position(extent.offset), extent.len));
-            if matches!(marked, Some(Err(_))) {
-                *coverage = None;
-            }
+            note(extent);
         }
         passed
     }

@@ -50,6 +50,18 @@ impl CallWindows {
         (offset - self.base) / self.window
     }
 
+    /// Returns the position in the ring of the first byte of window `number`.
+    #[inline]
+    pub fn first_place(&self, number: u64) -> u64 {
+        number % self.ring * self.window
+    }
+
+    /// Returns the position in the ring of the byte at `offset` of the file.
+    #[inline]
+    pub fn place(&self, offset: u64) -> u64 {
+        self.first_place(self.number_at(offset)) + (offset - self.base) % self.window
+    }
+
     /// Returns the bytes of window `number` that lie between start and end of the data.
     pub fn extent(&self, number: u64) -> Extent {
         let from = self.base + number * self.window;

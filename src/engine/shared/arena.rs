@@ -174,11 +174,9 @@ impl Arena {
         self.memory().at(self.shared.area() + CONTROL + LARGEST_RING / 8)
     }
 
-    /// Returns the address of a byte of the file. The rank must be allowed to access the byte's window.
+    /// Returns the address of a position of the ring. The rank must be allowed to access the window there.
     #[inline]
-    pub fn place(&self, windows: &CallWindows, offset: u64) -> *mut u8 {
-        let place =
-            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
+    pub fn at(&self, place: u64) -> *mut u8 {
         self.ring().wrapping_add(place as usize)
     }
 
@@ -188,7 +186,7 @@ impl Arena {
     /// No rank writes the bytes while the slice is used.
     pub unsafe fn bytes(&self, windows: &CallWindows, extent: Extent) -> &[u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
+        unsafe { std::slice::from_raw_parts(self.at(windows.place(extent.offset)), extent.len as usize) }
     }
 
     /// Returns the bytes of an extent like [`Arena::bytes`], for writing.
@@ -198,58 +196,11 @@ impl Arena {
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn bytes_mut(&self, windows: &CallWindows, extent: Extent) -> &mut [u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
+        unsafe { std::slice::from_raw_parts_mut(self.at(windows.place(extent.offset)), extent.len as usize) }
     }
 
-    /// Returns the word with the bit of the byte at `offset`, and the number of the bit.
-    #[inline]
-    fn bit(&self, windows: &CallWindows, offset: u64) -> (&AtomicU64, u64) {
-        let place =
-            windows.number_at(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
-        (self.memory().long(self.shared.area() + CONTROL + (place / 64 * 8) as usize), place % 64)
-    }
-
-    /// Marks bytes of one window as copied. Returns true if some were marked already.
-    #[inline]
-    pub fn mark(&self, windows: &CallWindows, extent: Extent) -> bool {
-        let (mut offset, mut left, mut twice) = (extent.offset, extent.len, false);
-        while left > 0 {
-            let (word, bit) = self.bit(windows, offset);
-            let count = (64 - bit).min(left);
-            let mask = (u64::MAX >> (64 - count)) << bit;
-            twice |= word.fetch_or(mask, Ordering::AcqRel) & mask != 0;
-            offset += count;
-            left -= count;
-        }
-        twice
-    }
-
-    /// Collects the runs of marked bytes of a window, and clears their marks. Called by the rank that writes the
-    /// window.
-    pub fn take_runs(&self, windows: &CallWindows, extent: Extent, runs: &mut Vec<Extent>) {
-        runs.clear();
-        let (mut offset, mut left) = (extent.offset, extent.len);
-        while left > 0 {
-            let (word, bit) = self.bit(windows, offset);
-            let count = (64 - bit).min(left);
-            let mask = (u64::MAX >> (64 - count)) << bit;
-            // The access is atomic, because the last word may belong to the next window too.
-            let mut own = (word.fetch_and(!mask, Ordering::AcqRel) & mask) >> bit;
-            let mut at = offset;
-            while own != 0 {
-                let skip = own.trailing_zeros() as u64;
-                at += skip;
-                own >>= skip;
-                let len = own.trailing_ones() as u64;
-                match runs.last_mut() {
-                    Some(last) if last.end() == at => last.len += len,
-                    _ => runs.push(Extent { offset: at, len }),
-                }
-                at += len;
-                own = if len == 64 { 0 } else { own >> len };
-            }
-            offset += count;
-            left -= count;
-        }
+    /// Returns the map of the bytes of the ring that ranks have copied, by their positions in the ring.
+    pub fn present(&self, windows: &CallWindows) -> &[AtomicU64] {
+        self.memory().longs(self.shared.area() + CONTROL, windows.bytes().div_ceil(64) as usize)
     }
 }

@@ -7,10 +7,9 @@
 use std::sync::atomic::Ordering;
 
 use super::arena::TURN;
-use super::placing::DONE;
+use super::placing::{DONE, place_in_window};
 use super::window_writer::{DataKnown, WindowWriter};
-use crate::access::{Extent, Source, Walk};
-use crate::engine::storage::copy::copy;
+use crate::access::{Source, Walk};
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
@@ -60,23 +59,10 @@ pub async fn place(
     }
 }
 
+/// Copies this rank's pieces of the windows before `until`.
 fn place_part(writer: &WindowWriter<'_>, walk: &mut Walk<'_>, source: Source<'_>, until: u64) {
-    let (arena, windows) = (writer.arena, writer.windows);
-    while let Some(at) = walk.position() {
-        let number = windows.number_at(at);
-        if number >= until {
-            return;
-        }
-        let from = windows.base + number * windows.window;
-        let place = arena.place(&windows, from);
-        let mut placed = 0;
-        walk.visit_before(windows.extent(number).end(), |piece| {
-            let bytes = source.piece(piece.memory, piece.len);
-            // SAFETY: it is this rank's turn; the piece lies in the window.
-            unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
-            arena.mark(&windows, Extent { offset: piece.offset, len: piece.len });
-            placed += piece.len;
-        });
-        arena.placed(&windows, number).fetch_add(placed, Ordering::AcqRel);
+    while let Some(number) = walk.position().map(|at| writer.windows.number_at(at)).filter(|&number| number < until) {
+        // Bytes that are there already belong to lower ranks.
+        place_in_window(writer, number, walk, source);
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Arena, PROGRESS};
+use super::arena::PROGRESS;
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
-use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
+use crate::engine::storage::present::mark_shared;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
@@ -31,54 +31,56 @@ pub async fn place(
         arena.own_position().store(number, Ordering::SeqCst);
         writer.try_write();
         wait_for_place(endpoint, writer, number).await?;
-        arena.touch(&windows, number);
-        let limit = windows.extent(number).end();
-        let (placed, sum) = match writer.known {
-            DataKnown::BySum(tiling) => {
-                let mut sum = 0u64;
-                let placed = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
-                    sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
-                });
-                (placed, sum)
-            }
-            DataKnown::ByBits => {
-                let mut twice = false;
-                let placed = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
-                    twice |= arena.mark(&windows, piece);
-                });
-                if twice {
-                    arena.again().store(1, Ordering::SeqCst);
-                }
-                (placed, 0)
-            }
-        };
-        arena.sum(&windows, number).fetch_add(sum, Ordering::AcqRel);
-        arena.placed(&windows, number).fetch_add(placed, Ordering::AcqRel);
+        if place_in_window(writer, number, &mut walk, source) {
+            arena.again().store(1, Ordering::SeqCst);
+        }
     }
     arena.own_position().store(DONE, Ordering::SeqCst);
     writer.try_write();
     Ok(())
 }
 
-/// Copies the pieces of one window. Returns the number of bytes.
+/// Copies the pieces of one window, and records that their bytes are present. Returns true if the map shows that other
+/// pieces have some of these bytes.
+pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'_>, source: Source<'_>) -> bool {
+    let WindowWriter { arena, ref windows, .. } = *writer;
+    arena.touch(windows, number);
+    let (mut sum, mut twice) = (0u64, false);
+    let placed = match writer.known {
+        DataKnown::BySum(tiling, _) => copy_pieces(writer, number, walk, source, |piece| {
+            sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
+        }),
+        DataKnown::ByBits => {
+            let present = arena.present(windows);
+            copy_pieces(writer, number, walk, source, |piece| {
+                let place = windows.place(piece.offset);
+                twice |= mark_shared(present, place..place + piece.len);
+            })
+        }
+    };
+    arena.sum(windows, number).fetch_add(sum, Ordering::AcqRel);
+    arena.placed(windows, number).fetch_add(placed, Ordering::AcqRel);
+    twice
+}
+
+/// Copies the pieces of one window, and calls `note` with each piece. Returns the number of bytes.
 #[inline]
 fn copy_pieces(
-    arena: &Arena,
-    windows: &CallWindows,
+    writer: &WindowWriter<'_>,
     number: u64,
     walk: &mut Walk<'_>,
-    limit: u64,
     source: Source<'_>,
     mut note: impl FnMut(Extent),
 ) -> u64 {
+    let WindowWriter { arena, ref windows, .. } = *writer;
     let from = windows.base + number * windows.window;
-    let place = arena.place(windows, from);
-    let mut placed = 0;
-    walk.visit_before(limit, |piece| {
+    let (memory, mut placed) = (arena.at(windows.first_place(number)), 0);
+    walk.visit_before(windows.extent(number).end(), |piece| {
         let bytes = source.piece(piece.memory, piece.len);
         // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because
-        // pieces ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
-        unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
+        // pieces ascend, and ends before the window's end. If ranks overlap, the bytes are undefined and the call is
+        // repeated with one rank after the other.
+        unsafe { copy(bytes.as_ptr(), memory.add((piece.offset - from) as usize), bytes.len()) };
         note(Extent { offset: piece.offset, len: piece.len });
         placed += piece.len;
     });

@@ -61,7 +61,7 @@ impl WindowReader<'_> {
             arena.touch(&windows, number);
             let extent = windows.extent(number);
             let from = windows.base + number * windows.window;
-            let place = arena.place(&windows, from).cast_const();
+            let place = arena.at(windows.first_place(number)).cast_const();
             walk.visit_before(extent.end(), |piece| {
                 let bytes = sink.piece(piece.memory, piece.len);
                 // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the

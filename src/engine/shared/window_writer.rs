@@ -2,8 +2,9 @@
 //! time.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::arena::{Arena, PROGRESS};
@@ -11,16 +12,17 @@ use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_FOR_CALL;
 use crate::engine::policy::call_windows::CallWindows;
-use crate::engine::storage::sieve::{RunGroup, Sieve};
-use crate::engine::storage::{Storage, StorageFailure, guarded, read_all, without_size_signal, write_all};
+use crate::engine::storage::present::{Present, unmark_shared};
+use crate::engine::storage::sieve::{Segment, Sieve};
+use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
 /// The way in which the writer knows which bytes of a window have data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataKnown {
-    /// All bytes of [`WindowWriter::runs`] have data, if the sum of the pieces' hashes is right.
-    BySum(Tiling),
+pub enum DataKnown<'a> {
+    /// All bytes of these ascending extents of the file have data, if the sum of the pieces' hashes is right.
+    BySum(Tiling, &'a [Extent]),
     /// A bit for each byte says whether the byte has data.
     ByBits,
 }
@@ -32,9 +34,7 @@ pub struct WindowWriter<'a> {
     /// Number, size and range of the call's windows.
     pub windows: CallWindows,
     /// The way in which the bytes with data are known.
-    pub known: DataKnown,
-    /// With [`DataKnown::BySum`]: extents of the file where ranks have data, ascending.
-    pub runs: &'a [Extent],
+    pub known: DataKnown<'a>,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: &'a Result<Arc<dyn Storage>>,
     /// Data sieving: what to do about holes.
@@ -45,12 +45,6 @@ pub struct WindowWriter<'a> {
     pub path: &'a std::path::Path,
     /// First error of this rank.
     pub error: RefCell<Option<Error>>,
-}
-
-thread_local! {
-    static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
-    /// Bytes read from the file to fill holes; as long as a window.
-    static HOLE_BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl WindowWriter<'_> {
@@ -125,23 +119,11 @@ impl WindowWriter<'_> {
         next
     }
 
-    /// Iterates over the parts of an extent where ranks have data.
-    fn runs_in(&self, extent: Extent) -> impl Iterator<Item = Extent> {
-        let first = self.runs.partition_point(|run| run.end() <= extent.offset);
-        let runs = self.runs[first..].iter().take_while(move |run| run.offset < extent.end());
-        runs.map(move |run| {
-            let offset = run.offset.max(extent.offset);
-            Extent { offset, len: run.end().min(extent.end()) - offset }
-        })
-    }
-
     /// Returns true if every byte of a window that ranks have data for has been copied.
     fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
         match self.known {
-            DataKnown::BySum(tiling) => {
-                let expected =
-                    self.runs_in(extent).fold(0u64, |sum, run| sum.wrapping_add(tiling.piece(run.offset, run.end())));
-                let full = sum == expected;
+            DataKnown::BySum(tiling, runs) => {
+                let full = sum == tiling.sum(within(runs, extent));
                 if !full {
                     // An overlap hid a hole of the same size: the call is repeated with one rank after the other.
                     self.arena.again().store(1, Ordering::SeqCst);
@@ -149,116 +131,70 @@ impl WindowWriter<'_> {
                 full
             }
             DataKnown::ByBits => {
-                placed >= extent.len
-                    && RUNS.with_borrow_mut(|runs| {
-                        self.arena.take_runs(&self.windows, extent, runs);
-                        let full = runs.first() == Some(&extent);
-                        if !full {
-                            for run in runs.iter() {
-                                self.arena.mark(&self.windows, *run);
-                            }
-                        }
-                        full
-                    })
+                let places = self.places(extent);
+                placed >= extent.len && self.present().runs(places.clone()).next() == Some(places)
             }
         }
     }
 
+    /// Writes adjacent full windows.
     fn write_full(&self, extent: Option<Extent>) {
         let Some(extent) = extent else { return };
-        self.store(|storage| match self.known {
-            DataKnown::BySum(_) => self.runs_in(extent).try_for_each(|run| self.write_run(storage, run)),
-            DataKnown::ByBits => self.write_run(storage, extent),
-        });
+        match self.known {
+            DataKnown::BySum(_, runs) => self.store(|storage, written| {
+                within(runs, extent).try_for_each(|run| write_all(storage, self.bytes(run), run.offset, written))
+            }),
+            DataKnown::ByBits => {
+                self.store(|storage, written| write_all(storage, self.bytes(extent), extent.offset, written));
+                unmark_shared(self.present(), self.places(extent));
+            }
+        }
     }
 
-    #[inline]
-    fn write_run(&self, storage: &dyn Storage, run: Extent) -> std::result::Result<(), StorageFailure> {
-        // SAFETY: all ranks have passed the windows of the run, and none accesses their places before they are written.
-        let bytes = unsafe { self.arena.bytes(&self.windows, run) };
-        let mut written = 0;
-        let outcome = write_all(storage, bytes, run.offset, &mut written);
-        self.arena.written().fetch_add(written, Ordering::Relaxed);
-        outcome
-    }
-
+    /// Writes the bytes of a window with holes that are present.
     fn write_runs(&self, extent: Extent) {
-        if matches!(self.known, DataKnown::BySum(_)) {
+        if matches!(self.known, DataKnown::BySum(..)) {
             return;
         }
-        RUNS.with_borrow_mut(|runs| {
-            self.arena.take_runs(&self.windows, extent, runs);
-            let close = |one: &Extent, next: &Extent| next.offset - one.end() <= self.sieve.bridge();
-            self.store(|storage| runs.chunk_by(close).try_for_each(|group| self.write_group(storage, group)));
+        let present = self.present();
+        let Range { start: first, .. } = self.places(extent);
+        self.store(|storage, written| {
+            // SAFETY: as in `bytes`; nobody reads them either.
+            let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
+            Segment { offset: extent.offset, bytes, present, first }.write(storage, self.sieve, written)
         });
+        unmark_shared(present, self.places(extent));
     }
 
-    /// Writes runs that lie close together: one by one, or with the holes between them, whichever costs less.
-    fn write_group(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), StorageFailure> {
-        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
-        let whole = Extent { offset: first.offset, len: last.end() - first.offset };
-        let covered: u64 = runs.iter().map(|run| run.len).sum();
-        let group = RunGroup { runs: runs.len() as u64, covered, whole: whole.len };
-        if self.sieve.writes_whole(&group) && self.fill_holes(storage, runs, whole)? {
-            // SAFETY: as in `write_run`.
-            let bytes = unsafe { self.arena.bytes(&self.windows, whole) };
-            let mut written = 0;
-            let outcome = write_all(storage, bytes, whole.offset, &mut written);
-            let counted = if outcome.is_ok() { covered } else { written.min(covered) };
-            self.arena.written().fetch_add(counted, Ordering::Relaxed);
-            return outcome;
-        }
-        for run in runs {
-            self.write_run(storage, *run)?;
-        }
-        Ok(())
+    fn present(&self) -> &[AtomicU64] {
+        self.arena.present(&self.windows)
     }
 
-    /// Reads the holes between the runs. Returns false for a file that may not be read.
-    fn fill_holes(
-        &self,
-        storage: &dyn Storage,
-        runs: &[Extent],
-        whole: Extent,
-    ) -> std::result::Result<bool, StorageFailure> {
-        HOLE_BYTES.with_borrow_mut(|there| {
-            let internal = |_| StorageFailure {
-                operation: "read",
-                offset: Some(whole.offset),
-                cause: std::io::ErrorKind::OutOfMemory.into(),
-            };
-            let len = whole.len as usize;
-            if there.len() < len {
-                there.try_reserve_exact(len - there.len()).map_err(internal)?;
-                there.resize(len, 0);
-            }
-            match read_all(storage, &mut there[..len], whole.offset) {
-                Err(failure) if self.sieve.forgives(&failure) => return Ok(false),
-                outcome => outcome?,
-            };
-            for pair in runs.windows(2) {
-                let hole = Extent { offset: pair[0].end(), len: pair[1].offset - pair[0].end() };
-                let from = (hole.offset - whole.offset) as usize;
-                // SAFETY: as in `write_run`; nobody reads it either.
-                let place = unsafe { self.arena.bytes_mut(&self.windows, hole) };
-                place.copy_from_slice(&there[from..from + hole.len as usize]);
-            }
-            Ok(true)
-        })
+    /// Returns the positions in the ring of an extent of the file.
+    fn places(&self, extent: Extent) -> Range<u64> {
+        let first = self.windows.place(extent.offset);
+        first..first + extent.len
     }
 
-    /// Runs `act` on the file, unless a write has failed before.
-    fn store(&self, act: impl FnOnce(&dyn Storage) -> std::result::Result<(), StorageFailure>) {
+    fn bytes(&self, extent: Extent) -> &[u8] {
+        // SAFETY: all ranks have passed the windows of the extent, and none accesses their places before they are
+        // written.
+        unsafe { self.arena.bytes(&self.windows, extent) }
+    }
+
+    /// Runs `act`, which writes to the file and counts the bytes, unless a write has failed before.
+    fn store(&self, act: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>) {
         let failed = self.arena.failed();
         if failed.load(Ordering::Acquire) != 0 {
             return;
         }
+        let mut written = 0;
         let outcome = match self.storage {
-            Ok(storage) => {
-                guarded("write", None, || act(&**storage)).map_err(|failure| failure.into_error(self.rank, self.path))
-            }
+            Ok(storage) => guarded("write", None, || act(&**storage, &mut written))
+                .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
+        self.arena.written().fetch_add(written, Ordering::Relaxed);
         if let Err(error) = outcome {
             let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
             if mine.is_ok() {
@@ -266,4 +202,14 @@ impl WindowWriter<'_> {
             }
         }
     }
+}
+
+/// Iterates over the parts of ascending extents that lie within `whole`.
+fn within(extents: &[Extent], whole: Extent) -> impl Iterator<Item = Extent> {
+    let first = extents.partition_point(|extent| extent.end() <= whole.offset);
+    let here = extents[first..].iter().take_while(move |extent| extent.offset < whole.end());
+    here.map(move |extent| {
+        let offset = extent.offset.max(whole.offset);
+        Extent { offset, len: extent.end().min(whole.end()) - offset }
+    })
 }

@@ -4,7 +4,10 @@ use std::io;
 
 use bytes::Bytes;
 
-use crate::engine::storage::coverage::Coverage;
+use crate::drivers::Window;
+use crate::engine::storage::present::Coverage;
+use crate::engine::storage::sieve::{Segment, Sieve};
+use crate::engine::storage::{Storage, StorageFailure, write_all_pieces};
 use crate::fabric::pool::Block;
 
 /// Bytes of a window that lie in a message or in the caller's memory.
@@ -39,6 +42,51 @@ impl WindowBuffer {
             self.bytes = Block::take(len)?;
         }
         self.bytes.set_len(len.max(self.bytes.len()));
+        Ok(())
+    }
+
+    /// Writes the bytes of a window that are present, like [`Segment::write`].
+    pub fn write(
+        &mut self,
+        storage: &dyn Storage,
+        window: Window,
+        sieve: Sieve,
+        written: &mut u64,
+    ) -> Result<(), StorageFailure> {
+        if !self.pieces.is_empty() {
+            return self.write_pieces(storage, window, written);
+        }
+        self.for_each_segment(window, |mut segment| segment.write(storage, sieve, written))
+    }
+
+    /// Writes a window from its pieces, which fill it.
+    fn write_pieces(&self, storage: &dyn Storage, window: Window, written: &mut u64) -> Result<(), StorageFailure> {
+        let (mut pieces, mut end) = (&self.pieces[..], 0);
+        for extent in window.segments() {
+            end += extent.len;
+            let (here, behind) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
+            write_all_pieces(storage, here, extent.offset, written)?;
+            pieces = behind;
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes of a window that ranks want, like [`Segment::read`].
+    pub fn read(&mut self, storage: &dyn Storage, window: Window, sieve: Sieve) -> Result<(), StorageFailure> {
+        self.for_each_segment(window, |mut segment| segment.read(storage, sieve))
+    }
+
+    fn for_each_segment(
+        &mut self,
+        window: Window,
+        mut act: impl FnMut(Segment<'_, Coverage>) -> Result<(), StorageFailure>,
+    ) -> Result<(), StorageFailure> {
+        let mut first = 0;
+        for extent in window.segments() {
+            let bytes = &mut self.bytes[first as usize..][..extent.len as usize];
+            act(Segment { offset: extent.offset, bytes, present: &self.coverage, first })?;
+            first += extent.len;
+        }
         Ok(())
     }
 }

@@ -2,9 +2,9 @@
 
 pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
-pub(in crate::engine) mod coverage;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
+pub(in crate::engine) mod present;
 pub(in crate::engine) mod scratch;
 pub(in crate::engine) mod sieve;
 pub(in crate::engine) mod window_queue;

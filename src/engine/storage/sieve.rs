@@ -1,13 +1,12 @@
 //! Data sieving: writes or reads a window run by run, or several runs together with the holes between them.
+//!
+//! A window in an aggregator's memory and a window that ranks share are written by the same code: see [`Segment`].
 
 use std::ops::Range;
 
-use crate::access::Extent;
-use crate::drivers::Window;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, REMOTE_CALL};
-use crate::engine::storage::buffer::{PieceOfWindow, WindowBuffer};
-use crate::engine::storage::coverage::Coverage;
-use crate::engine::storage::{Storage, StorageFailure, read_all, write_all, write_all_pieces};
+use crate::engine::storage::present::Present;
+use crate::engine::storage::{Storage, StorageFailure, read_all, write_all};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
@@ -19,17 +18,6 @@ pub struct Sieve {
     /// Cost of a call on the file: the number of bytes that could be copied meanwhile.
     call: u64,
     bridge: u64,
-}
-
-/// Runs that lie close together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunGroup {
-    /// Number of runs.
-    pub runs: u64,
-    /// Number of bytes of the runs.
-    pub covered: u64,
-    /// Number of bytes from the first run to the end of the last, with the gaps.
-    pub whole: u64,
 }
 
 impl Sieve {
@@ -63,8 +51,8 @@ impl Sieve {
 
     /// Returns true if a group is written as a whole, after the bytes in its gaps have been read; otherwise it is
     /// written run by run. Reading the whole and writing the gaps pays if it costs less than a call for each run.
-    pub fn writes_whole(&self, group: &RunGroup) -> bool {
-        let RunGroup { runs, covered, whole } = *group;
+    fn writes_whole(&self, group: &RunGroup) -> bool {
+        let (runs, covered, whole) = (group.runs, group.covered, group.range.end - group.range.start);
         match self.switch {
             Switch::Enable => runs > 1,
             Switch::Disable => false,
@@ -74,155 +62,120 @@ impl Sieve {
 
     /// Returns true if a group may be written run by run after all, because its gaps cannot be read: the file may only
     /// be written.
-    pub fn forgives(&self, failure: &StorageFailure) -> bool {
+    fn forgives(&self, failure: &StorageFailure) -> bool {
         self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
     }
 }
 
-/// Writes the bytes of a window that have data. Holes are rewritten only with the bytes that were there before, which
-/// are read in one call a group, never behind the last byte with data, so the file does not grow by them. Adds the
-/// number of bytes with data that were written to `written`, also after a failure.
-pub fn write_window(
-    storage: &dyn Storage,
-    window: Window,
-    buffer: &mut WindowBuffer,
-    sieve: Sieve,
-    written: &mut u64,
-) -> Result<(), StorageFailure> {
-    if !buffer.pieces.is_empty() {
-        return write_pieces(storage, window, &buffer.pieces, written);
-    }
-    let mut at = 0;
-    for extent in window.segments() {
-        let segment = Segment { extent, at };
-        let mut from = at;
-        while let Some((part, group)) = segment.group(&buffer.coverage, from, sieve.bridge()) {
-            segment.write(storage, buffer, &part, &group, sieve, written)?;
-            from = part.end;
-        }
-        at += extent.len;
-    }
-    Ok(())
+/// Runs of bytes that are present and lie close together.
+struct RunGroup {
+    /// Number of runs.
+    runs: u64,
+    /// Number of bytes of the runs.
+    covered: u64,
+    /// Positions from the first run to the end of the last, with the gaps.
+    range: Range<u64>,
+    /// Positions from the end of the first run to the start of the last: all gaps lie there.
+    gaps: Range<u64>,
 }
 
-/// Writes a window from its pieces, which fill it.
-fn write_pieces(
-    storage: &dyn Storage,
-    window: Window,
-    mut pieces: &[PieceOfWindow],
-    written: &mut u64,
-) -> Result<(), StorageFailure> {
-    let mut end = 0;
-    for extent in window.segments() {
-        end += extent.len;
-        let (here, behind) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
-        write_all_pieces(storage, here, extent.offset, written)?;
-        pieces = behind;
-    }
-    Ok(())
-}
-
-/// Reads the bytes of a window that ranks want, and small gaps between them. Bytes behind the end of the file are
-/// zeros.
-pub fn read_window(
-    storage: &dyn Storage,
-    window: Window,
-    buffer: &mut WindowBuffer,
-    sieve: Sieve,
-) -> Result<(), StorageFailure> {
-    let mut at = 0;
-    for extent in window.segments() {
-        let segment = Segment { extent, at };
-        let mut from = at;
-        while let Some((part, _)) = segment.group(&buffer.coverage, from, sieve.bridge()) {
-            let bytes = &mut buffer.bytes[part.start as usize..part.end as usize];
-            read_all(storage, bytes, segment.offset(part.start))?;
-            from = part.end;
-        }
-        at += extent.len;
-    }
-    Ok(())
-}
-
-/// A contiguous part of a window in the file, and its offset in the window's buffer.
-struct Segment {
-    extent: Extent,
-    at: u64,
-}
-
-impl Segment {
-    /// Returns the offset in the file of a position in the buffer.
-    fn offset(&self, position: u64) -> u64 {
-        self.extent.offset + (position - self.at)
-    }
-
-    /// Returns the first group of runs at or behind `from` with gaps of at most `bridge` bytes, and its range in the
-    /// buffer.
-    fn group(&self, coverage: &Coverage, from: u64, bridge: u64) -> Option<(Range<u64>, RunGroup)> {
-        let mut runs = coverage.runs(from, self.at + self.extent.len);
-        let mut part = runs.next()?;
-        let mut group = RunGroup { runs: 1, covered: part.end - part.start, whole: 0 };
-        for run in runs {
-            if run.start - part.end > bridge {
-                break;
-            }
+impl RunGroup {
+    /// Takes the next runs with gaps of at most `bridge` bytes.
+    fn take(runs: &mut std::iter::Peekable<impl Iterator<Item = Range<u64>>>, bridge: u64) -> Option<Self> {
+        let range = runs.next()?;
+        let mut group = Self { runs: 1, covered: range.end - range.start, gaps: range.end..range.end, range };
+        while let Some(run) = runs.next_if(|run| run.start - group.range.end <= bridge) {
             group.runs += 1;
             group.covered += run.end - run.start;
-            part.end = run.end;
+            group.gaps.end = run.start;
+            group.range.end = run.end;
         }
-        group.whole = part.end - part.start;
-        Some((part, group))
+        Some(group)
     }
+}
 
-    fn write(
-        &self,
-        storage: &dyn Storage,
-        buffer: &mut WindowBuffer,
-        part: &Range<u64>,
-        group: &RunGroup,
-        sieve: Sieve,
-        written: &mut u64,
-    ) -> Result<(), StorageFailure> {
-        let whole = group.runs == 1 || sieve.writes_whole(group) && self.fill_holes(storage, buffer, part, sieve)?;
-        if !whole {
-            for run in buffer.coverage.runs(part.start, part.end) {
-                let bytes = &buffer.bytes[run.start as usize..run.end as usize];
-                write_all(storage, bytes, self.offset(run.start), written)?;
+/// A part of a window that is contiguous in the file and in memory, and the map of its bytes that are present.
+pub struct Segment<'a, P: ?Sized> {
+    /// Offset in the file.
+    pub offset: u64,
+    /// Memory of the part.
+    pub bytes: &'a mut [u8],
+    /// The map of the bytes that are present.
+    pub present: &'a P,
+    /// Position of the first byte of the part in the map.
+    pub first: u64,
+}
+
+impl<P: Present + ?Sized> Segment<'_, P> {
+    /// Writes the bytes that are present. Holes are rewritten only with the bytes that were there before, which are
+    /// read in one call a group, never behind the last byte that is present, so the file does not grow by them. Adds the
+    /// number of present bytes that were written to `written`, also after a failure.
+    pub fn write(&mut self, storage: &dyn Storage, sieve: Sieve, written: &mut u64) -> Result<(), StorageFailure> {
+        let present = self.present;
+        let mut runs = present.runs(self.positions()).peekable();
+        while let Some(group) = RunGroup::take(&mut runs, sieve.bridge) {
+            if group.runs == 1 || sieve.writes_whole(&group) && self.fill_holes(storage, &group, sieve)? {
+                let mut all = 0;
+                let outcome = self.write_range(storage, &group.range, &mut all);
+                *written += if outcome.is_ok() { group.covered } else { all.min(group.covered) };
+                outcome?;
+                continue;
             }
-            return Ok(());
+            for run in present.runs(group.range) {
+                self.write_range(storage, &run, written)?;
+            }
         }
-        let bytes = &buffer.bytes[part.start as usize..part.end as usize];
-        let mut all = 0;
-        let outcome = write_all(storage, bytes, self.offset(part.start), &mut all);
-        *written += if outcome.is_ok() { group.covered } else { all.min(group.covered) };
-        outcome
+        Ok(())
     }
 
-    /// Reads all holes in one call, and copies their bytes into the buffer. Returns false for a file that may be
-    /// written and not read.
-    fn fill_holes(
-        &self,
-        storage: &dyn Storage,
-        buffer: &mut WindowBuffer,
-        part: &Range<u64>,
-        sieve: Sieve,
-    ) -> Result<bool, StorageFailure> {
-        let WindowBuffer { bytes, coverage, .. } = buffer;
-        let mut runs = coverage.runs(part.start, part.end);
-        let Some(from) = runs.next().map(|run| run.end) else { return Ok(true) };
-        let no_memory = |cause| StorageFailure { operation: "read", offset: Some(self.offset(from)), cause };
-        let mut there = Block::take((part.end - from) as usize).map_err(no_memory)?;
-        there.set_len((part.end - from) as usize);
-        match read_all(storage, &mut there, self.offset(from)) {
+    fn write_range(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
+        write_all(storage, &self.bytes[self.indices(range)], self.offset(range.start), written)
+    }
+
+    /// Reads the bytes whose positions are marked in the map, and gaps between them that cost less than another call.
+    /// Bytes behind the end of the file are zeros.
+    pub fn read(&mut self, storage: &dyn Storage, sieve: Sieve) -> Result<(), StorageFailure> {
+        let mut runs = self.present.runs(self.positions()).peekable();
+        while let Some(RunGroup { range, .. }) = RunGroup::take(&mut runs, sieve.bridge) {
+            let (indices, offset) = (self.indices(&range), self.offset(range.start));
+            read_all(storage, &mut self.bytes[indices], offset)?;
+        }
+        Ok(())
+    }
+
+    /// Reads all holes of a group in one call, and copies their bytes into the memory. Returns false for a file that may
+    /// be written and not read.
+    fn fill_holes(&mut self, storage: &dyn Storage, group: &RunGroup, sieve: Sieve) -> Result<bool, StorageFailure> {
+        let Range { mut start, end } = group.gaps;
+        let (len, from, offset) = ((end - start) as usize, start, self.offset(start));
+        let no_memory = |cause| StorageFailure { operation: "read", offset: Some(offset), cause };
+        let mut there = Block::take(len).map_err(no_memory)?;
+        there.set_len(len);
+        match read_all(storage, &mut there, offset) {
             Err(failure) if sieve.forgives(&failure) => return Ok(false),
             outcome => outcome?,
         };
-        let mut start = from;
-        for run in runs {
+        for run in self.present.runs(start..group.range.end) {
             let hole = &there[(start - from) as usize..(run.start - from) as usize];
-            bytes[start as usize..run.start as usize].copy_from_slice(hole);
+            let indices = self.indices(&(start..run.start));
+            self.bytes[indices].copy_from_slice(hole);
             start = run.end;
         }
         Ok(true)
+    }
+
+    /// Positions of the part in the map.
+    fn positions(&self) -> Range<u64> {
+        self.first..self.first + self.bytes.len() as u64
+    }
+
+    /// Returns the offset in the file of a position in the map.
+    fn offset(&self, position: u64) -> u64 {
+        self.offset + (position - self.first)
+    }
+
+    /// Returns the indices in the memory of positions in the map.
+    fn indices(&self, positions: &Range<u64>) -> Range<usize> {
+        (positions.start - self.first) as usize..(positions.end - self.first) as usize
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
 use crate::engine::storage::buffer::WindowBuffer;
-use crate::engine::storage::sieve::{Sieve, read_window, write_window};
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
@@ -148,8 +148,8 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
     let operation = if task == Task::Write { "write" } else { "read" };
     let outcome = guarded(operation, window.start, || match task {
         _ if failed => Ok(()),
-        Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
-        Task::Read => read_window(storage, window, &mut buffer, sieve),
+        Task::Write => buffer.write(storage, window, sieve, &mut bytes),
+        Task::Read => buffer.read(storage, window, sieve),
     });
     // Pieces of messages and of the caller's memory are released in any case.
     buffer.pieces.clear();

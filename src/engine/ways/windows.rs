@@ -78,8 +78,10 @@ impl ThroughWindows<'_> {
         let mut writer = WindowWriter {
             arena: self.arena,
             windows: self.agreed.decision.windows,
-            runs: self.runs,
-            known: if self.runs.is_empty() { DataKnown::ByBits } else { DataKnown::BySum(self.setup.tiling) },
+            known: match self.runs {
+                [] => DataKnown::ByBits,
+                runs => DataKnown::BySum(self.setup.tiling, runs),
+            },
             storage: &self.storage,
             // Other hosts may write in wider gaps.
             sieve: if self.setup.shares_memory { sieve } else { sieve.within(FOOTPRINT_GAP) },

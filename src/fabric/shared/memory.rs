@@ -107,6 +107,13 @@ impl SharedMemory {
         // SAFETY: as for `word`.
         unsafe { AtomicU64::from_ptr(self.at(offset).cast()) }
     }
+
+    /// Returns `count` words like [`SharedMemory::long`] from `offset` on.
+    pub fn longs(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        assert!(offset.is_multiple_of(8) && offset + count * 8 <= self.size(), "words outside of shared memory");
+        // SAFETY: as for `word`; an atomic has the layout of its integer.
+        unsafe { std::slice::from_raw_parts(self.at(offset).cast(), count) }
+    }
 }
 
 /// Makes an anonymous file in memory. Calls the system directly: the C library has a function for it only from glibc
