@@ -201,7 +201,8 @@ impl File {
         state: &mut CallState,
     ) -> Result<Vec<Extent>> {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
-        let (in_memory, rules) = (team.is_host(), self.rules(team, direction));
+        let in_memory = team.is_host();
+        let rules = Rules { in_memory, ..self.setup.rules(direction) };
         let takes_small = self.setup.takes_small(rules);
         let arena = if in_memory { Some(self.setup.arena(rank)?) } else { None };
         let storage = (in_memory || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
@@ -222,7 +223,7 @@ impl File {
         let host = self.setup.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
         let (extents, failed) = ((call.asked, call.extents), state.error.is_some());
         let access = OwnAccess { rank, host, extents, early, reuse, failed };
-        let contribution = self.setup.contribution(self.rules(team, direction), access, data);
+        let contribution = self.setup.contribution(rules, access, data);
         let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
@@ -366,7 +367,7 @@ impl File {
     fn goes_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {
-                let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
+                let alone = self.setup.shares_memory && self.setup.host().is_some_and(|host| host.spins());
                 !self.calls.may_overlap && rules.writes_early(extents, alone)
             }
             Direction::Read => rules.reads_early(extents, self.calls.reads_disjoint),

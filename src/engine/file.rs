@@ -88,7 +88,7 @@ impl File {
     /// Returns the name of a call in messages: the caller's own name for it (for example the MPI function), or the name
     /// of `kind`.
     pub(in crate::engine) fn name(&self, kind: CallKind) -> &'static str {
-        self.calls.name.unwrap_or(kind.name())
+        self.calls.name.unwrap_or_else(|| kind.name())
     }
 
     /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call

@@ -139,10 +139,14 @@ impl Facts {
         let all = Amount::from_extents(asked, touched);
         let own = Self { all, again: again.words(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
-        let tiles = tiling.map(|tiling| match (file.count(), file.span()) {
-            // A shortcut: starting an iteration takes longer.
-            (1, Some((start, end))) => tiling.piece(start, end),
-            _ => tiling.sum(file.iter()),
+        let tiles = tiling.map(|tiling| {
+            let mut sum = 0u64;
+            match (file.count(), file.span()) {
+                // A shortcut: starting an iteration takes longer.
+                (1, Some((start, end))) => sum = tiling.piece(start, end),
+                _ => file.iter().for_each(|piece| sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()))),
+            }
+            sum
         });
         match early {
             Some(Outcome { bytes, busy, .. }) => {

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::PROGRESS;
+use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
+use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::present::mark_shared;
 use crate::error::Result;
@@ -42,20 +43,25 @@ pub async fn place(
 
 /// Copies the pieces of one window, and records that their bytes are present. Returns true if the map shows that other
 /// pieces have some of these bytes.
+#[inline]
 pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'_>, source: Source<'_>) -> bool {
     let WindowWriter { arena, ref windows, .. } = *writer;
     arena.touch(windows, number);
-    let (mut sum, mut twice) = (0u64, false);
-    let placed = match writer.known {
-        DataKnown::BySum(tiling, _) => copy_pieces(writer, number, walk, source, |piece| {
-            sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
-        }),
+    let (placed, sum, twice) = match writer.known {
+        DataKnown::BySum(tiling, _) => {
+            let mut sum = 0u64;
+            let placed = copy_pieces(arena, windows, number, walk, source, |piece| {
+                sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
+            });
+            (placed, sum, false)
+        }
         DataKnown::ByBits => {
-            let present = arena.present(windows);
-            copy_pieces(writer, number, walk, source, |piece| {
+            let (present, mut twice) = (arena.present(windows), false);
+            let placed = copy_pieces(arena, windows, number, walk, source, |piece| {
                 let place = windows.place(piece.offset);
                 twice |= mark_shared(present, place..place + piece.len);
-            })
+            });
+            (placed, 0, twice)
         }
     };
     arena.sum(windows, number).fetch_add(sum, Ordering::AcqRel);
@@ -66,15 +72,16 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
 /// Copies the pieces of one window, and calls `note` with each piece. Returns the number of bytes.
 #[inline]
 fn copy_pieces(
-    writer: &WindowWriter<'_>,
+    arena: &Arena,
+    windows: &CallWindows,
     number: u64,
     walk: &mut Walk<'_>,
     source: Source<'_>,
     mut note: impl FnMut(Extent),
 ) -> u64 {
-    let WindowWriter { arena, ref windows, .. } = *writer;
     let from = windows.base + number * windows.window;
-    let (memory, mut placed) = (arena.at(windows.first_place(number)), 0);
+    let memory = arena.at(windows.first_place(number));
+    let mut placed = 0;
     walk.visit_before(windows.extent(number).end(), |piece| {
         let bytes = source.piece(piece.memory, piece.len);
         // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because
