@@ -26,7 +26,6 @@ use crate::engine::facts::calls::{CallFault, CallKind};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
-use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::record::report::CallReport;
 use crate::engine::record::totals::CallTotals;
@@ -234,6 +233,29 @@ impl File {
         runs
     }
 
+    /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
+    async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState) -> Result<CallReport> {
+        let CallState { error, agreed, all, own } = state;
+        if let Some(fault) = agreed.failed {
+            return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
+        }
+        if let Some(own) = own {
+            self.observers.moved(own, all.is_none());
+            if all.is_none() {
+                let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
+                let agreed = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
+                self.observers.end();
+                *all = Some(agreed?);
+            }
+        }
+        let all = all.get_or_insert_default();
+        if let Some(failed) = all.failed {
+            let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
+            return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
+        }
+        Ok(all.report(&self.setup, direction, agreed, own.as_deref()))
+    }
+
     /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
     /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
     /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
@@ -304,62 +326,6 @@ impl File {
     /// Returns the rules for calls of a team.
     fn rules(&self, team: &Team, direction: Direction) -> Rules<'_> {
         Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
-    }
-
-    /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
-    async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState) -> Result<CallReport> {
-        let CallState { error, agreed, all, own } = state;
-        if let Some(fault) = agreed.failed {
-            return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
-        }
-        if let Some(own) = own {
-            self.observers.moved(own, all.is_none());
-            if all.is_none() {
-                let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
-                let agreed = agree_on_outcome(&mut self.endpoint, team, outcome, None).await;
-                self.observers.end();
-                *all = Some(agreed?);
-            }
-        }
-        let all = all.get_or_insert_default();
-        if let Some(failed) = all.failed {
-            let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
-            return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
-        }
-        Ok(self.report(direction, agreed, own.as_deref(), all))
-    }
-
-    /// Returns the report of a call.
-    fn report(&self, direction: Direction, agreed: &Agreed, own: Option<&CallTotals>, all: &CallOutcome) -> CallReport {
-        let Decision { way, reason, windows } = agreed.decision;
-        let (bytes_written, bytes_read) = match direction {
-            Direction::Write => (all.transferred, 0),
-            Direction::Read => (0, all.transferred),
-        };
-        CallReport {
-            path: way.path(),
-            reason,
-            auto: own.and_then(|own| own.auto),
-            told: None,
-            plan_reused: own.is_some_and(|own| own.reused),
-            aggregators: match way {
-                Way::Root | Way::Slots | Way::Windows => 1,
-                Way::Hosts => self.hosts(),
-                Way::Exchange => self.setup.roles(agreed.left.bytes).aggregators.len(),
-                Way::Nothing | Way::Itself | Way::Direct => 0,
-            },
-            requests: agreed.all.requests,
-            bytes: agreed.all.bytes,
-            bytes_written,
-            bytes_read,
-            rounds: if way == Way::Windows { windows.count() } else { all.rounds },
-            metadata_bytes: all.metadata_bytes,
-            metadata_messages: all.metadata_messages,
-            data_messages: all.data_messages,
-            in_memory: all.in_memory,
-            between_hosts: all.between_hosts,
-            seconds: all.seconds(),
-        }
     }
 
     /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again

@@ -133,11 +133,6 @@ impl File {
         };
     }
 
-    /// Returns the number of hosts, if it is known.
-    pub(in crate::engine) fn hosts(&self) -> usize {
-        self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
-    }
-
     /// Returns why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None`
     /// if they share memory, or the hints do not allow it.
     pub fn without_shared_memory(&self) -> Option<&str> {

@@ -4,10 +4,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::collectives::team::{Combine, Team};
+use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{self, words};
-use crate::engine::record::report::{Clock, Lap, Seconds};
+use crate::engine::policy::decision::Decision;
+use crate::engine::policy::paths::Way;
+use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
+use crate::engine::setup::Setup;
 use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::WindowWriter;
 use crate::error::Result;
@@ -101,8 +105,42 @@ impl CallOutcome {
         Duration::from_micros(self.micros[IO])
     }
 
+    /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the
+    /// first agreement.
+    pub fn report(&self, setup: &Setup, direction: Direction, agreed: &Agreed, own: Option<&CallTotals>) -> CallReport {
+        let Decision { way, reason, windows } = agreed.decision;
+        let (bytes_written, bytes_read) = match direction {
+            Direction::Write => (self.transferred, 0),
+            Direction::Read => (0, self.transferred),
+        };
+        CallReport {
+            path: way.path(),
+            reason,
+            auto: own.and_then(|own| own.auto),
+            told: None,
+            plan_reused: own.is_some_and(|own| own.reused),
+            aggregators: match way {
+                Way::Root | Way::Slots | Way::Windows => 1,
+                Way::Hosts => setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
+                Way::Exchange => setup.roles(agreed.left.bytes).aggregators.len(),
+                Way::Nothing | Way::Itself | Way::Direct => 0,
+            },
+            requests: agreed.all.requests,
+            bytes: agreed.all.bytes,
+            bytes_written,
+            bytes_read,
+            rounds: if way == Way::Windows { windows.count() } else { self.rounds },
+            metadata_bytes: self.metadata_bytes,
+            metadata_messages: self.metadata_messages,
+            data_messages: self.data_messages,
+            in_memory: self.in_memory,
+            between_hosts: self.between_hosts,
+            seconds: self.seconds(),
+        }
+    }
+
     /// Returns the times in seconds.
-    pub fn seconds(&self) -> Seconds {
+    fn seconds(&self) -> Seconds {
         let [flatten, metadata, data, placement, io, agreement, total] = self.micros.map(|micros| micros as f64 / 1e6);
         Seconds { flatten, metadata, data, placement, io, agreement, total }
     }
