@@ -15,8 +15,9 @@ use crate::engine::facts::words;
 use crate::fabric::frame::{self, Encoder, LENGTH};
 use crate::topology::Rank;
 
-fn encoded(encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
-    let mut bytes = vec![0; LENGTH + MAX_BODY];
+/// Returns what `encode` encodes: at most a few times `given` bytes, from which it was decoded.
+fn encoded(given: usize, encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
+    let mut bytes = vec![0; LENGTH + (4096 + 4 * given).min(MAX_BODY)];
     frame::put(&mut bytes, encode);
     frame::get(&bytes).to_vec()
 }
@@ -28,13 +29,13 @@ pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) ->
         let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
         contribution.bring(rank, file, Some(access));
     }
-    encoded(|out| contribution.encode(&[], out))
+    encoded(16 * file.count() as usize + data.map_or(0, <[u8]>::len), |out| contribution.encode(&[], out))
 }
 
 /// Returns the encoded answer of rank 0 if `rank` is the only rank that writes, to `file`.
 pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
     let agreed = of_write(rank, file).agreed(Tiling::from_key(7), Direction::Write);
-    encoded(|out| words::add(&agreed, out))
+    encoded(0, |out| words::add(&agreed, out))
 }
 
 fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
@@ -45,14 +46,14 @@ fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
 
 /// Decodes a contribution and encodes it again.
 pub fn contribution(body: &[u8]) -> Vec<u8> {
-    encoded(|out| Contribution::from_encoded(body).encode(&[body], out))
+    encoded(body.len(), |out| Contribution::from_encoded(body).encode(&[body], out))
 }
 
 /// Decodes two contributions, merges them and encodes the result.
 pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
     let mut all = Contribution::from_encoded(one);
     all.merge_encoded(other);
-    encoded(|out| all.encode(&[one, other], out))
+    encoded(one.len() + other.len(), |out| all.encode(&[one, other], out))
 }
 
 /// Returns the pieces of small data that rank 0 would write, as (rank, extent of the file, data).
@@ -65,5 +66,5 @@ pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
 
 /// Decodes the answer of rank 0 and encodes it again.
 pub fn answer(body: &[u8]) -> Vec<u8> {
-    encoded(|out| words::add(&words::get::<Agreed>(body), out))
+    encoded(body.len(), |out| words::add(&words::get::<Agreed>(body), out))
 }

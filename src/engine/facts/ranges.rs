@@ -73,10 +73,17 @@ impl RankRanges {
         }
     }
 
-    /// Decodes ranges.
+    /// Decodes ranges; damaged ranges are unknown.
     pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
         match next() {
-            count if count <= MAX_RANGES as u64 => Self::from_ranges((0..count).map(|_| (next(), next()))),
+            count if count <= MAX_RANGES as u64 => {
+                let ranges: RangeList = (0..count).map(|_| (next(), next())).collect();
+                // A damaged message may have a range without bytes.
+                match ranges.iter().all(|(start, end)| start < end) {
+                    true => Self::from_ranges(ranges.into_iter()),
+                    false => Self::TooMany,
+                }
+            }
             u64::MAX => Self::Overlap,
             _ => Self::TooMany,
         }
