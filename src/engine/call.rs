@@ -10,7 +10,7 @@
 //!
 //! The public calls on a file are in `api`.
 
-use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
+use crate::access::{BufferLayout, Extents, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
@@ -18,7 +18,7 @@ use crate::engine::agreement::contribution::Contribution;
 use crate::engine::agreement::fault::agreed_error;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
 use crate::engine::agreement::first::{FirstPart, OwnAccess};
-use crate::engine::agreement::footprint::Footprint;
+use crate::engine::agreement::footprint::{Footprint, Runs};
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
@@ -51,7 +51,7 @@ pub struct CallAccess<'a> {
 }
 
 /// What a rank knows about a call.
-struct CallState {
+struct CallState<'a> {
     /// This rank's error before its bytes move.
     error: Option<Error>,
     /// What the ranks of the team have agreed on.
@@ -59,12 +59,12 @@ struct CallState {
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,
     /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
-    own: Option<Box<CallTotals>>,
+    own: &'a mut Option<CallTotals>,
 }
 
-impl CallState {
-    fn new(error: Option<Error>) -> Self {
-        Self { error, agreed: Agreed::default(), all: None, own: None }
+impl<'a> CallState<'a> {
+    fn new(error: Option<Error>, own: &'a mut Option<CallTotals>) -> Self {
+        Self { error, agreed: Agreed::default(), all: None, own }
     }
 }
 
@@ -81,7 +81,8 @@ impl File {
         checked: Result<()>,
     ) -> Result<CallReport> {
         self.observers.start();
-        let (team, mut state) = (self.setup.team.clone(), CallState::new(checked.err()));
+        let (team, mut own) = (self.setup.team.clone(), None);
+        let mut state = CallState::new(checked.err(), &mut own);
         if self.setup.hosts_cache_apart {
             let passed = Box::pin(self.see_other_hosts(call.memory.direction())).await?;
             state.error = passed.err().or(state.error);
@@ -94,7 +95,7 @@ impl File {
     ///
     /// # Errors
     /// Errors of the message transport. Other errors are in `state`.
-    async fn run(&mut self, team: &Team, call: &mut CallAccess<'_>, state: &mut CallState) -> Result<()> {
+    async fn run(&mut self, team: &Team, call: &mut CallAccess<'_>, state: &mut CallState<'_>) -> Result<()> {
         let direction = call.memory.direction();
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
@@ -124,7 +125,7 @@ impl File {
         let early = early.filter(|_| !state.agreed.redone);
         let left = if early.is_some() { &Extents::empty() } else { call.extents };
 
-        let own = state.own.insert(Box::new(CallTotals::new(direction)));
+        let own = state.own.insert(CallTotals::new(direction));
         match (state.agreed.decision.way, &mut call.memory) {
             (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
             (Way::Direct, memory) => own.outcome = self.move_directly(left, memory),
@@ -174,12 +175,13 @@ impl File {
             (extents, memory) = (file, CallMemory::Source(layout, *source));
         }
         let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
-        let mut here = CallState::new(checked.err());
+        let mut moved = None;
+        let mut here = CallState::new(checked.err(), &mut moved);
         Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;
         let busy = here.all.as_ref().map(CallOutcome::io).unwrap_or_default();
-        let outcome = Outcome { bytes: call.moved, busy, error: here.error, ..Outcome::default() };
-        *own = here.own.map_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) }, |own| *own);
-        if let Some(all) = here.all.filter(|_| own.direction == Direction::Write) {
+        let (outcome, all) = (Outcome { bytes: call.moved, busy, error: here.error, ..Outcome::default() }, here.all);
+        *own = moved.unwrap_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) });
+        if let Some(all) = all.filter(|_| own.direction == Direction::Write) {
             let (bytes, busy) = if host.place() == 0 { (all.transferred, all.io()) } else { Default::default() };
             (own.outcome.bytes, own.outcome.busy) = (bytes, busy);
         }
@@ -197,8 +199,8 @@ impl File {
         team: &Team,
         call: &mut CallAccess<'_>,
         early: Option<&Outcome>,
-        state: &mut CallState,
-    ) -> Result<Vec<Extent>> {
+        state: &mut CallState<'_>,
+    ) -> Result<Runs> {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
         let in_memory = team.is_host();
         let rules = Rules { in_memory, ..self.setup.rules(direction) };
@@ -234,7 +236,7 @@ impl File {
     }
 
     /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
-    async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState) -> Result<CallReport> {
+    async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState<'_>) -> Result<CallReport> {
         let CallState { error, agreed, all, own } = state;
         if let Some(fault) = agreed.failed {
             return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
@@ -253,7 +255,7 @@ impl File {
             let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
         }
-        Ok(all.report(&self.setup, direction, agreed, own.as_deref()))
+        Ok(all.report(&self.setup, direction, agreed, own.as_ref()))
     }
 
     /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::contribution::Contribution;
-use super::footprint::Footprint;
+use super::footprint::{Footprint, Runs};
 use crate::access::{Extent, Extents, WriteAccess};
 use crate::collectives::team::{Combine, Team};
 use crate::engine::direction::Direction;
@@ -68,13 +68,13 @@ impl FirstPart<'_> {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn agree(&mut self, endpoint: &mut Endpoint, team: &Team, agreed: &mut Agreed) -> Result<Vec<Extent>> {
+    pub async fn agree(&mut self, endpoint: &mut Endpoint, team: &Team, agreed: &mut Agreed) -> Result<Runs> {
         if self.error.is_some() {
             self.contribution.facts.fail(self.rank);
         }
         let answer = team.combine(endpoint, self).await?;
         *agreed = words::get(&answer);
-        Ok(if agreed.decision.way == Way::Windows { runs(agreed, &answer) } else { Vec::new() })
+        Ok(if agreed.decision.way == Way::Windows { runs(agreed, &answer) } else { Runs::new() })
     }
 
     /// Finds the end of the file for a read whose ranks have something left to read.
@@ -150,13 +150,13 @@ impl Combine for FirstPart<'_> {
 
 /// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint behind the
 /// agreed words of the answer. If the number of bytes differs from that of the footprint, there are holes.
-fn runs(agreed: &Agreed, answer: &[u8]) -> Vec<Extent> {
+fn runs(agreed: &Agreed, answer: &[u8]) -> Runs {
     let left = &agreed.left;
     if left.bytes == left.span() {
-        return vec![Extent { offset: left.start, len: left.span() }];
+        return Runs::from_elem(Extent { offset: left.start, len: left.span() }, 1);
     }
     let footprint = Footprint::decode(answer, &mut (8 * Agreed::COUNT));
-    if footprint.is_filled_by(left.bytes) { footprint.extents() } else { Vec::new() }
+    if footprint.is_filled_by(left.bytes) { footprint.extents() } else { Runs::new() }
 }
 
 impl Setup {

@@ -4,12 +4,17 @@
 //! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, as if it
 //! were alone. Block decompositions whose neighbours share a host are like that.
 
+use smallvec::SmallVec;
+
 use crate::access::{Extent, Extents, varint};
 use crate::engine::policy::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
 use crate::fabric::frame::{self, Encoder, LENGTH};
 
 /// Value of [`Footprint::host`] after footprints of several hosts were merged.
 const SEVERAL: u64 = u64::MAX;
+
+/// Ascending extents of the file in which every byte has data; one of them needs no heap memory.
+pub type Runs = SmallVec<[Extent; 1]>;
 
 /// The merged footprints of one or more ranks: the ranges of the file that they access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +66,7 @@ impl Footprint {
     }
 
     /// Returns the ranges, ascending; an empty list if they are unknown.
-    pub fn extents(&self) -> Vec<Extent> {
+    pub fn extents(&self) -> Runs {
         self.ranges.iter().flatten().map(|&(start, end)| Extent { offset: start, len: end - start }).collect()
     }
 
