@@ -200,7 +200,7 @@ hints! {
         "You try kernels and placements for several nodes on one node, or the launcher hides which ranks share a node.";
     /// Number of buffers of `cb_buffer_size` on an aggregator. With 2, the aggregator writes (or reads) one round while ranks
     /// exchange the next. 1: no such overlap.
-    "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers",
+    "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
     /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and
     /// `romio_cb_write` (`romio_cb_read`) is `automatic`. This value is for Lustre and GPFS. On other file systems the size is

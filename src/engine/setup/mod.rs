@@ -15,6 +15,7 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::decision::Decision;
+use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
@@ -125,12 +126,8 @@ impl Setup {
             _ => hints,
         };
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
-        let mut placed = hints.for_driver();
-        if several && name == DriverName::Posix && alike.cores.are_of_one_machine() {
-            placed.cb_nodes = placed.cb_nodes.or_else(|| of_cores(cores, &topology, &hints));
-        }
         // The result is the same on all ranks, even an error: it depends only on agreed values.
-        let aggregators = driver.aggregators(&topology, &layout, &placed)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shared = match shares_memory {
             true => endpoint.shared(),
@@ -265,6 +262,17 @@ impl Setup {
         (self.driver_hints.cb_buffer_size, self.lock_unit)
     }
 
+    /// Returns the windows of an exchange of `amount` through `aggregators` aggregators. A hint decides alone.
+    pub fn exchange_windows(&self, amount: &Amount, aggregators: usize) -> ExchangeWindows {
+        let (largest, unit) = self.window_terms();
+        let mut windows = ExchangeWindows::of(amount, (self.topology.ranks(), aggregators), largest, unit);
+        if self.hints.cb_buffer_size.is_some() {
+            windows = ExchangeWindows { window: largest, open: 2 };
+        }
+        windows.open = self.hints.write_buffers.unwrap_or(windows.open);
+        windows
+    }
+
     /// Returns the rules that choose the path of a call.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
@@ -336,16 +344,6 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
     }
 }
 
-/// Returns the maximum number of aggregators if hosts share a machine (containers): half of the cores of all ranks,
-/// because an aggregator that receives bytes keeps a rank busy that sends them. More aggregators would wait for cores,
-/// and only add messages. `None` if there is no limit. The number is not shown as a hint, because no program has asked
-/// for it.
-fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
-    let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
-    let count = ((cores / 2.0) as usize).max(1);
-    (is_free && count < topology.nodes()).then_some(count)
-}
-
 /// Finds which ranks of an endpoint share a host, and maps the memory that they share. If all ranks share it, opening a
 /// file needs no more messages. Does nothing if the hosts are known. Collective: an allgather of 16 bytes a rank and an
 /// allreduce.
@@ -394,19 +392,5 @@ fn topology_of(endpoint: &Endpoint, hints: &Hints) -> Result<Topology> {
         _ if hints.ranks_per_node > 0 => Topology::blocks(ranks, hints.ranks_per_node),
         Some(labels) if endpoint.shared().is_none() => Topology::listed(labels),
         _ => Topology::blocks(ranks, ranks),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn containers_of_a_machine_have_an_aggregator_for_two_cores() {
-        let topology = Topology::blocks(16, 4).unwrap();
-        let count = |cores, hints| of_cores(cores, &topology, &Hints::parse(hints).unwrap());
-        assert_eq!([0.5, 2.0, 5.0, 7.9].map(|cores| count(cores, "")), [Some(1), Some(1), Some(2), Some(3)]);
-        assert_eq!([8.0, 16.0].map(|cores| count(cores, "")), [None, None]);
-        assert_eq!(["trib_placement=spread", "trib_ranks_per_node=4"].map(|hints| count(2.0, hints)), [None, None]);
     }
 }

@@ -44,6 +44,8 @@ pub struct WindowQueue {
     /// Windows that have been read, in the order of submission.
     read: VecDeque<WindowBuffer>,
     made: usize,
+    /// Maximum number of buffers in this call.
+    limit: usize,
     in_flight: usize,
     /// Number of bytes by which the call's windows are shifted from the windows of its plan.
     shift: i64,
@@ -68,11 +70,13 @@ impl WindowQueue {
         };
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, shift, is_sole) = Default::default();
+        let limit = 1;
         Self {
             worker,
             free,
             read,
             made,
+            limit,
             in_flight,
             shift,
             is_sole,
@@ -90,10 +94,14 @@ impl WindowQueue {
         self.timed = wanted;
     }
 
-    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and whether the call is the sole
-    /// writer of the file.
-    pub fn begin_call(&mut self, shift: i64, is_sole: bool) {
-        (self.shift, self.is_sole) = (shift, is_sole);
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, whether the call is the sole writer
+    /// of the file, and the maximum number of buffers.
+    pub fn begin_call(&mut self, shift: i64, is_sole: bool, limit: usize) {
+        (self.shift, self.is_sole, self.limit) = (shift, is_sole, limit.max(1));
+        // Many small buffers of a call before would otherwise grow to large ones.
+        while self.made > self.limit && self.free.pop().is_some() {
+            self.made -= 1;
+        }
     }
 
     /// Returns the shift of the windows in bytes.
@@ -103,7 +111,7 @@ impl WindowQueue {
 
     /// Returns the maximum number of buffers.
     pub fn limit(&self) -> usize {
-        self.hints.write_buffers.max(1)
+        self.limit
     }
 
     /// Returns true if [`WindowQueue::buffer`] would return a buffer without waiting.

@@ -103,9 +103,8 @@ impl Exchange<'_> {
             }
             None => {
                 let made = handle.queue.as_ref().map_or(0, WindowQueue::made);
-                let windows = setup.hints.write_buffers.saturating_sub(made);
                 let plan =
-                    Plan::make(endpoint, setup, &agreed.left, (file, layout), windows, &mut observers.clock).await?;
+                    Plan::make(endpoint, setup, &agreed.left, (file, layout), made, &mut observers.clock).await?;
                 own.metadata = plan.announced.traffic;
                 own.in_memory = plan.announced.shared_bytes;
                 let plan = Arc::new(plan);
@@ -118,7 +117,7 @@ impl Exchange<'_> {
             handle.queue = Some(handle.open_queue(setup, waker));
         }
         if let Some(queue) = &mut handle.queue {
-            queue.begin_call(shift, agreed.is_sole);
+            queue.begin_call(shift, agreed.is_sole, plan.open_windows);
             queue.time(observers.has_timeline());
         }
         own.auto = plan.auto;
