@@ -18,8 +18,8 @@ pub struct ExchangeWindows {
 
 impl ExchangeWindows {
     /// Returns the windows of a call in which `ranks` ranks send `amount` to `aggregators` aggregators. An aggregator
-    /// has up to two windows of `largest` bytes in memory, or smaller ones that take no more. The file system locks `unit` bytes
-    /// together, which are in one window if they fit.
+    /// has up to two windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
+    /// window if they fit.
     ///
     /// Each aggregator gets several windows, so that it fills one while it writes others; but no more than messages are
     /// worth: a rank sends one for each window in which it has bytes.

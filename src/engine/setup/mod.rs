@@ -264,7 +264,9 @@ impl Setup {
 
     /// Returns the windows of an exchange of `amount` through `aggregators` aggregators. A hint decides alone.
     pub fn exchange_windows(&self, amount: &Amount, aggregators: usize) -> ExchangeWindows {
-        let (largest, unit) = self.window_terms();
+        // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
+        let unit = if self.layout.direct_from.is_some() { WINDOWS_AHEAD * self.window_unit() } else { self.lock_unit };
+        let largest = self.driver_hints.cb_buffer_size;
         let mut windows = ExchangeWindows::of(amount, (self.topology.ranks(), aggregators), largest, unit);
         if self.hints.cb_buffer_size.is_some() {
             windows = ExchangeWindows { window: largest, open: 2 };
@@ -289,12 +291,14 @@ impl Setup {
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
     fn windows(&self, left: &Amount) -> CallWindows {
         let (memory, unit) = self.window_terms();
-        // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
-        let unit = match self.layout.direct_from {
-            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
-            _ => unit,
-        };
+        let unit = if left.bytes >= WINDOWS_AHEAD * self.window_unit() { self.window_unit() } else { unit };
         CallWindows::over(left.start.min(left.end), left.end, memory, unit)
+    }
+
+    /// Returns the number of bytes that should lie in one window: those that the file system locks together, and for
+    /// direct I/O at least `direct_from`.
+    fn window_unit(&self) -> u64 {
+        self.layout.direct_from.map_or(self.lock_unit, |from| from.next_multiple_of(self.lock_unit))
     }
 
     /// Returns the data sieving of reads: what a read does about gaps.
