@@ -34,3 +34,26 @@ impl ExchangeWindows {
         Self { window, open: (2 * largest / window).clamp(2, MOST_OPEN) as usize }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn windows_follow_from_the_data() {
+        let of = |span, bytes, ranks, unit| {
+            let amount = Amount { start: 0, end: span, bytes, ..Amount::NONE };
+            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (ranks, 4), 16 * MIB, unit);
+            (window, open)
+        };
+        assert_eq!(of(32 * MIB, 32 * MIB, 16, 1), (MIB, 8), "eight for each aggregator");
+        assert_eq!(of(2 * MIB, 2 * MIB, 16, 1), (LEAST_EXCHANGED, 8), "no smaller than a call on the file is worth");
+        assert_eq!(of(32 * MIB, 32 * MIB, 256, 1), (4 * MIB, 8), "no smaller than messages are worth");
+        assert_eq!(of(32 * MIB, 8 * MIB, 128, 1), (8 * MIB, 4), "holes make windows longer, not messages larger");
+        assert_eq!(of(4096 * MIB, 4096 * MIB, 16, 1), (16 * MIB, 2), "no larger than the largest");
+        assert_eq!(of(32 * MIB, 32 * MIB, 16, 8 * MIB), (8 * MIB, 4), "what is locked together");
+        assert_eq!(of(0, 0, 1, u64::MAX), (16 * MIB, 2), "a unit beyond all windows");
+    }
+}

@@ -1,6 +1,7 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
 //! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
-//! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory.
+//! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
+//! and [`exchange_windows`] into those of aggregators.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.

@@ -265,7 +265,8 @@ impl Setup {
     /// Returns the windows of an exchange of `amount` through `aggregators` aggregators. A hint decides alone.
     pub fn exchange_windows(&self, amount: &Amount, aggregators: usize) -> ExchangeWindows {
         // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
-        let unit = if self.layout.direct_from.is_some() { WINDOWS_AHEAD * self.window_unit() } else { self.lock_unit };
+        let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
+        let unit = self.window_unit().saturating_mul(several);
         let largest = self.driver_hints.cb_buffer_size;
         let mut windows = ExchangeWindows::of(amount, (self.topology.ranks(), aggregators), largest, unit);
         if self.hints.cb_buffer_size.is_some() {
@@ -291,7 +292,8 @@ impl Setup {
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
     fn windows(&self, left: &Amount) -> CallWindows {
         let (memory, unit) = self.window_terms();
-        let unit = if left.bytes >= WINDOWS_AHEAD * self.window_unit() { self.window_unit() } else { unit };
+        let unit =
+            if left.bytes >= self.window_unit().saturating_mul(WINDOWS_AHEAD) { self.window_unit() } else { unit };
         CallWindows::over(left.start.min(left.end), left.end, memory, unit)
     }
 
