@@ -58,6 +58,8 @@ struct HostileState {
     written: Mutex<Vec<Range<u64>>>,
     failed: Mutex<Option<u64>>,
     calls: AtomicU64,
+    /// Number of writes that run now, and the maximum so far.
+    running: Mutex<(u64, u64)>,
     /// Number of bytes that went past the cache.
     direct: AtomicU64,
     /// Number of times that a group lock was taken, and number of handles that have it.
@@ -85,9 +87,10 @@ impl Hostile {
     }
 
     fn on(fault: Fault, is_lustre: bool) -> Self {
-        let (stripes, written, failed, calls, direct, locks, advice) = Default::default();
+        let (stripes, written, failed, calls, running, direct, locks, advice) = Default::default();
         let fault = Mutex::new(fault);
-        Self(Arc::new(HostileState { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
+        let state = HostileState { fault, is_lustre, stripes, written, failed, calls, running, direct, locks, advice };
+        Self(Arc::new(state))
     }
 
     fn fault(&self) -> Fault {
@@ -129,6 +132,11 @@ impl Hostile {
             }
         }
         (joined, self.0.failed.lock().unwrap().take())
+    }
+
+    /// Returns the maximum number of writes that ran at the same time.
+    pub fn writes_at_once(&self) -> u64 {
+        self.0.running.lock().unwrap().1
     }
 
     /// Returns the number of calls so far.
@@ -196,8 +204,26 @@ impl HostileFile {
     }
 }
 
+/// A write that runs.
+struct Running<'a>(&'a HostileState);
+
+impl<'a> Running<'a> {
+    fn begin(state: &'a HostileState) -> Self {
+        let (now, most) = &mut *state.running.lock().unwrap();
+        (*now, *most) = (*now + 1, (*now + 1).max(*most));
+        Self(state)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.lock().unwrap().0 -= 1;
+    }
+}
+
 impl Storage for HostileFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let _running = Running::begin(&self.state);
         let fault = self.fault()?;
         let limit = match fault {
             Fault::Write(from, _) | Fault::WriteZero(from) | Fault::Panic(from) => from.saturating_sub(offset) as usize,

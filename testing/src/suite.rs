@@ -268,7 +268,8 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
 
 /// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
-    let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0";
+    // What is learned from the times of a call would make plans anew.
+    let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0;trib_aggregators_fixed=true";
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
     let mut all = Vec::new();
     for (k, kernels) in kernel_hints().into_iter().enumerate() {

@@ -1,20 +1,21 @@
-//! Tests what exchanges learn from the times of earlier ones: an aggregator with a slow file gets less of it.
+//! Tests slow files: what exchanges learn from the times of earlier ones, and several writers at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile};
+use tributary::engine::Path;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::suite::value;
 use tributary_testing::watchdog::Watchdog;
 
 /// Number of ranks. No other test has as many, so that no other begins with what is learned here.
-const RANKS: usize = 13;
+const RANKS: usize = 11;
 /// Number of calls on a file.
 const CALLS: u64 = 2;
-const PIECE: u64 = 4 << 10;
-const COUNT: u64 = 160;
+const PIECE: u64 = 6 << 10;
+const COUNT: u64 = 200;
 /// The rank of the slow aggregator.
 const SLOW: usize = 3;
 
@@ -62,4 +63,38 @@ fn a_slow_aggregator_gets_less() {
     let next = parts("");
     assert!(next[0] < 0.15, "the next file begins with it: {next:?}");
     assert!(parts("trib_aggregators_fixed=true")[0] > 0.2, "the hint says that it does not");
+}
+
+/// Tests windows in shared memory with holes and without: several ranks write at a time, and every byte is right.
+#[test]
+fn several_ranks_write_a_slow_file() {
+    let _watchdog = Watchdog::new("several_ranks_write_a_slow_file", 120);
+    let (ranks, piece, count) = (4, 3 << 10, 700);
+    for (gap, slow) in [(0, 10), (1 << 10, 10), (0, 0)] {
+        let storage = Hostile::new(Fault::Slow(Duration::from_millis(slow)));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let pitch = piece + gap;
+        threads::run(ranks as usize, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank() as u64;
+            let hints =
+                Hints::parse("trib_shared_memory=enable; romio_cb_write=enable; romio_ds_write=enable").unwrap();
+            let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+            for call in 0..3 {
+                let first = (call * count * ranks + rank) * pitch;
+                let mine = Extents::strided(first, piece, (ranks * pitch) as i64, count).unwrap();
+                let bytes: Vec<u8> = mine.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();
+                let report = file.write_all(&mine, &BufferLayout::Contiguous, &bytes).unwrap();
+                assert_eq!(report.path, Path::Shared);
+            }
+            file.close().unwrap();
+        })
+        .unwrap();
+        let image = std::fs::read(&path).unwrap();
+        let wrong = |&at: &u64| image[at as usize] != if at % pitch < piece { value(at) } else { 0 };
+        assert_eq!((0..image.len() as u64).find(wrong), None, "gap {gap}");
+        let at_once = storage.writes_at_once();
+        assert!(if slow > 0 { (2..=4).contains(&at_once) } else { at_once >= 1 }, "{at_once} at a time, gap {gap}");
+    }
 }

@@ -6,6 +6,8 @@
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
 
+use std::time::Duration;
+
 pub mod call_windows;
 pub mod decision;
 pub mod exchange_windows;
@@ -86,6 +88,12 @@ pub const LARGE_IN_WINDOW: u64 = 1 << 10;
 /// Maximum number of bytes of full windows in shared memory that are one write: other windows wait for their memory
 /// meanwhile.
 pub const WINDOWS_FOR_CALL: u64 = 8 << 20;
+/// Maximum number of ranks of a host that write windows in shared memory at a time, if the file is slow.
+pub const MOST_WRITERS: u32 = 4;
+/// A file is slow if a write of windows takes more than this number of nanoseconds for each byte: copying takes far less.
+pub const SLOW_FILE: u64 = 4;
+/// A file is slow only if a write of windows takes longer than this.
+pub const SLOW_WRITE: Duration = Duration::from_millis(1);
 /// Size of a window in shared memory in bytes, unless the file system locks larger units.
 pub const WINDOW: u64 = 1 << 20;
 /// Usual size of a ring of windows in bytes: the ring fits in caches, so a window is written and its memory reused
@@ -118,9 +126,9 @@ pub const SLOW_TIMES: u64 = 3;
 /// An aggregator is slow in a single call if it spends this many times the mean time of the others in the file.
 pub const CLEARLY_SLOW: u64 = 3;
 /// Minimum time of a call in microseconds from which the next calls learn: less is noise, and little to gain.
-pub const WORTH_LEARNING: u64 = 5_000;
+pub const WORTH_LEARNING: u64 = 20_000;
 /// Minimum number of bytes of each aggregator in a call from which the next calls learn.
-pub const LEARNED_FROM: u64 = 512 << 10;
+pub const LEARNED_FROM: u64 = 1 << 20;
 
 // Plans that are kept for calls with the same access.
 

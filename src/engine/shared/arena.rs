@@ -58,8 +58,9 @@ impl Arena {
         self.shared.signal(number)
     }
 
-    /// Lock of the rank that writes windows: 1 while a rank holds it.
-    pub fn writer(&self) -> &AtomicU32 {
+    /// Lock for taking windows to write, and for giving them back as written: 1 while a rank holds it. No rank accesses the
+    /// file meanwhile.
+    pub fn lock(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 8)
     }
 
@@ -73,6 +74,27 @@ impl Arena {
         self.memory().long(self.line(0) + 16)
     }
 
+    /// Number of the first window that no rank has taken to write.
+    pub fn taken(&self) -> &AtomicU64 {
+        self.memory().long(self.line(0) + 56)
+    }
+
+    /// Number of ranks that are writing windows.
+    pub fn writers(&self) -> &AtomicU32 {
+        self.memory().word(self.line(1 + RANKS + PLACES) + 16)
+    }
+
+    /// Not 0 if the last write took so long that several ranks write at a time; survives the call.
+    pub fn is_slow(&self) -> &AtomicU32 {
+        self.memory().word(self.line(1 + RANKS + PLACES) + 20)
+    }
+
+    /// Number of the first window that a rank is writing; [`u64::MAX`] if it is not writing. `place` is the index of the
+    /// rank among the ranks that share the memory.
+    pub fn writing(&self, place: usize) -> &AtomicU64 {
+        self.memory().long(self.line(1 + place) + 8)
+    }
+
     /// Number of bytes written by all ranks.
     pub fn written(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 24)
@@ -83,7 +105,8 @@ impl Arena {
         self.memory().word(self.line(0) + 32)
     }
 
-    /// Time in the file system, of all ranks, in microseconds.
+    /// Time in the file system in microseconds. What several ranks write at a time counts as if they wrote one after the
+    /// other, each with its share of the time.
     pub fn busy(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 40)
     }
@@ -143,12 +166,17 @@ impl Arena {
         }
         self.part().store(0, Ordering::Relaxed);
         self.upcoming().store(u64::MAX, Ordering::Relaxed);
-        (0..self.shared.ranks().len()).for_each(|place| self.position(place).store(0, Ordering::Relaxed));
+        for place in 0..self.shared.ranks().len() {
+            self.position(place).store(0, Ordering::Relaxed);
+            self.writing(place).store(u64::MAX, Ordering::Relaxed);
+        }
         for number in 0..windows.ring {
             self.sum(windows, number).store(0, Ordering::Relaxed);
             self.placed(windows, number).store(0, Ordering::Relaxed);
         }
-        self.writer().store(0, Ordering::Relaxed);
+        self.lock().store(0, Ordering::Relaxed);
+        self.writers().store(0, Ordering::Relaxed);
+        self.taken().store(0, Ordering::Relaxed);
         self.again().store(0, Ordering::Relaxed);
         self.failed().store(0, Ordering::Relaxed);
         self.unwritten().store(0, Ordering::Relaxed);

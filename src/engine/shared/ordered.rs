@@ -50,6 +50,7 @@ pub async fn place(
         arena.own_position().store(from + windows.ring, Ordering::SeqCst);
         if place + 1 == ranks {
             // No rank has data between the part before and this one.
+            arena.taken().store(from, Ordering::SeqCst);
             arena.unwritten().store(from, Ordering::SeqCst);
             writer.try_write();
             arena.part().store(arena.upcoming().swap(DONE, Ordering::SeqCst), Ordering::SeqCst);

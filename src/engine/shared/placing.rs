@@ -30,7 +30,12 @@ pub async fn place(
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
         arena.own_position().store(number, Ordering::SeqCst);
-        writer.try_write();
+        if writer.is_slow() {
+            // First fill what there is room for: other ranks can write it meanwhile.
+            arena.signal(PROGRESS).advance();
+        } else {
+            writer.try_write();
+        }
         wait_for_place(endpoint, writer, number).await?;
         if place_in_window(writer, number, &mut walk, source) {
             arena.again().store(1, Ordering::SeqCst);
@@ -38,6 +43,18 @@ pub async fn place(
     }
     arena.own_position().store(DONE, Ordering::SeqCst);
     writer.try_write();
+    if writer.is_slow() {
+        arena.signal(PROGRESS).advance();
+    }
+    while writer.is_slow() {
+        // Several ranks write what is left.
+        let seen = arena.signal(PROGRESS).get();
+        writer.try_write();
+        if arena.taken().load(Ordering::SeqCst) >= windows.count() {
+            break;
+        }
+        endpoint.wait_for(arena.team(), PROGRESS, seen).await?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
-//! Writes complete windows in shared memory to the file, in ascending order. Any rank may do so, but only one at a
-//! time.
+//! Writes complete windows in shared memory to the file. Any rank may do so: one at a time, in ascending order, because
+//! file systems lock a file during a write; several at a time if the file is so slow that it is not the lock or a copy
+//! that takes the time.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -10,8 +11,8 @@ use std::time::Instant;
 use super::arena::{Arena, PROGRESS};
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::WINDOWS_FOR_CALL;
 use crate::engine::policy::call_windows::CallWindows;
+use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE, WINDOWS_FOR_CALL};
 use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
@@ -25,6 +26,23 @@ pub enum DataKnown<'a> {
     BySum(Tiling, &'a [Extent]),
     /// A bit for each byte says whether the byte has data.
     ByBits,
+}
+
+/// Windows that a rank has taken to write.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Adjacent windows in which every byte with data is there.
+    full: Option<Extent>,
+    /// A window with holes.
+    with_holes: Option<Extent>,
+}
+
+impl Taken {
+    /// Returns the number of bytes of the windows; `None` if none has data.
+    fn bytes(&self) -> Option<u64> {
+        let lens = self.full.iter().chain(&self.with_holes).map(|extent| extent.len);
+        Some(lens.sum()).filter(|&bytes| bytes > 0)
+    }
 }
 
 /// Writes complete windows.
@@ -48,75 +66,119 @@ pub struct WindowWriter<'a> {
 }
 
 impl WindowWriter<'_> {
-    /// Writes all complete windows, unless another rank is writing. Every rank that completes a window calls this, so
-    /// no window stays unwritten.
+    /// Writes all complete windows, unless enough other ranks are writing. Every rank that completes a window calls this,
+    /// or is about to; a rank that has written looks for further windows. So no window stays unwritten.
     pub fn try_write(&self) {
         let arena = self.arena;
-        loop {
-            let unwritten = arena.unwritten().load(Ordering::SeqCst);
-            if unwritten >= arena.passed().min(self.windows.count()) {
+        while arena.taken().load(Ordering::SeqCst) < arena.passed().min(self.windows.count()) {
+            let most = if self.is_slow() { MOST_WRITERS } else { 1 };
+            if arena.writers().load(Ordering::SeqCst) >= most {
                 return;
             }
-            if arena.writer().swap(1, Ordering::SeqCst) != 0 {
-                return;
+            if arena.lock().swap(1, Ordering::SeqCst) != 0 {
+                // The rank that has the lock looks for further windows, at the latest after its write.
+                if most == 1 {
+                    return;
+                }
+                std::thread::yield_now();
+                continue;
             }
-            self.write_complete();
-            // Another rank may have completed a window while the lock was taken: check once more.
-            arena.writer().store(0, Ordering::SeqCst);
+            let taken = self.take();
+            arena.lock().store(0, Ordering::SeqCst);
+            if let Some(taken) = taken {
+                self.write(&taken);
+                self.give_back();
+            }
         }
     }
 
-    fn write_complete(&self) {
-        let Self { arena, windows, .. } = *self;
-        let begin = Instant::now();
-        let _quiet = without_size_signal();
-        loop {
-            let from = arena.unwritten().load(Ordering::SeqCst);
-            let passed = arena.passed().min(windows.count());
-            if from >= passed {
-                break;
-            }
-            // CallWindows behind the ring have no data yet.
-            let to = passed.min(from + windows.ring);
-            let next = self.write_some(from, to);
-            arena.unwritten().store(if next == to { passed } else { next }, Ordering::SeqCst);
-            arena.signal(PROGRESS).advance();
-        }
-        arena.busy().fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+    /// Returns true if the file is so slow that several ranks write at a time.
+    pub fn is_slow(&self) -> bool {
+        self.arena.is_slow().load(Ordering::SeqCst) != 0
     }
 
-    /// Writes some of the windows `from..to`. Full windows that are adjacent in memory are one write. Returns the first
-    /// window that is not written.
-    fn write_some(&self, from: u64, to: u64) -> u64 {
+    /// Takes complete windows to write; `None` if there are none any more. This rank has the lock.
+    fn take(&self) -> Option<Taken> {
         let Self { arena, windows, .. } = *self;
-        let mut full: Option<Extent> = None;
+        let from = arena.taken().load(Ordering::SeqCst);
+        let passed = arena.passed().min(windows.count());
+        if from >= passed {
+            return None;
+        }
+        // Windows behind the ring have no data yet.
+        let to = passed.min(arena.unwritten().load(Ordering::SeqCst) + windows.ring);
+        let (next, taken) = self.take_some(from, to);
+        arena.taken().store(if next >= to { passed } else { next }, Ordering::SeqCst);
+        arena.writing(arena.team().place()).store(from, Ordering::SeqCst);
+        arena.writers().fetch_add(1, Ordering::SeqCst);
+        Some(taken)
+    }
+
+    /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one window
+    /// with holes behind them. Returns also the first window that is not taken.
+    fn take_some(&self, from: u64, to: u64) -> (u64, Taken) {
+        let Self { arena, windows, .. } = *self;
+        let mut taken = Taken::default();
+        // Several ranks share the windows of a slow file.
+        let most = if self.is_slow() { windows.window } else { WINDOWS_FOR_CALL };
         let mut next = from;
         while next < to {
             let extent = windows.extent(next);
             let wraps = next > from && next.is_multiple_of(windows.ring);
-            let joins =
-                full.is_none_or(|full| full.end() == extent.offset && full.len + extent.len <= WINDOWS_FOR_CALL);
-            if full.is_some() && (wraps || !joins) {
+            let joins = taken.full.is_none_or(|full| full.end() == extent.offset && full.len + extent.len <= most);
+            if taken.full.is_some() && (wraps || !joins) {
                 break;
             }
             let placed = arena.placed(&windows, next).swap(0, Ordering::AcqRel);
             let sum = arena.sum(&windows, next).swap(0, Ordering::AcqRel);
             if placed == 0 {
-                if full.is_some() {
+                if taken.full.is_some() {
                     break;
                 }
             } else if self.is_full(extent, placed, sum) {
-                full = Some(full.map_or(extent, |full| Extent { len: full.len + extent.len, ..full }));
+                taken.full = Some(taken.full.map_or(extent, |full| Extent { len: full.len + extent.len, ..full }));
             } else {
-                // Write the full windows before it first, which are lower in the file.
-                self.write_full(full.take());
-                self.write_runs(extent);
-                return next + 1;
+                taken.with_holes = Some(extent);
+                return (next + 1, taken);
             }
             next += 1;
         }
-        self.write_full(full);
-        next
+        (next, taken)
+    }
+
+    /// Writes windows that this rank has taken.
+    fn write(&self, taken: &Taken) {
+        let arena = self.arena;
+        let (begin, sleeps) = (Instant::now(), sleeps());
+        let writers = arena.writers().load(Ordering::SeqCst).max(1);
+        let _quiet = without_size_signal();
+        // Full windows first, which are lower in the file.
+        self.write_full(taken.full);
+        taken.with_holes.into_iter().for_each(|extent| self.write_runs(extent));
+        let took = begin.elapsed();
+        if let Some(bytes) = taken.bytes() {
+            let is_long = took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE) && took > SLOW_WRITE;
+            // A rank that has only lost its core has not waited for the file.
+            arena.is_slow().store((is_long && self::sleeps() > sleeps).into(), Ordering::SeqCst);
+        }
+        arena.busy().fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
+    }
+
+    /// Gives back the windows that this rank has written: others may use their memory.
+    fn give_back(&self) {
+        let arena = self.arena;
+        while arena.lock().swap(1, Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+        arena.writing(arena.team().place()).store(u64::MAX, Ordering::SeqCst);
+        let mut unwritten = arena.taken().load(Ordering::SeqCst);
+        if arena.writers().fetch_sub(1, Ordering::SeqCst) > 1 {
+            let others = (0..arena.team().ranks().len()).map(|place| arena.writing(place).load(Ordering::SeqCst));
+            unwritten = others.fold(unwritten, u64::min);
+        }
+        arena.unwritten().store(unwritten, Ordering::SeqCst);
+        arena.lock().store(0, Ordering::SeqCst);
+        arena.signal(PROGRESS).advance();
     }
 
     /// Returns true if every byte of a window that ranks have data for has been copied.
@@ -202,6 +264,18 @@ impl WindowWriter<'_> {
             }
         }
     }
+}
+
+/// Returns how often the calling thread has waited for something other than a core.
+#[cfg(target_os = "linux")]
+fn sleeps() -> std::ffi::c_long {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleeps() -> std::ffi::c_long {
+    0
 }
 
 /// Iterates over the parts of ascending extents that lie within `whole`.
