@@ -8,8 +8,10 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
 use nix::sys::statfs::{Statfs, fstatfs, statfs};
+use nix::unistd::{Whence, lseek};
 
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
@@ -129,6 +131,16 @@ impl Storage for File {
         FileExt::read_at(self, bytes, offset)
     }
 
+    /// Moves the offset of the descriptor, which no other call uses.
+    fn next_data(&self, offset: u64) -> u64 {
+        let Ok(from) = offset.try_into() else { return offset };
+        match lseek(self, from, Whence::SeekData) {
+            Ok(found) => offset.max(found as u64),
+            Err(Errno::ENXIO) => u64::MAX,
+            Err(_) => offset,
+        }
+    }
+
     fn size(&self) -> io::Result<u64> {
         let told = self.metadata()?;
         Ok(if told.is_file() { told.len() } else { u64::MAX })
@@ -151,7 +163,7 @@ impl Storage for File {
         };
         match nix::unistd::close(duplicate) {
             // The descriptor is closed all the same; the error says nothing about the bytes.
-            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Ok(()) | Err(Errno::EINTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
     }

@@ -31,6 +31,8 @@ pub struct Created {
     pub layout: Layout,
     /// True if hosts cache the file independently.
     pub hosts_cache_apart: bool,
+    /// True if the file system knows which bytes of the file have data.
+    pub knows_data: bool,
     /// Identity of the file, if its file system belongs to one machine; otherwise `None`.
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
@@ -51,7 +53,7 @@ pub struct Alike {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, alike, costs });
+wire::fields!(struct Created { name, layout, hosts_cache_apart, knows_data, identity, key, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -335,6 +337,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
     let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
+    let knows_data = found.is_some_and(|found| found.knows_data());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
@@ -351,7 +354,8 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
-    Ok(Created { name, layout, hosts_cache_apart, identity, key: Tiling::random().key(), alike, costs })
+    let key = Tiling::random().key();
+    Ok(Created { name, layout, hosts_cache_apart, knows_data, identity, key, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

@@ -10,7 +10,7 @@ use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::worker::{Task, WindowDone, WindowJob, Worker, WorkerGone};
 use crate::error::{Error, Result};
 use crate::fabric::waiting::pause;
-use crate::hints::Hints;
+use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
 
 /// Outcome of one rank's file I/O in one call.
@@ -48,10 +48,10 @@ pub struct WindowQueue {
     /// Number of bytes by which the call's windows are shifted from the windows of its plan.
     shift: i64,
     hints: Hints,
-    /// True if nobody else can be writing the file during the call.
-    is_sole: bool,
-    /// Number of bytes that the file system locks together.
-    unit: u64,
+    /// Data sieving of reads.
+    read_sieve: Sieve,
+    /// Data sieving of the writes of the call.
+    write_sieve: Sieve,
     rank: Rank,
     path: PathBuf,
     outcome: Outcome,
@@ -67,7 +67,8 @@ impl WindowQueue {
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
-        let (free, read, made, in_flight, shift, is_sole) = Default::default();
+        let (free, read, made, in_flight, shift) = Default::default();
+        let read_sieve = Sieve::new(hints.ds_read, unit);
         Self {
             worker,
             free,
@@ -75,9 +76,9 @@ impl WindowQueue {
             made,
             in_flight,
             shift,
-            is_sole,
             hints: hints.clone(),
-            unit,
+            read_sieve,
+            write_sieve: Sieve::new(Switch::Disable, unit),
             rank,
             path,
             outcome,
@@ -90,10 +91,9 @@ impl WindowQueue {
         self.timed = wanted;
     }
 
-    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and whether the call is the sole
-    /// writer of the file.
-    pub fn begin_call(&mut self, shift: i64, is_sole: bool) {
-        (self.shift, self.is_sole) = (shift, is_sole);
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and the data sieving of its writes.
+    pub fn begin_call(&mut self, shift: i64, write_sieve: Sieve) {
+        (self.shift, self.write_sieve) = (shift, write_sieve);
     }
 
     /// Returns the shift of the windows in bytes.
@@ -158,8 +158,8 @@ impl WindowQueue {
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &self.worker {
             let sieve = match task {
-                Task::Write => Sieve::of_write(self.hints.ds_write, self.unit, self.is_sole),
-                Task::Read => Sieve::new(self.hints.ds_read, self.unit),
+                Task::Write => self.write_sieve,
+                Task::Read => self.read_sieve,
             };
             worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve });
             self.in_flight += 1;
