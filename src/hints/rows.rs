@@ -8,8 +8,8 @@ use super::names::{
     PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
-    COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
-    STRIPES_OR_AUTO, TRUTH,
+    COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO,
+    TRUTH,
 };
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
@@ -73,13 +73,13 @@ macro_rules! hints {
 hints! {
     /// Number of I/O aggregators: the ranks that access the file for all ranks. `auto`: the driver chooses. Lustre: the stripe
     /// count. GPFS: two per node, but one if there is one node only or `trib_placement` is set. Other file systems: one per
-    /// node; if the nodes are containers of one machine, one for every two cores of the machine, at least one, at most one per
     /// node. A number larger than the number of ranks, or than `cb_config_list` permits, is reduced to it.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system is faster with more (or fewer) writers than the default.", ONLY_EXCHANGED;
     /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
-    /// `trib_write_buffers` such buffers. `auto`: 16 MiB; on file systems that do not lock stripes or blocks 64 KiB times the
-    /// number of ranks, at least 4 MiB and at most 16 MiB. A window that is larger than a stripe or block is rounded to whole
+    /// `trib_write_buffers` such buffers. `auto`: an eighth of the part of an aggregator in the call, so that filling, sending
+    /// and writing go on at the same time; at least 256 KiB, and 16 KiB times the number of ranks; at most 16 MiB, and on file
+    /// systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB. A window that is larger than a stripe or block is rounded to whole
     /// stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round each rank that has
     /// bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the time.
     "cb_buffer_size" cb_buffer_size: Option<u64> = None, SIZE_OR_AUTO, "bytes",
@@ -198,9 +198,9 @@ hints! {
     /// For tests: treats every N consecutive ranks as one node. 0: uses the real nodes.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "You try kernels and placements for several nodes on one node, or the launcher hides which ranks share a node.";
-    /// Number of buffers of `cb_buffer_size` on an aggregator. With 2, the aggregator writes (or reads) one round while ranks
-    /// exchange the next. 1: no such overlap.
-    "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers",
+    /// Number of windows that an aggregator has in memory. With 2 or more, the aggregator writes (or reads) one round while
+    /// ranks exchange the next. 1: no such overlap. `auto`: 2 of the largest windows, up to 8 smaller ones.
+    "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
     /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and
     /// `romio_cb_write` (`romio_cb_read`) is `automatic`. This value is for Lustre and GPFS. On other file systems the size is

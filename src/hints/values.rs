@@ -57,9 +57,6 @@ pub(super) const SERVER_OR_AUTO: Codec<Option<u16>> = Codec {
     allowed: || "auto|0 to 65534|-1 (as auto)",
 };
 
-/// Codec of a number above 0.
-pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: || "1 or more" };
-
 /// Codec of a number; 0 has a meaning of its own.
 pub(super) const COUNT_OR_ZERO: Codec<usize> =
     Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: || "0 or more" };

@@ -1,9 +1,10 @@
 //! Environment variables that the library and this program read, and variables with similar names that nothing reads.
 
 /// Names of the environment variables that are read.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "TRIB_CAPTURE",
     "TRIB_CAPTURE_LIMIT",
+    "TRIB_COMPARE_FILE",
     "TRIB_COMPARE_INSIDE",
     "TRIB_CONF",
     "TRIB_DISABLE",

@@ -181,7 +181,7 @@ impl CollectiveWrite {
             (WriteStage::Flatten, _) => Step::Compute(ticks(self.counts.requests[rank] as f64 * self.requests.visit)),
             (WriteStage::Merge, _) => Step::Compute(self.merging(rank)),
             (WriteStage::Room, Some(_)) if self.options.write_behind => {
-                Step::Settle((self.options.hints.write_buffers as u32).saturating_sub(1))
+                Step::Settle((self.counts.file().open_windows as u32).saturating_sub(1))
             }
             (WriteStage::Place(round), Some(index)) => Step::Compute(self.placing(round, index)),
             (WriteStage::Write(round), Some(index)) => self.writing(round, index).unwrap_or(idle),

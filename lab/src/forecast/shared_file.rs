@@ -26,6 +26,8 @@ pub struct SharedFile {
     /// Layout of the file on servers. On Lustre, the stripe count is the number of servers; otherwise all servers hold
     /// parts.
     pub striping: Striping,
+    /// Number of windows of an aggregator that are in memory at a time.
+    pub open_windows: usize,
 }
 
 impl SharedFile {
@@ -56,13 +58,13 @@ impl SharedFile {
         let amount = Amount { start, end, bytes: end.saturating_sub(start), ..Amount::NONE };
         // The drivers of file servers divide without a histogram.
         let histogram = || Ok::<_, Error>(Vec::new());
-        let Planner { aggregators, domains } =
+        let Planner { aggregators, domains, open_windows } =
             Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, histogram)?;
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,
             (DriverName::Lustre, factor) => factor,
             _ => u32::MAX,
         };
-        Ok(Self { aggregators, domains, range, striping: Striping { unit, servers } })
+        Ok(Self { aggregators, domains, range, striping: Striping { unit, servers }, open_windows })
     }
 }

@@ -6,11 +6,12 @@ pub mod planning;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allreduce};
-use crate::drivers::{Domains, Written};
+use crate::drivers::{Domains, DriverHints, Written};
 use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
+use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;
@@ -33,6 +34,8 @@ pub struct Division<'a> {
     pub domains: Domains,
     /// Layers of messages.
     pub layers: Layering,
+    /// Number of windows of an aggregator that are in memory at a time.
+    pub open_windows: usize,
 }
 
 impl<'a> Division<'a> {
@@ -42,9 +45,11 @@ impl<'a> Division<'a> {
         let Amount { start, end, bytes, .. } = *amount;
         let roles = setup.roles(bytes);
         let written = Written { start: start.min(end), end, bytes, histogram };
-        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
+        let ExchangeWindows { window, open } = setup.exchange_windows(amount, roles.aggregators.len());
+        let hints = DriverHints { cb_buffer_size: window, ..setup.driver_hints.clone() };
+        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &hints);
         let layers = roles.choose(amount, &domains);
-        Self { roles, domains, layers }
+        Self { roles, domains, layers, open_windows: open }
     }
 
     /// Returns true if the driver divides the bytes of the call by density.
@@ -69,11 +74,13 @@ pub struct Plan {
     pub auto: Option<AutoChoice>,
     /// Number of bytes of the call, of all ranks.
     pub bytes: u64,
+    /// Number of windows of an aggregator that are in memory at a time.
+    pub open_windows: usize,
 }
 
 impl Plan {
-    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is
-    /// the number of window buffers that this aggregator still has to allocate.
+    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `windows` is the
+    /// number of window buffers that this aggregator has allocated.
     ///
     /// # Errors
     /// Errors of the message transport; an aggregator has no memory for a round (the same on all ranks).
@@ -82,7 +89,7 @@ impl Plan {
         setup: &Setup,
         amount: &Amount,
         (file, layout): (&Extents, &BufferLayout),
-        new_windows: usize,
+        windows: usize,
         clock: &mut Clock,
     ) -> Result<Self> {
         let mut histogram = Vec::new();
@@ -91,7 +98,8 @@ impl Plan {
             clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let Division { roles, domains, layers } = Division::new(setup, amount, &histogram);
+        let Division { roles, domains, layers, open_windows } = Division::new(setup, amount, &histogram);
+        let new_windows = open_windows.saturating_sub(windows);
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);
         clock.lap(Lap::Flatten);
@@ -100,15 +108,15 @@ impl Plan {
         if !phases.share_in_nodes(endpoint, &setup.topology, &setup.hints).await? {
             (phases, auto) = roles.without_memory(layers);
         }
-        let mut announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
+        let mut announced = announce_enough(endpoint, &phases, &domains, &outgoing, new_windows).await;
         // This error is the same on all ranks.
         if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
             (phases, auto) = roles.without_memory(layers);
-            announced = announce_enough(endpoint, setup, &phases, &domains, &outgoing, new_windows).await;
+            announced = announce_enough(endpoint, &phases, &domains, &outgoing, new_windows).await;
         }
         clock.lap(Lap::Metadata);
         let announced = announced?;
-        Ok(Self { domains, outgoing, announced, data: phases.data, auto, bytes: amount.bytes })
+        Ok(Self { domains, outgoing, announced, data: phases.data, auto, bytes: amount.bytes, open_windows })
     }
 }
 
@@ -116,7 +124,6 @@ impl Plan {
 /// phase. Collective.
 async fn announce_enough(
     endpoint: &mut Endpoint,
-    setup: &Setup,
     phases: &Phases,
     domains: &Domains,
     outgoing: &[ListsToSend],
@@ -129,7 +136,7 @@ async fn announce_enough(
             Err(error)
         }
         announced => {
-            let (rank, window) = (endpoint.rank(), setup.window_terms().0);
+            let (rank, window) = (endpoint.rank(), domains.window_bytes());
             let enough = announced.and_then(|own| has_memory(rank, &own, window, new_windows).map(|()| own));
             agree(endpoint, enough).await
         }

@@ -146,6 +146,8 @@ pub struct Planner {
     pub aggregators: Arc<[Rank]>,
     /// File domains of the aggregators.
     pub domains: Domains,
+    /// Number of windows of an aggregator that are in memory at a time.
+    pub open_windows: usize,
 }
 
 impl Planner {
@@ -164,8 +166,8 @@ impl Planner {
     ) -> Result<Self, E> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
         let histogram = if Division::needs_histogram(&setup, amount) { histogram()? } else { Vec::new() };
-        let Division { roles, domains, .. } = Division::new(&setup, amount, &histogram);
-        Ok(Self { aggregators: roles.aggregators.clone(), domains })
+        let Division { roles, domains, open_windows, .. } = Division::new(&setup, amount, &histogram);
+        Ok(Self { aggregators: roles.aggregators.clone(), domains, open_windows })
     }
 
     /// Returns the counts of `rank` with flat kernels: the messages with its lists, then one data message for each

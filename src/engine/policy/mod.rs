@@ -1,12 +1,14 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
 //! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
-//! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory.
+//! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
+//! and [`exchange_windows`] into those of aggregators.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
 
 pub mod call_windows;
 pub mod decision;
+pub mod exchange_windows;
 mod itself;
 pub mod paths;
 pub mod reason;
@@ -95,6 +97,16 @@ pub const WINDOW: u64 = 1 << 20;
 pub const CACHED_RING: u64 = 4 << 20;
 /// Minimum number of windows of a ring, even if they exceed [`CACHED_RING`].
 pub const WINDOWS_AHEAD: u64 = 4;
+
+/// Number of windows of an aggregator in a call that has data for so many: filling, sending and writing then go on at
+/// the same time, and what does not overlap is the first window and the last.
+pub const WINDOWS_IN_CALL: u64 = 8;
+/// Minimum size of a window in an exchange by messages, in bytes: a call on a file over a network takes about as long
+/// as moving so many bytes.
+pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;
+/// Minimum mean size of a message in bytes if every rank has bytes in every window: a message costs about as much as
+/// copying so many bytes, and windows are not divided further.
+pub const MESSAGE_IN_WINDOW: u64 = 16 << 10;
 
 // Plans that are kept for calls with the same access.
 

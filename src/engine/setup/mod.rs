@@ -15,6 +15,7 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::decision::Decision;
+use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
@@ -128,12 +129,8 @@ impl Setup {
             _ => hints,
         };
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
-        let mut placed = hints.for_driver();
-        if several && name == DriverName::Posix && alike.cores.are_of_one_machine() {
-            placed.cb_nodes = placed.cb_nodes.or_else(|| of_cores(cores, &topology, &hints));
-        }
         // The result is the same on all ranks, even an error: it depends only on agreed values.
-        let aggregators = driver.aggregators(&topology, &layout, &placed)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shared = match shares_memory {
             true => endpoint.shared(),
@@ -270,6 +267,20 @@ impl Setup {
         (self.driver_hints.cb_buffer_size, self.lock_unit)
     }
 
+    /// Returns the windows of an exchange of `amount` through `aggregators` aggregators. A hint decides alone.
+    pub fn exchange_windows(&self, amount: &Amount, aggregators: usize) -> ExchangeWindows {
+        // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
+        let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
+        let unit = self.window_unit().saturating_mul(several);
+        let largest = self.driver_hints.cb_buffer_size;
+        let mut windows = ExchangeWindows::of(amount, (self.topology.ranks(), aggregators), largest, unit);
+        if self.hints.cb_buffer_size.is_some() {
+            windows = ExchangeWindows { window: largest, open: 2 };
+        }
+        windows.open = self.hints.write_buffers.unwrap_or(windows.open);
+        windows
+    }
+
     /// Returns the rules that choose the path of a call.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
@@ -286,12 +297,15 @@ impl Setup {
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
     fn windows(&self, left: &Amount) -> CallWindows {
         let (memory, unit) = self.window_terms();
-        // Direct I/O needs windows of at least `direct_from` bytes; use them if there are several.
-        let unit = match self.layout.direct_from {
-            Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
-            _ => unit,
-        };
+        let unit =
+            if left.bytes >= self.window_unit().saturating_mul(WINDOWS_AHEAD) { self.window_unit() } else { unit };
         CallWindows::over(left.start.min(left.end), left.end, memory, unit)
+    }
+
+    /// Returns the number of bytes that should lie in one window: those that the file system locks together, and for
+    /// direct I/O at least `direct_from`.
+    fn window_unit(&self) -> u64 {
+        self.layout.direct_from.map_or(self.lock_unit, |from| from.next_multiple_of(self.lock_unit))
     }
 
     /// Returns the data sieving of reads: what a read does about gaps.
@@ -339,16 +353,6 @@ fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
             lock_unit == 1 && enough && hints.placement == PlacementHint::Default
         }
     }
-}
-
-/// Returns the maximum number of aggregators if hosts share a machine (containers): half of the cores of all ranks,
-/// because an aggregator that receives bytes keeps a rank busy that sends them. More aggregators would wait for cores,
-/// and only add messages. `None` if there is no limit. The number is not shown as a hint, because no program has asked
-/// for it.
-fn of_cores(cores: f64, topology: &Topology, hints: &Hints) -> Option<usize> {
-    let is_free = hints.ranks_per_node == 0 && hints.placement == PlacementHint::Default;
-    let count = ((cores / 2.0) as usize).max(1);
-    (is_free && count < topology.nodes()).then_some(count)
 }
 
 /// Finds which ranks of an endpoint share a host, and maps the memory that they share. If all ranks share it, opening a
@@ -399,19 +403,5 @@ fn topology_of(endpoint: &Endpoint, hints: &Hints) -> Result<Topology> {
         _ if hints.ranks_per_node > 0 => Topology::blocks(ranks, hints.ranks_per_node),
         Some(labels) if endpoint.shared().is_none() => Topology::listed(labels),
         _ => Topology::blocks(ranks, ranks),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn containers_of_a_machine_have_an_aggregator_for_two_cores() {
-        let topology = Topology::blocks(16, 4).unwrap();
-        let count = |cores, hints| of_cores(cores, &topology, &Hints::parse(hints).unwrap());
-        assert_eq!([0.5, 2.0, 5.0, 7.9].map(|cores| count(cores, "")), [Some(1), Some(1), Some(2), Some(3)]);
-        assert_eq!([8.0, 16.0].map(|cores| count(cores, "")), [None, None]);
-        assert_eq!(["trib_placement=spread", "trib_ranks_per_node=4"].map(|hints| count(2.0, hints)), [None, None]);
     }
 }

@@ -44,10 +44,11 @@ pub struct WindowQueue {
     /// Windows that have been read, in the order of submission.
     read: VecDeque<WindowBuffer>,
     made: usize,
+    /// Maximum number of buffers in this call.
+    limit: usize,
     in_flight: usize,
     /// Number of bytes by which the call's windows are shifted from the windows of its plan.
     shift: i64,
-    hints: Hints,
     /// Data sieving of reads.
     read_sieve: Sieve,
     /// Data sieving of the writes of the call.
@@ -68,15 +69,15 @@ impl WindowQueue {
         };
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, shift) = Default::default();
-        let read_sieve = Sieve::new(hints.ds_read, unit);
+        let (limit, read_sieve) = (1, Sieve::new(hints.ds_read, unit));
         Self {
             worker,
             free,
             read,
             made,
+            limit,
             in_flight,
             shift,
-            hints: hints.clone(),
             read_sieve,
             write_sieve: Sieve::new(Switch::Disable, unit),
             rank,
@@ -91,9 +92,14 @@ impl WindowQueue {
         self.timed = wanted;
     }
 
-    /// Begins a call: sets the shift in bytes of all windows submitted from here on, and the data sieving of its writes.
-    pub fn begin_call(&mut self, shift: i64, write_sieve: Sieve) {
-        (self.shift, self.write_sieve) = (shift, write_sieve);
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, the data sieving of its writes, and
+    /// the maximum number of buffers.
+    pub fn begin_call(&mut self, shift: i64, write_sieve: Sieve, limit: usize) {
+        (self.shift, self.write_sieve, self.limit) = (shift, write_sieve, limit.max(1));
+        // Many small buffers of a call before would otherwise grow to large ones.
+        while self.made > self.limit && self.free.pop().is_some() {
+            self.made -= 1;
+        }
     }
 
     /// Returns the shift of the windows in bytes.
@@ -103,7 +109,7 @@ impl WindowQueue {
 
     /// Returns the maximum number of buffers.
     pub fn limit(&self) -> usize {
-        self.hints.write_buffers.max(1)
+        self.limit
     }
 
     /// Returns true if [`WindowQueue::buffer`] would return a buffer without waiting.

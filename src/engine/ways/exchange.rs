@@ -104,9 +104,8 @@ impl Exchange<'_> {
             }
             None => {
                 let made = handle.queue.as_ref().map_or(0, WindowQueue::made);
-                let windows = setup.hints.write_buffers.saturating_sub(made);
                 let plan =
-                    Plan::make(endpoint, setup, &agreed.left, (file, layout), windows, &mut observers.clock).await?;
+                    Plan::make(endpoint, setup, &agreed.left, (file, layout), made, &mut observers.clock).await?;
                 own.metadata = plan.announced.traffic;
                 own.in_memory = plan.announced.shared_bytes;
                 let plan = Arc::new(plan);
@@ -124,7 +123,7 @@ impl Exchange<'_> {
             sieve = sieve.with_end(|| handle.end(setup));
         }
         if let Some(queue) = &mut handle.queue {
-            queue.begin_call(shift, sieve);
+            queue.begin_call(shift, sieve, plan.open_windows);
             queue.time(observers.has_timeline());
         }
         own.auto = plan.auto;

@@ -61,12 +61,6 @@ impl Cores {
         Self(std::array::from_fn(|value| Self::OPS[value].apply(self.0[value], other.0[value])))
     }
 
-    /// Returns true if all ranks are on one machine, even on several hosts (containers) of it.
-    pub fn are_of_one_machine(&self) -> bool {
-        let [_, _, least, most, ..] = self.0;
-        least == most
-    }
-
     /// Returns the number of cores that all ranks share, at most one for each rank. Exact if all hosts have as many
     /// ranks and cores; otherwise by the host with the most ranks and the fewest cores. Ranks that are bound to
     /// different cores count as if each had its own. `pretended` says that nodes are not hosts: all ranks are then on

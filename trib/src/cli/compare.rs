@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use regex::Regex;
 
+use super::slow_file::SlowFileOptions;
 use super::values::{timer, times};
 
 /// Options of `trib compare`.
@@ -23,6 +24,9 @@ pub struct CompareOptions {
     /// Number of measurements of each library, in alternation.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = times)]
     pub pairs: u64,
+    /// A slow file system.
+    #[command(flatten)]
+    pub slow_file: SlowFileOptions,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -59,4 +63,6 @@ Examples:
   trib compare -- mpiexec -n 4 ./program input
       measures your program, with and without the library
   trib compare --best --timer 'write time: (\\S+)' -- mpiexec -n 4 ./program -o {directory}/out
-      measures also with the best hints of the MPI library, and uses the time that the program prints";
+      measures also with the best hints of the MPI library, and uses the time that the program prints
+  trib compare --file-rate 25MiB --file-latency 300 -- mpiexec -n 4 ./program -o {directory}/out
+      measures with files of 25 MiB/s and 300 us, as on a parallel file system";

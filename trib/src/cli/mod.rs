@@ -7,6 +7,7 @@
 //! | [`groups`] | the commands in groups, for the help of all |
 //! | [`doctor`] | options of the look at a program and its surroundings |
 //! | [`capture`] | options of commands on captures |
+//! | [`slow_file`] | options of a slow file system |
 //! | [`values`] | parsers of option values |
 //! | `mistake` | what is said of a line that cannot be parsed |
 //! | [`compare`] | options of the comparison with an MPI library |
@@ -20,6 +21,7 @@ pub mod groups;
 mod mistake;
 pub mod replay;
 pub mod run;
+pub mod slow_file;
 pub mod values;
 
 use std::ffi::OsString;

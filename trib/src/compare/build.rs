@@ -12,22 +12,38 @@ pub type SourceFile = (&'static str, &'static str);
 /// Source of the library that sums the time inside MPI's file functions.
 const INSIDE: &[SourceFile] = &[("inside.c", include_str!("inside.c"))];
 
+/// Source of the library that makes files slow.
+const SLOW_FILE: &[SourceFile] = &[("slow_file.c", include_str!("slow_file.c"))];
+
 /// Returns the path of the library that sums the time inside MPI's file functions: the installed one, or one that is
-/// compiled now. The library needs no MPI, so any compiler will do.
+/// compiled now.
 ///
 /// # Errors
 /// The library does not compile, or no cache folder can be written.
 pub fn inside() -> Result<PathBuf, Failure> {
-    if let Some(installed) = std::env::current_exe().ok().and_then(|program| installed(&program)) {
+    installed_or_built("inside.so", INSIDE)
+}
+
+/// Returns the path of the library that makes files slow, as [`inside`] does.
+///
+/// # Errors
+/// The errors of [`inside`].
+pub fn slow_file() -> Result<PathBuf, Failure> {
+    installed_or_built("slow_file.so", SLOW_FILE)
+}
+
+/// Returns the path of a library that needs no MPI, so any compiler will do.
+fn installed_or_built(name: &str, sources: &[SourceFile]) -> Result<PathBuf, Failure> {
+    if let Some(installed) = std::env::current_exe().ok().and_then(|program| installed(&program, name)) {
         return Ok(installed);
     }
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
-    build(&compiler, "inside.so", INSIDE, &["-O2", "-g", "-shared", "-fPIC"])
+    build(&compiler, name, sources, &["-O2", "-g", "-shared", "-fPIC"])
 }
 
-/// Returns the path of the library in the installation of the program at `program`, if it is installed.
-fn installed(program: &Path) -> Option<PathBuf> {
-    let library = program.parent()?.parent()?.join("lib/tributary/inside.so");
+/// Returns the path of a library in the installation of the program at `program`, if it is installed.
+fn installed(program: &Path, name: &str) -> Option<PathBuf> {
+    let library = program.parent()?.parent()?.join("lib/tributary").join(name);
     library.is_file().then_some(library)
 }
 
@@ -118,9 +134,9 @@ mod tests {
     fn an_installation_needs_no_compiler() {
         let folder = tempfile::tempdir().unwrap();
         let (program, library) = (folder.path().join("bin/trib"), folder.path().join("lib/tributary/inside.so"));
-        assert_eq!(installed(&program), None);
+        assert_eq!(installed(&program, "inside.so"), None);
         std::fs::create_dir_all(library.parent().unwrap()).unwrap();
         std::fs::write(&library, "").unwrap();
-        assert_eq!(installed(&program), Some(library));
+        assert_eq!(installed(&program, "inside.so"), Some(library));
     }
 }

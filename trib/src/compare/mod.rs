@@ -6,6 +6,7 @@
 //! | `program` | the measurement |
 //! | `variant` | the hints that are tried |
 //! | `build` | compiles C programs, once |
+//! | `slow_file` | a slow file system |
 //! | `process` | one run |
 //! | `statistics` | medians and ratios |
 //! | `machine` | what is measured on |
@@ -14,6 +15,7 @@ pub mod build;
 pub mod machine;
 pub mod process;
 mod program;
+pub mod slow_file;
 pub mod statistics;
 pub mod variant;
 

@@ -107,6 +107,27 @@ fn a_program_is_measured_by_its_own_timer_and_with_the_best_hints() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no folder of a run is left");
 }
 
+/// Tests that a slow file holds all libraries: nobody is faster than the rate, and the bytes that reach the file count.
+#[test]
+fn files_are_slow_for_every_library() {
+    let (built, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (program, place) = (program(built.path()), directory.path().display().to_string());
+    let mpiexec = tools().1;
+    let slow = ["--file-rate", "1k", "--file-latency", "1000", "--pairs", "1", "--json", "--directory", &place];
+    for more in [&[][..], &["--file-servers", "1", "--file-slow", "0:2"]] {
+        let command = ["--", &mpiexec, "-n", "2", &program, "20", "{directory}/file"];
+        let found = &found(&compare(&[&slow, more, &command[..]].concat()));
+        for side in found["peers"].as_object().unwrap().values().chain([&found["ours"]]) {
+            let bytes = side["file_bytes"][0].as_f64().unwrap();
+            let seconds = side["inside_seconds"][0].as_f64().unwrap();
+            let factor = if more.is_empty() { 1.0 } else { 2.0 };
+            assert!(bytes > 0.0 && side["file_calls"][0].as_u64() > Some(0), "{found}");
+            assert!(seconds > 0.9 * factor * bytes / 1024.0, "{seconds} s for {bytes} bytes: {found}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no clock is left");
+}
+
 /// Tests a program that loads MPI as Python loads mpi4py: the MPI library is not among those in which the linker looks
 /// for the program's functions.
 #[test]
@@ -163,6 +184,10 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-- MPIEXEC -n 1 sleep 0.2", "no rank called MPI_File_*"),
         ("--best -- ./program", "best: ./program is a launcher of no known MPI library; allowed: "),
         ("--timer time -- MPIEXEC -n 1 true", "allowed: a regular expression with a group"),
+        ("--file-rate 0 -- MPIEXEC -n 1 true", "--file-rate"),
+        ("--file-latency 3 -- MPIEXEC -n 1 true", "--file-rate"),
+        ("--file-rate 1M --file-slow 0:0 -- MPIEXEC -n 1 true", "--file-slow"),
+        ("--file-rate 1M --file-servers 2 --file-slow 2:9 -- MPIEXEC -n 1 true", "server 2 of 2; allowed: 0 to 1"),
         ("--prepare false -- MPIEXEC -n 1 true", "prepare: sh: exit status: 1"),
     ] {
         let arguments = arguments.replace("MPIEXEC", &mpiexec);

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use trib::cli::slow_file::SlowFileOptions;
 use trib::cli::values::threads;
 
 /// Options of `trib-lab hosts`.
@@ -18,6 +19,9 @@ pub struct HostsOptions {
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE")]
     pub shape: Option<String>,
+    /// A slow file system in $TRIB_HOSTS_DIRECTORY.
+    #[command(flatten)]
+    pub slow_file: SlowFileOptions,
     /// The command to run.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -33,6 +37,7 @@ The command finds in its environment:
   TRIB_HOSTS            their number; they are trib-host0, trib-host1, ...
   TRIB_HOSTS_AGENT      a program that runs a line on a host: $TRIB_HOSTS_AGENT trib-host1 'ip link set eth0 down'
   TRIB_HOSTS_DIRECTORY  a directory in memory that all hosts share
+With --file-rate its environment also has LD_PRELOAD and TRIB_COMPARE_FILE, which ranks must get (Open MPI: -x), too.
 
 Examples:
   trib-lab hosts 4 -- mpiexec -n 16 ./program

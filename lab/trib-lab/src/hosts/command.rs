@@ -3,7 +3,8 @@
 use super::{Hosts, HostsPlan};
 use crate::cli::hosts::HostsOptions;
 use trib::Failure;
-use trib::launcher::child;
+use trib::compare::slow_file::SlowFile;
+use trib::launcher::{child, preload};
 
 /// Runs the command, and ends this program with the command's exit code.
 ///
@@ -21,8 +22,13 @@ pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     command.args(&options.command[1..]);
     command.env("TRIB_HOSTS", options.hosts.to_string());
     command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
+    let slow_file = SlowFile::new(&options.slow_file, &hosts.directory(), &hosts.own())?;
+    if let Some(slow) = &slow_file {
+        let inherited = std::env::var(preload::NAME).unwrap_or_default();
+        command.env(preload::NAME, preload::before(slow.library(), &inherited)).envs([slow.variable()]);
+    }
     let status = child::run(&mut command)?;
-    drop(hosts);
+    drop((slow_file, hosts));
     child::end_as(status)
 }
 

@@ -136,6 +136,11 @@ impl Hosts {
         self.files.directory()
     }
 
+    /// Returns the directory for files of the hosts themselves, which all hosts share.
+    fn own(&self) -> PathBuf {
+        self.files.own("")
+    }
+
     /// Returns the path of the program that runs a line of a shell on a host.
     fn agent(&self) -> PathBuf {
         self.files.own("agent")

@@ -87,3 +87,25 @@ fn a_rate_that_tc_refuses() {
     said(&compare(&line.split(' ').collect::<Vec<_>>()), "allowed: a rate that tc takes");
     assert!(is_clean());
 }
+
+/// Tests that the processes of a host share the rate of its files, and hosts do not: 2 x 512 KiB of 1 MiB a second.
+#[test]
+fn files_are_slow_on_every_host() {
+    if let Some(why) = obstacle() {
+        eprintln!("SKIPPED, NOT TESTED: files_are_slow_on_every_host: {why}");
+        return;
+    }
+    let write = "for i in 1 2; do dd if=/dev/zero of=$TRIB_HOSTS_DIRECTORY/$(hostname)-$i bs=512k count=1 & done; wait";
+    let script = format!("for host in trib-host0 trib-host1; do $TRIB_HOSTS_AGENT $host '{write}' & done; wait");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib-lab"));
+    command.args("hosts 2 --file-rate 1M --file-latency 300 -- sh -c".split(' ')).arg(script);
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let seconds = told.lines().filter_map(|line| line.split("copied, ").nth(1)?.split(' ').next()?.parse().ok());
+    let seconds: Vec<f64> = seconds.collect();
+    assert_eq!(seconds.len(), 4, "{told}");
+    // One of each host ends after both of its writes.
+    let last = seconds.iter().filter(|seconds| **seconds >= 0.9).count();
+    assert!(last == 2 && seconds.iter().all(|seconds| (0.5..1.8).contains(seconds)), "{told}");
+    assert!(is_clean());
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
+use crate::compare::slow_file::FileTotals;
 
 /// Environment variable that names the folder of the ranks' records.
 pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
@@ -49,6 +50,12 @@ pub struct RunCosts {
     pub page_faults: Vec<f64>,
     /// Peak memory of the largest rank in bytes.
     pub peak_bytes: Vec<f64>,
+    /// Number of bytes that were read from and written to files, if files are slow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_bytes: Vec<u64>,
+    /// Number of reads and writes of files, if files are slow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_calls: Vec<u64>,
     /// Calls in the last run, by name of the MPI function.
     pub functions: BTreeMap<String, FunctionCost>,
     /// Number of ranks.
@@ -98,6 +105,14 @@ impl RunCosts {
         self.ranks = ranks.len();
         self.hosts = ranks.iter().map(|rank| &rank.host).collect::<BTreeSet<_>>().len();
         Ok(())
+    }
+
+    /// Adds the reads and writes of a run, from the totals before and after it.
+    pub fn add_file(&mut self, before: Option<FileTotals>, after: Option<FileTotals>) {
+        if let (Some(before), Some(after)) = (before, after) {
+            self.file_bytes.push(after.read + after.written - before.read - before.written);
+            self.file_calls.push(after.calls - before.calls);
+        }
     }
 }
 

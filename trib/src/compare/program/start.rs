@@ -12,6 +12,7 @@ use super::runs::{INSIDE, RunCosts};
 use super::{BEST, OURS};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
+use crate::compare::slow_file::{FileTotals, SlowFile};
 use crate::compare::variant::{self, INDEPENDENT};
 use crate::compare::{build, process};
 use crate::launcher::command::Ready;
@@ -35,6 +36,8 @@ pub struct Start<'a> {
     /// Path of the library that measures the time inside MPI-IO, which is preloaded in every run.
     inside: String,
     library: PathBuf,
+    /// Slow file system below the directory, if one is asked for.
+    slow_file: Option<SlowFile>,
     /// Folder for files of hints.
     hints: TempDir,
 }
@@ -53,8 +56,9 @@ impl<'a> Start<'a> {
         let directory = directory(options.directory.as_deref())?;
         let (timer, prepare) = (program.timer.as_ref(), program.prepare.as_deref());
         let (inside, library) = (build::inside()?.display().to_string(), library(options.library.as_deref())?);
+        let slow_file = SlowFile::new(&options.slow_file, &directory, &directory)?;
         let hints = tempfile::tempdir()?;
-        let start = Self { words, prepare, timer, launcher, directory, inside, library, hints };
+        let start = Self { words, prepare, timer, launcher, directory, inside, library, slow_file, hints };
         // These errors are reported before anything runs.
         if program.best {
             start.known_family()?;
@@ -106,8 +110,10 @@ impl<'a> Start<'a> {
         }
         let words = contender.command.as_deref().unwrap_or(self.words);
         let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
+        let before = self.file_totals()?;
         let output = process::run(&mut self.command(&words, contender, records.path())?, LIMIT)?;
         runs.add(records.path(), output.seconds)?;
+        runs.add_file(before, self.file_totals()?);
         // Another library may write without MPI-IO.
         if runs.functions.is_empty() && contender.command.is_none() {
             let what = words.join(" ");
@@ -121,14 +127,19 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
+    /// Returns what was read and written so far below the directory; none if files are not slow.
+    fn file_totals(&self) -> Result<Option<FileTotals>, Failure> {
+        self.slow_file.as_ref().map(SlowFile::totals).transpose()
+    }
+
     fn command(&self, words: &[String], contender: &Contender, records: &Path) -> Result<Command, Failure> {
-        let preload = match contender.name.as_str() {
-            OURS => format!("{}:{}", self.inside, self.library.display()),
-            _ => self.inside.clone(),
-        };
-        let own = [("LD_PRELOAD", preload), (INSIDE, records.display().to_string())];
-        let own = own.map(|(name, value)| (name.to_string(), value));
-        let variables: Vec<_> = own.into_iter().chain(contender.variables.iter().cloned()).collect();
+        let ours = (contender.name == OURS).then(|| self.library.display().to_string());
+        let slow = self.slow_file.as_ref();
+        let preload = [Some(self.inside.clone()), slow.map(|slow| slow.library().to_string()), ours];
+        let preload: Vec<String> = preload.into_iter().flatten().collect();
+        let own = [("LD_PRELOAD", preload.join(":")), (INSIDE, records.display().to_string())];
+        let own = own.map(|(name, value)| (name.to_string(), value)).into_iter().chain(slow.map(SlowFile::variable));
+        let variables: Vec<_> = own.chain(contender.variables.iter().cloned()).collect();
         let ready = Ready::new(self.launcher, words, &variables, |name| std::env::var(name).ok())?;
         let mut command = Command::new(&words[0]);
         command.envs(ready.environment).args(&ready.words[1..]);
