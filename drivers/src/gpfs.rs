@@ -13,7 +13,7 @@ use crate::placement;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
 /// Value of `f_type` in `statfs` for GPFS.
-const MAGIC: u32 = 0x4750_4653;
+pub(crate) const MAGIC: u32 = 0x4750_4653;
 
 /// Block size if the file system does not return one, in bytes. ROMIO uses the same.
 const BLOCK: u64 = 1 << 20;

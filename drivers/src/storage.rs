@@ -5,6 +5,8 @@ use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
+use crate::{gpfs, lustre};
+
 /// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -35,12 +37,23 @@ impl FileSystem {
     const OF_ONE_MACHINE: [u32; 8] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
-    /// Types of file systems that know at once which bytes of a file were ever written: ext2 to ext4, XFS, Btrfs, F2FS,
-    /// tmpfs. ZFS may write all bytes to the disk before it answers. On a file system of several machines, the answer
-    /// costs messages, and may take locks from other machines (Lustre) or send cached bytes first (NFS).
-    const KNOWS_DATA: [u32; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
+    /// Types of file systems of several machines whose locks make the size of a file exact on each of them: Lustre,
+    /// GPFS. Others may have an old size for a while (OrangeFS), or until the file is closed (UnifyFS).
+    const SIZE_BY_LOCKS: [u32; 2] = [lustre::MAGIC, gpfs::MAGIC];
 
-    /// Returns true if [`Storage::next_data`] is exact on this file system, and costs no more than a small read.
+    /// Types of file systems that know exactly and at once which bytes of a file were ever written: ext2 to ext4, XFS,
+    /// tmpfs. ZFS may write all bytes to the disk before it answers. F2FS overlooked compressed bytes. On a file system
+    /// of several machines, the answer costs messages, and may take locks from other machines (Lustre), send cached
+    /// bytes first (NFS), or forget them (FUSE).
+    const KNOWS_DATA: [u32; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+
+    /// Returns true if [`Storage::size`] is exact on this file system whoever has written, on any machine.
+    pub fn knows_size(&self) -> bool {
+        self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
+    }
+
+    /// Returns true if [`Storage::next_data`] is exact on this file system, and costs no more than a small read. Its
+    /// size is then exact, too.
     pub fn knows_data(&self) -> bool {
         Self::KNOWS_DATA.contains(&self.magic)
     }

@@ -109,8 +109,7 @@ impl Setup {
         // Not earlier: with different hints, not all ranks would take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
-        let Created { name, layout, hosts_cache_apart, knows_data, identity, key, alike, costs } = agreed.created;
-        let known = KnownBytes::of_file_system(!hosts_cache_apart, knows_data);
+        let Created { name, layout, hosts_cache_apart, known, identity, key, alike, costs } = agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
         let by_host =

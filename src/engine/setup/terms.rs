@@ -12,6 +12,7 @@ use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::storage::guarded;
+use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
@@ -31,8 +32,8 @@ pub struct Created {
     pub layout: Layout,
     /// True if hosts cache the file independently.
     pub hosts_cache_apart: bool,
-    /// True if the file system knows which bytes of the file have data.
-    pub knows_data: bool,
+    /// What can be known of the bytes of the file without reading them.
+    pub known: KnownBytes,
     /// Identity of the file, if its file system belongs to one machine; otherwise `None`.
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
@@ -53,7 +54,7 @@ pub struct Alike {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, knows_data, identity, key, alike, costs });
+wire::fields!(struct Created { name, layout, hosts_cache_apart, known, identity, key, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -337,7 +338,6 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
     let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
-    let knows_data = found.is_some_and(|found| found.knows_data());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
@@ -355,7 +355,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
     let key = Tiling::random().key();
-    Ok(Created { name, layout, hosts_cache_apart, knows_data, identity, key, alike, costs })
+    Ok(Created { name, layout, hosts_cache_apart, known: KnownBytes::on(found), identity, key, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

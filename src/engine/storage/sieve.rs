@@ -5,7 +5,9 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use tributary_base::wire;
 
+use crate::drivers::FileSystem;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING};
 use crate::engine::storage::present::Present;
 use crate::engine::storage::{Storage, StorageFailure, read_all, write_all};
@@ -15,7 +17,7 @@ use crate::hints::Switch;
 /// What can be known of the bytes of a file without reading them. A later value includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownBytes {
-    /// Nothing: a host may not see at once what other hosts have written.
+    /// Nothing: a host may not see at once what other hosts have written, or the file system is unknown.
     Nothing,
     /// The end of the file.
     End,
@@ -23,14 +25,15 @@ pub enum KnownBytes {
     Data,
 }
 
+wire::fields!(enum KnownBytes { 0 Nothing, 1 End, 2 Data, });
+
 impl KnownBytes {
-    /// Returns what is known on a file system: whether its hosts see each other's writes at once, and whether it knows
-    /// which bytes have data.
-    pub fn of_file_system(is_coherent: bool, knows_data: bool) -> Self {
-        match (is_coherent, knows_data) {
-            (false, _) => Self::Nothing,
-            (true, false) => Self::End,
-            (true, true) => Self::Data,
+    /// Returns what is known on a file system.
+    pub fn on(found: Option<FileSystem>) -> Self {
+        match found {
+            Some(found) if found.knows_data() => Self::Data,
+            Some(found) if found.knows_size() => Self::End,
+            _ => Self::Nothing,
         }
     }
 }
@@ -47,7 +50,8 @@ pub struct Sieve {
     call: u64,
     bridge: u64,
     known: KnownBytes,
-    /// No byte from here on had data when the call began; `u64::MAX` if the end of the file is unknown.
+    /// No byte from here on had data when the call began; `u64::MAX` if the end of the file is unknown, or if it has none
+    /// (a device).
     end: u64,
 }
 
@@ -104,7 +108,8 @@ impl Sieve {
         }
     }
 
-    /// Returns true if the answer that no byte of `gaps` has data would save enough.
+    /// Returns true if the answer that no byte of `gaps` has data would save enough. A file without an end is not asked:
+    /// it may be a device whose answer means nothing.
     fn is_worth_asking(&self, group: &RunGroup, gaps: &Range<u64>) -> bool {
         let read = gaps.end - gaps.start;
         let calls = |bytes: u64| bytes / self.call;
@@ -113,7 +118,7 @@ impl Sieve {
             // One by one, against the question and one write with the gaps.
             false => group.runs.saturating_sub(2 + calls(group.gap_bytes())),
         };
-        self.known == KnownBytes::Data && saved >= WORTH_ASKING
+        self.known == KnownBytes::Data && self.end < u64::MAX && saved >= WORTH_ASKING
     }
 
     /// Returns the parts of a group's gaps that may have data. `gaps` are the offsets in the file between which all gaps
@@ -496,6 +501,15 @@ mod tests {
         let sieve = Sieve::of_write(Switch::Enable, 1, false, KnownBytes::Data).with_end(|| panic!("not needed"));
         let calls = written(&file, 0, &strided(0, 100, 10, 1000), sieve);
         assert_eq!(calls, Calls { writes: 100, ..Calls::default() });
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_read_without_a_question() {
+        let (file, runs) = (Paged::with_data(1 << 20, &[]), strided(10_000, 200, 1000, 2000));
+        let calls = Calls { writes: 1, reads: 1, read: 199 * 2000 - 1000, questions: 0 };
+        let sieve = Sieve::of_write(Switch::Automatic, 1, true, KnownBytes::Data);
+        assert_eq!(written(&file, 10_000, &runs, sieve.with_end(|| u64::MAX)), calls);
+        assert_eq!(written(&file, 10_000, &runs, sieve), calls, "nobody has asked for the end");
     }
 
     /// A storage may answer anything that is not wrong: it must not end in a loop, or in other bytes.
