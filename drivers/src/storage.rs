@@ -5,8 +5,6 @@ use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
-use crate::{gpfs, lustre};
-
 /// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -28,6 +26,10 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
+    /// Type of Lustre.
+    pub(crate) const LUSTRE: u32 = 0x0BD0_0BD0;
+    /// Type of GPFS.
+    pub(crate) const GPFS: u32 = 0x4750_4653;
     const NFS: u32 = 0x6969;
     /// Types of file systems whose clients cache whole pages and do not know of each other's caches (NFS, SMB, AFS),
     /// or may do so (FUSE, 9P).
@@ -39,7 +41,7 @@ impl FileSystem {
 
     /// Types of file systems of several machines whose locks make the size of a file exact on each of them: Lustre,
     /// GPFS. Others may have an old size for a while (OrangeFS), or until the file is closed (UnifyFS).
-    const SIZE_BY_LOCKS: [u32; 2] = [lustre::MAGIC, gpfs::MAGIC];
+    const SIZE_BY_LOCKS: [u32; 2] = [Self::LUSTRE, Self::GPFS];
 
     /// Types of file systems that know exactly and at once which bytes of a file were ever written: ext2 to ext4, XFS,
     /// tmpfs. ZFS may write all bytes to the disk before it answers. F2FS overlooked compressed bytes. On a file system

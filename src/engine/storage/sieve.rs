@@ -308,6 +308,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "lists of ranges, some with one")]
 mod tests {
     use std::io;
     use std::sync::Mutex;
