@@ -277,13 +277,16 @@ impl<P: Present + ?Sized> Segment<'_, P> {
 
     /// Calls `fill` with the memory of each hole within `positions`, and with its distance from their start.
     fn for_each_hole(&mut self, positions: Range<u64>, mut fill: impl FnMut(&mut [u8], usize)) {
-        let mut start = positions.start;
-        let end = positions.end..positions.end;
-        for run in self.present.runs(positions.clone()).chain([end]) {
-            let indices = self.indices(&(start..run.start));
+        let (present, mut start) = (self.present, positions.start);
+        let mut fill_hole = |start, end| {
+            let indices = self.indices(&(start..end));
             fill(&mut self.bytes[indices], (start - positions.start) as usize);
+        };
+        for run in present.runs(positions.clone()) {
+            fill_hole(start, run.start);
             start = run.end;
         }
+        fill_hole(start, positions.end);
     }
 
     /// Positions of the part in the map.
