@@ -128,6 +128,10 @@ impl Storage for DirectWrites {
         self.file.read_at(bytes, offset)
     }
 
+    fn next_data(&self, offset: u64) -> u64 {
+        self.file.next_data(offset)
+    }
+
     fn size(&self) -> io::Result<u64> {
         self.file.size()
     }

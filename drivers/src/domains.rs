@@ -145,7 +145,9 @@ impl Domains {
             // Position in units of 1 / `all` of a present domain.
             let at = u128::from(before) * u128::from(aggregators);
             let (domain, inside) = ((at / u128::from(all)) as usize, at % u128::from(all));
-            let [start, end] = [bounds[domain], bounds[domain + 1]];
+            let start = bounds[domain];
+            // Behind the last domain if only shares of 0 follow.
+            let end = bounds.get(domain + 1).copied().unwrap_or(start);
             let bound = start + (u128::from(end - start) * inside / u128::from(all)) as u64;
             let last = divided[divided.len() - 1];
             divided.push((bound / align * align).clamp(last, bounds[bounds.len() - 1].max(last)));

@@ -12,8 +12,8 @@ use crate::hints::{DriverHints, Placement};
 use crate::placement;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
-/// Value of `f_type` in `statfs` for GPFS.
-const MAGIC: u32 = 0x4750_4653;
+/// Type of the file system in `statfs`.
+const MAGIC: u32 = FileSystem::GPFS;
 
 /// Block size if the file system does not return one, in bytes. ROMIO uses the same.
 const BLOCK: u64 = 1 << 20;

@@ -279,6 +279,20 @@ impl Storage for HostileFile {
         }
     }
 
+    /// Panics where a read would. Knows nothing where a read would fail.
+    fn next_data(&self, offset: u64) -> u64 {
+        // Not in the `match`: the lock would be held in the panic.
+        let fault = *self.state.fault.lock().unwrap();
+        match fault {
+            Fault::Panic(from) if offset >= from => {
+                self.failed(offset);
+                panic!("{PANIC}");
+            }
+            Fault::Read(..) => offset,
+            _ => self.file.next_data(offset),
+        }
+    }
+
     fn size(&self) -> io::Result<u64> {
         self.file.size()
     }

@@ -12,10 +12,10 @@ use crate::driver::{Driver, Layout, Written, window};
 use crate::hints::DriverHints;
 use crate::lov::{self, Stripes};
 use crate::placement;
-use crate::storage::{Mode, OpenStorage, Storage, StripeRequest};
+use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 
-/// Value of `f_type` in `statfs` for Lustre.
-pub(crate) const MAGIC: u32 = 0x0BD0_0BD0;
+/// Type of the file system in `statfs`.
+pub(crate) const MAGIC: u32 = FileSystem::LUSTRE;
 
 /// Stripe size if no hint sets one and the file has none, in bytes: Lustre's own default.
 const UNIT: u64 = 1 << 20;

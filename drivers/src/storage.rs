@@ -26,6 +26,10 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
+    /// Type of Lustre.
+    pub(crate) const LUSTRE: u32 = 0x0BD0_0BD0;
+    /// Type of GPFS.
+    pub(crate) const GPFS: u32 = 0x4750_4653;
     const NFS: u32 = 0x6969;
     /// Types of file systems whose clients cache whole pages and do not know of each other's caches (NFS, SMB, AFS),
     /// or may do so (FUSE, 9P).
@@ -34,6 +38,27 @@ impl FileSystem {
     /// Types of file systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
     const OF_ONE_MACHINE: [u32; 8] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
+
+    /// Types of file systems of several machines whose locks make the size of a file exact on each of them: Lustre,
+    /// GPFS. Others may have an old size for a while (OrangeFS), or until the file is closed (UnifyFS).
+    const SIZE_BY_LOCKS: [u32; 2] = [Self::LUSTRE, Self::GPFS];
+
+    /// Types of file systems that know exactly and at once which bytes of a file were ever written: ext2 to ext4, XFS,
+    /// tmpfs. ZFS may write all bytes to the disk before it answers. F2FS overlooked compressed bytes. On a file system
+    /// of several machines, the answer costs messages, and may take locks from other machines (Lustre), send cached
+    /// bytes first (NFS), or forget them (FUSE).
+    const KNOWS_DATA: [u32; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+
+    /// Returns true if [`Storage::size`] is exact on this file system whoever has written, on any machine.
+    pub fn knows_size(&self) -> bool {
+        self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
+    }
+
+    /// Returns true if [`Storage::next_data`] is exact on this file system, and costs no more than a small read. Its
+    /// size is then exact, too.
+    pub fn knows_data(&self) -> bool {
+        Self::KNOWS_DATA.contains(&self.magic)
+    }
 
     /// Returns true if files of this file system are on one machine only; on another machine the path names another
     /// file.
@@ -85,6 +110,12 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's error.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Returns the first offset from `offset` on that may have data, like lseek(2) with `SEEK_DATA`; `u64::MAX` if there is
+    /// none. Bytes before it are zeros, or lie behind the end of the file. Default, and if it is not known: `offset`.
+    fn next_data(&self, offset: u64) -> u64 {
+        offset
+    }
 
     /// Returns the size of the file; `u64::MAX` for a device or a pipe, which has none.
     ///

@@ -34,6 +34,33 @@ fn names_and_detection() {
         assert_eq!(SystemFiles.file_system(path), SystemFiles.file_system(like), "{path:?}");
     }
     assert_eq!(detect(Path::new("/nowhere/at/all")), DriverName::Posix);
+    // A link to a file that is not there yet, and one to a link.
+    let links = ["absolute", "relative", "circle"].map(|name| dir.path().join(name));
+    for (link, target) in links.iter().zip(["/proc/self/none", "absolute", "circle"]) {
+        std::os::unix::fs::symlink(target, link).unwrap();
+    }
+    let found = links.map(|link| SystemFiles.file_system(&link));
+    let [there, here] = ["/proc/self", "."].map(|path| SystemFiles.file_system(&dir.path().join(path)));
+    assert_eq!(found, [there, there, here]);
+    assert_ne!(there, here);
+}
+
+#[test]
+fn what_is_known_of_a_file_depends_on_its_file_system() {
+    let known = |magic| {
+        let found = FileSystem { magic, block: 0 };
+        (found.knows_size(), found.knows_data())
+    };
+    for exact in [0xEF53, 0x5846_5342, 0x0102_1994] {
+        assert_eq!(known(exact), (true, true), "{exact:#x}");
+    }
+    for size in [0x0BD0_0BD0, 0x4750_4653, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630] {
+        assert_eq!(known(size), (true, false), "{size:#x}");
+    }
+    // NFS, FUSE, SMB, 9P, BeeGFS, OrangeFS, CephFS, and one that nobody knows.
+    for nothing in [0x6969, 0x6573_5546, 0xFE53_4D42, 0x0102_1997, 0x1983_0326, 0x2003_0528, 0x00C3_6400, 0] {
+        assert_eq!(known(nothing), (false, false), "{nothing:#x}");
+    }
 }
 
 #[test]

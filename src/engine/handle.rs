@@ -193,6 +193,12 @@ impl FileHandle {
         size(&self.storage(setup), self.rank, &setup.path)
     }
 
+    /// Returns the end of the file in bytes now, if the storage is open and tells it; otherwise `u64::MAX`.
+    pub fn end(&self, setup: &Setup) -> u64 {
+        let end = self.storage.as_ref().map(|storage| size(&Ok(storage.clone()), self.rank, &setup.path));
+        end.and_then(Result::ok).unwrap_or(u64::MAX)
+    }
+
     /// Returns the end of the file in bytes on the first aggregator; `u64::MAX` on the other ranks.
     ///
     /// # Errors

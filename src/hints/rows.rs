@@ -108,10 +108,11 @@ hints! {
     /// Collective buffering of reads, as `romio_cb_write` for writes.
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "The automatic choice is wrong for your program: `enable` always uses aggregators, `disable` never does.";
-    /// Data sieving of writes: reads a window that has holes, changes it and writes it as a whole. It happens only in blocking
-    /// calls, and only if no other rank of the program can write the file at that time. `enable`: always. `disable`: writes
-    /// each piece by itself. `automatic`: what takes less time by an estimate; never if the ranks are on several hosts and each
-    /// host caches the file for itself (NFS, FUSE).
+    /// Data sieving of writes: writes pieces and the holes between them together. Holes where the file has data are read first;
+    /// other holes become zeros, as far as the library can know where the file has no data. It happens only in blocking calls,
+    /// and only if no other rank of the program can write the file at that time. `enable`: always. `disable`: writes each piece
+    /// by itself. `automatic`: what takes less time by an estimate; never if the ranks are on several hosts and each host caches
+    /// the file for itself (NFS, FUSE).
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Another program writes into the holes at the same time (`disable`), or small writes are very slow (`enable`).";
     /// Data sieving of reads: reads a window as a whole although the program wants only parts of it (a rank that reads for

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tributary::Mode;
+use tributary::drivers::FileSystem;
 use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
 
 /// Numbers of calls and bytes of all files of one [`Counted`].
@@ -51,6 +52,10 @@ impl OpenStorage for Counted {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
         Ok(Box::new(CountedFile { file: SystemFiles.open(path, mode)?, counts: self.clone() }))
     }
+
+    fn file_system(&self, path: &Path) -> Option<FileSystem> {
+        SystemFiles.file_system(path)
+    }
 }
 
 impl Storage for CountedFile {
@@ -69,6 +74,10 @@ impl Storage for CountedFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.counts.add(2, bytes.len());
         self.file.read_at(bytes, offset)
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        self.file.next_data(offset)
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -74,6 +74,11 @@ impl Amount {
         self.end.saturating_sub(self.start)
     }
 
+    /// Returns true if it is certain that ranks have no data for some bytes of the range.
+    pub fn has_holes(&self) -> bool {
+        self.bytes < self.span()
+    }
+
     /// Returns the mean size of an extent in bytes.
     pub fn mean(&self) -> u64 {
         self.bytes / self.requests.max(1)

@@ -94,7 +94,7 @@ wire::fields!(struct Paces { exchange, file });
 impl Paces {
     /// Returns the nanoseconds in messages, and those in the file, for `bytes` bytes of one aggregator.
     pub fn nanos(&self, bytes: u64) -> (u64, u64) {
-        let of = |pace: u64| u64::try_from(u128::from(pace) * u128::from(bytes) >> 10).unwrap_or(u64::MAX);
+        let of = |pace: u64| u64::try_from((u128::from(pace) * u128::from(bytes)) >> 10).unwrap_or(u64::MAX);
         (of(self.exchange), of(self.file))
     }
 }
@@ -262,7 +262,7 @@ mod tests {
     const RANKS: [Rank; 4] = [0, 4, 8, 12];
 
     fn by(learned: &mut Learned, all: &[u64]) -> bool {
-        let none: Option<(fn(Option<Paces>) -> ExchangeWindows, u64)> = None;
+        let none = None::<(fn(Option<Paces>) -> ExchangeWindows, u64)>;
         learned.learn(&Took { exchange: 0, file: times(all), total: 1_000_000 }, 4 << 20, &RANKS, none)
     }
 

@@ -75,9 +75,14 @@ pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 pub const LOCAL_CALL: u64 = 4 << 10;
 /// Cost of a call on a file system that locks stripes or blocks: about as much as copying this number of bytes.
 pub const REMOTE_CALL: u64 = 256 << 10;
-/// Maximum number of runs of data in a group that are always written one by one: reading the gaps between them may need
-/// a disk.
+/// Maximum number of runs of data in a group that are always written one by one if gaps between them must be read: that
+/// may need a disk.
 pub const FEW_RUNS: u64 = 16;
+/// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
+/// vain costs little. Where the file has data, so many calls' bytes are read before the next question.
+pub const WORTH_ASKING: u64 = 4;
+/// Maximum number of questions that find data in a group. All bytes behind are then read.
+pub const PARTS_READ: usize = 4;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// Minimum length in bytes of a piece that is written from, or read into, the caller's memory.

@@ -23,7 +23,7 @@ use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
-use crate::engine::storage::sieve::Sieve;
+use crate::engine::storage::sieve::{KnownBytes, Sieve};
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
@@ -72,6 +72,8 @@ pub struct Setup {
     pub by_host: bool,
     /// True if there are several hosts and each caches the file independently (NFS).
     pub hosts_cache_apart: bool,
+    /// What can be known of the bytes of the file without reading them.
+    pub known: KnownBytes,
     /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one
     /// machine; otherwise `None`.
     pub identity: Option<Identity>,
@@ -112,7 +114,7 @@ impl Setup {
         // Not earlier: with different hints, not all ranks would take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
-        let Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs } =
+        let Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs } =
             agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
@@ -156,6 +158,7 @@ impl Setup {
             arena: shared.map(|shared| Arc::new(Arena::new(shared))),
             by_host,
             hosts_cache_apart,
+            known,
             // Files that are only read may be copies on the disks of the hosts.
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
@@ -213,7 +216,7 @@ impl Setup {
         let (shares_memory, hosts, team, arena) = (false, None, Team::Ranks, None);
         let (by_host, hosts_cache_apart, identity, is_captured, tiling) =
             (false, false, None, false, Tiling::from_key(0));
-        let driver_name = hints.driver;
+        let (driver_name, known) = (hints.driver, KnownBytes::Nothing);
         Ok(Self {
             path,
             mode,
@@ -231,6 +234,7 @@ impl Setup {
             arena,
             by_host,
             hosts_cache_apart,
+            known,
             identity,
             is_captured,
             tiling,
@@ -340,7 +344,7 @@ impl Setup {
     /// Returns the data sieving of writes: what a write does about gaps. `is_sole` is true if nobody else can be
     /// writing the file during the call.
     pub fn write_sieve(&self, is_sole: bool) -> Sieve {
-        Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole)
+        Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole, self.known)
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

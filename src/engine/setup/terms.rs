@@ -13,6 +13,7 @@ use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::guarded;
+use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
@@ -32,6 +33,8 @@ pub struct Created {
     pub layout: Layout,
     /// True if hosts cache the file independently.
     pub hosts_cache_apart: bool,
+    /// What can be known of the bytes of the file without reading them.
+    pub known: KnownBytes,
     /// Identity of the file, if its file system belongs to one machine; otherwise `None`.
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
@@ -56,7 +59,7 @@ pub struct Alike {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs });
+wire::fields!(struct Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -343,6 +346,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let name = hints.driver.resolved_on(found);
     let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
+    let known = KnownBytes::on(found);
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
@@ -370,7 +374,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
-    Ok(Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs })
+    Ok(Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

@@ -2,7 +2,7 @@
 //! file systems lock a file during a write; several at a time if the file is so slow that it is not the lock or a copy
 //! that takes the time.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE, WINDOWS_FOR_CALL};
 use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
-use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
+use crate::engine::storage::{Storage, StorageFailure, guarded, size, without_size_signal, write_all};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
@@ -57,6 +57,8 @@ pub struct WindowWriter<'a> {
     pub storage: &'a Result<Arc<dyn Storage>>,
     /// Data sieving: what to do about holes.
     pub sieve: Sieve,
+    /// End of the file in bytes when this rank first wrote a window with holes in this call.
+    pub end: OnceCell<u64>,
     /// This rank, for error messages.
     pub rank: Rank,
     /// Path of the file, for error messages.
@@ -220,10 +222,12 @@ impl WindowWriter<'_> {
         }
         let present = self.present();
         let Range { start: first, .. } = self.places(extent);
+        let end = || *self.end.get_or_init(|| size(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
+        let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
             // SAFETY: as in `bytes`; nobody reads them either.
             let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
-            Segment { offset: extent.offset, bytes, present, first }.write(storage, self.sieve, written)
+            Segment { offset: extent.offset, bytes, present, first }.write(storage, sieve, written)
         });
         unmark_shared(present, self.places(extent));
     }

@@ -10,7 +10,7 @@ use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::worker::{Task, WindowDone, WindowJob, Worker, WorkerGone};
 use crate::error::{Error, Result};
 use crate::fabric::waiting::pause;
-use crate::hints::Hints;
+use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
 
 /// Outcome of one rank's file I/O in one call.
@@ -49,11 +49,10 @@ pub struct WindowQueue {
     in_flight: usize,
     /// Number of bytes by which the call's windows are shifted from the windows of its plan.
     shift: i64,
-    hints: Hints,
-    /// True if nobody else can be writing the file during the call.
-    is_sole: bool,
-    /// Number of bytes that the file system locks together.
-    unit: u64,
+    /// Data sieving of reads.
+    read_sieve: Sieve,
+    /// Data sieving of the writes of the call.
+    write_sieve: Sieve,
     rank: Rank,
     path: PathBuf,
     outcome: Outcome,
@@ -69,8 +68,8 @@ impl WindowQueue {
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
-        let (free, read, made, in_flight, shift, is_sole) = Default::default();
-        let limit = 1;
+        let (free, read, made, in_flight, shift) = Default::default();
+        let (limit, read_sieve) = (1, Sieve::new(hints.ds_read, unit));
         Self {
             worker,
             free,
@@ -79,9 +78,8 @@ impl WindowQueue {
             limit,
             in_flight,
             shift,
-            is_sole,
-            hints: hints.clone(),
-            unit,
+            read_sieve,
+            write_sieve: Sieve::new(Switch::Disable, unit),
             rank,
             path,
             outcome,
@@ -94,10 +92,10 @@ impl WindowQueue {
         self.timed = wanted;
     }
 
-    /// Begins a call: sets the shift in bytes of all windows submitted from here on, whether the call is the sole writer
-    /// of the file, and the maximum number of buffers.
-    pub fn begin_call(&mut self, shift: i64, is_sole: bool, limit: usize) {
-        (self.shift, self.is_sole, self.limit) = (shift, is_sole, limit.max(1));
+    /// Begins a call: sets the shift in bytes of all windows submitted from here on, the data sieving of its writes, and
+    /// the maximum number of buffers.
+    pub fn begin_call(&mut self, shift: i64, write_sieve: Sieve, limit: usize) {
+        (self.shift, self.write_sieve, self.limit) = (shift, write_sieve, limit.max(1));
         // Many small buffers of a call before would otherwise grow to large ones.
         while self.made > self.limit && self.free.pop().is_some() {
             self.made -= 1;
@@ -166,8 +164,8 @@ impl WindowQueue {
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &self.worker {
             let sieve = match task {
-                Task::Write => Sieve::of_write(self.hints.ds_write, self.unit, self.is_sole),
-                Task::Read => Sieve::new(self.hints.ds_read, self.unit),
+                Task::Write => self.write_sieve,
+                Task::Read => self.read_sieve,
             };
             worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve });
             self.in_flight += 1;

@@ -7,6 +7,7 @@ use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
 use crate::drivers::Storage;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
+use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::handle::FileHandle;
 use crate::engine::lists::zero_copy::ZeroCopySends;
@@ -60,7 +61,7 @@ impl Exchange<'_> {
 
     async fn write(&mut self, WriteAccess { file, layout, source }: WriteAccess<'_>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
-        let plan = self.plan(file, layout).await?;
+        let plan = self.plan(Direction::Write, file, layout).await?;
         let told = self.announce_writes(&plan);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
         // before it returns to the owner of the memory.
@@ -80,7 +81,7 @@ impl Exchange<'_> {
 
     async fn read(&mut self, extents: &Extents, ReadMemory { layout, mut sink }: ReadMemory<'_>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
-        let plan = self.plan(extents, layout).await?;
+        let plan = self.plan(Direction::Read, extents, layout).await?;
         let duplicate_reads = duplicate_reads(extents, layout, self.agreed.left.end);
         self.observers.clock.lap(Lap::Flatten);
         let (watchdog, is_timed) = (&self.observers.watchdog, self.observers.has_timeline());
@@ -96,7 +97,7 @@ impl Exchange<'_> {
     /// Returns the plan. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
     /// number of bytes; then only the offsets of the windows change. Otherwise makes a new plan, and counts its
     /// messages.
-    async fn plan(&mut self, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
+    async fn plan(&mut self, direction: Direction, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
         let Self { endpoint, setup, handle, plans, learned, observers, agreed, own, .. } = self;
         let kept = plans.find(agreed, setup, learned);
         let (plan, shift) = match kept.and_then(|shift| Some((plans.current()?.clone(), shift))) {
@@ -119,8 +120,13 @@ impl Exchange<'_> {
             let waker = endpoint.waiting().waker();
             handle.queue = Some(handle.open_queue(setup, waker));
         }
+        let mut sieve = setup.write_sieve(agreed.is_sole);
+        if direction == Direction::Write && !plan.announced.incoming.is_empty() && agreed.left.has_holes() {
+            // Not earlier: another rank may have written until it came to the call. Not later: aggregators then write.
+            sieve = sieve.with_end(|| handle.end(setup));
+        }
         if let Some(queue) = &mut handle.queue {
-            queue.begin_call(shift, agreed.is_sole, plan.open_windows);
+            queue.begin_call(shift, sieve, plan.open_windows);
             queue.time(observers.has_timeline());
         }
         own.auto = plan.auto;

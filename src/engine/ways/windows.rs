@@ -1,5 +1,6 @@
 //! A collective write or read through windows in shared memory, after the first agreement.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -85,6 +86,7 @@ impl ThroughWindows<'_> {
             storage: &self.storage,
             // Other hosts may write in wider gaps.
             sieve: if self.setup.shares_memory { sieve } else { sieve.within(FOOTPRINT_GAP) },
+            end: OnceCell::new(),
             rank: self.rank,
             path: &self.setup.path,
             error: None.into(),
