@@ -6,13 +6,13 @@ use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use super::arena::{Arena, PROGRESS};
 use crate::access::Extent;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::call_windows::CallWindows;
-use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE, WINDOWS_FOR_CALL};
+use crate::engine::policy::{MOST_WRITERS, WINDOWS_FOR_CALL};
+use crate::engine::storage::pace::Pace;
 use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
 use crate::engine::storage::{Storage, StorageFailure, guarded, size, without_size_signal, write_all};
@@ -38,10 +38,9 @@ struct Taken {
 }
 
 impl Taken {
-    /// Returns the number of bytes of the windows; `None` if none has data.
-    fn bytes(&self) -> Option<u64> {
-        let lens = self.full.iter().chain(&self.with_holes).map(|extent| extent.len);
-        Some(lens.sum()).filter(|&bytes| bytes > 0)
+    /// Returns the number of bytes of the windows.
+    fn bytes(&self) -> u64 {
+        self.full.iter().chain(&self.with_holes).map(|extent| extent.len).sum()
     }
 }
 
@@ -151,17 +150,15 @@ impl WindowWriter<'_> {
     /// Writes windows that this rank has taken.
     fn write(&self, taken: &Taken) {
         let arena = self.arena;
-        let (begin, sleeps) = (Instant::now(), sleeps());
-        let writers = arena.writers().load(Ordering::SeqCst).max(1);
+        let (pace, writers) = (Pace::begin(), arena.writers().load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
         // Full windows first, which are lower in the file.
         self.write_full(taken.full);
         taken.with_holes.into_iter().for_each(|extent| self.write_runs(extent));
-        let took = begin.elapsed();
-        if let Some(bytes) = taken.bytes() {
-            let is_long = took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE) && took > SLOW_WRITE;
-            // A rank that has only lost its core has not waited for the file.
-            arena.is_slow().store((is_long && self::sleeps() > sleeps).into(), Ordering::SeqCst);
+        let bytes = taken.bytes();
+        let (took, is_slow) = pace.end(bytes);
+        if bytes > 0 {
+            arena.is_slow().store(is_slow.into(), Ordering::SeqCst);
         }
         arena.busy().fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
     }
@@ -268,18 +265,6 @@ impl WindowWriter<'_> {
             }
         }
     }
-}
-
-/// Returns how often the calling thread has waited for something other than a core.
-#[cfg(target_os = "linux")]
-fn sleeps() -> std::ffi::c_long {
-    use nix::sys::resource::{UsageWho, getrusage};
-    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sleeps() -> std::ffi::c_long {
-    0
 }
 
 /// Iterates over the parts of ascending extents that lie within `whole`.

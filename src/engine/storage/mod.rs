@@ -4,6 +4,7 @@ pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
+pub(in crate::engine) mod pace;
 pub(in crate::engine) mod present;
 pub(in crate::engine) mod scratch;
 pub(in crate::engine) mod sieve;

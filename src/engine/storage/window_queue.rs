@@ -1,6 +1,6 @@
-//! The queue of an aggregator's windows: buffers, the worker thread that writes and reads them, and the outcome.
+//! The queue of an aggregator's windows: buffers, the worker that writes and reads them, and the outcome.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -36,13 +36,17 @@ impl Outcome {
     }
 }
 
-/// Window buffers and the worker thread that writes and reads them. Without a worker (the file could not be opened),
+/// Window buffers and the worker that writes and reads them. Without a worker (the file could not be opened),
 /// windows are dropped, so that the exchange continues to the agreement at its end.
 pub struct WindowQueue {
     worker: Option<Worker>,
     free: Vec<WindowBuffer>,
-    /// Windows that have been read, in the order of submission.
-    read: VecDeque<WindowBuffer>,
+    /// Windows that have been read, by number.
+    read: BTreeMap<u64, WindowBuffer>,
+    /// Number of windows submitted for reading.
+    asked: u64,
+    /// Number of the next window that [`WindowQueue::read`] returns.
+    next_read: u64,
     made: usize,
     /// Maximum number of buffers in this call.
     limit: usize,
@@ -69,11 +73,14 @@ impl WindowQueue {
         };
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, shift) = Default::default();
+        let (asked, next_read) = Default::default();
         let (limit, read_sieve) = (1, Sieve::new(hints.ds_read, unit));
         Self {
             worker,
             free,
             read,
+            asked,
+            next_read,
             made,
             limit,
             in_flight,
@@ -162,12 +169,13 @@ impl WindowQueue {
 
     /// Submits a window to be written or read.
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
-        if let Some(worker) = &self.worker {
-            let sieve = match task {
-                Task::Write => self.write_sieve,
-                Task::Read => self.read_sieve,
+        if let Some(worker) = &mut self.worker {
+            let (sieve, number) = match task {
+                Task::Write => (self.write_sieve, 0),
+                Task::Read => (self.read_sieve, self.asked),
             };
-            worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve });
+            self.asked += u64::from(task == Task::Read);
+            worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve, number });
             self.in_flight += 1;
         }
     }
@@ -176,9 +184,13 @@ impl WindowQueue {
     pub async fn read(&mut self) -> Option<WindowBuffer> {
         loop {
             self.collect();
-            let read = self.read.pop_front();
-            if read.is_some() || self.in_flight == 0 {
-                return read;
+            // Threads may read a later window sooner.
+            if let Some(oldest) = self.read.first_entry().filter(|first| *first.key() == self.next_read) {
+                self.next_read += 1;
+                return Some(oldest.remove());
+            }
+            if self.in_flight == 0 {
+                return None;
             }
             pause().await;
         }
@@ -197,6 +209,8 @@ impl WindowQueue {
                 pause().await;
             }
         }
+        // Threads take windows in the order of submission, but may finish them in another.
+        self.outcome.times.sort_unstable();
         std::mem::take(&mut self.outcome)
     }
 
@@ -222,14 +236,14 @@ impl WindowQueue {
         self.outcome.bytes += done.bytes;
         self.outcome.busy += done.busy;
         if self.timed {
-            self.outcome.times.push((done.begin, done.begin + done.busy));
+            self.outcome.times.push((done.begin, done.begin + done.took));
         }
         if let (None, Some(failure)) = (&self.outcome.error, done.failure) {
             self.outcome.error = Some(failure.into_error(self.rank, &self.path));
         }
         match done.task {
             Task::Write => self.free.push(done.buffer),
-            Task::Read => self.read.push_back(done.buffer),
+            Task::Read => drop(self.read.insert(done.number, done.buffer)),
         }
     }
 }

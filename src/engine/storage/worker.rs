@@ -1,13 +1,16 @@
-//! A helper thread of an aggregator that writes full windows, and reads windows ahead, while ranks exchange other
-//! windows. The thread sends no messages.
+//! Helper threads of an aggregator that write full windows, and read windows ahead, while ranks exchange other windows:
+//! one, and several if the file is slow. The threads send no messages.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
+use crate::engine::policy::MOST_WRITERS;
 use crate::engine::storage::buffer::WindowBuffer;
+use crate::engine::storage::pace::Pace;
 use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
@@ -31,6 +34,8 @@ pub struct WindowJob {
     pub buffer: WindowBuffer,
     /// Data sieving: decides whether gaps between the extents are written or read too.
     pub sieve: Sieve,
+    /// Number of the window among those to read.
+    pub number: u64,
 }
 
 /// A window that was written or read, or failed.
@@ -40,9 +45,13 @@ pub struct WindowDone {
     pub task: Task,
     /// Memory of the window: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
+    /// Number of the window among those to read.
+    pub number: u64,
     /// Number of bytes written; 0 after a read.
     pub bytes: u64,
-    /// Time that the worker spent in the file system for this window.
+    /// Time from the begin to the end of the write or read.
+    pub took: Duration,
+    /// Time that the worker spent in the file system for this window: if several threads did so, this window's part.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
@@ -50,63 +59,110 @@ pub struct WindowDone {
     pub failure: Option<StorageFailure>,
 }
 
-/// The helper thread of one file on one aggregator. Dropping this value waits for all submitted windows.
+/// The helper threads of one file on one aggregator. Dropping this value waits for all submitted windows.
 pub struct Worker {
     jobs: Option<Sender<WindowJob>>,
     finished: Receiver<WindowDone>,
-    thread: Option<JoinHandle<()>>,
+    outbox: Sender<WindowDone>,
+    threads: Vec<JoinHandle<()>>,
+    shared: Arc<WorkerShared>,
+}
+
+/// What the helper threads of a file have in common.
+struct WorkerShared {
+    storage: Arc<dyn Storage>,
+    waker: Arc<dyn Idle>,
+    inbox: Mutex<Receiver<WindowJob>>,
+    /// Number of windows submitted and not done.
+    waiting: AtomicU32,
+    /// Number of windows that threads are writing or reading.
+    running: AtomicU32,
+    /// True if the last window took so long that several threads write or read at a time.
+    is_slow: AtomicBool,
+    /// True after a failure.
+    failed: AtomicBool,
 }
 
 impl Worker {
-    /// Starts the thread; it wakes the rank through `waker` when a window is done.
+    /// Starts a thread; it wakes the rank through `waker` when a window is done.
     ///
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
         let (jobs, inbox) = channel::<WindowJob>();
         let (outbox, finished) = channel();
-        let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
-            leave_single_core();
-            let _quiet = block_size_signal();
-            let mut failed = false;
-            for job in inbox {
-                let done = perform(&*storage, job, failed);
-                failed |= done.failure.is_some();
-                if outbox.send(done).is_err() {
-                    return;
-                }
-                waker.wake();
-            }
-        })?;
-        Ok(Self { jobs: Some(jobs), finished, thread: Some(thread) })
+        let (waiting, running, is_slow, failed) = Default::default();
+        let inbox = Mutex::new(inbox);
+        let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, running, is_slow, failed });
+        let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
+        worker.start_thread()?;
+        Ok(worker)
     }
 
-    /// Submits a window. [`Worker::poll`] returns it, in the order of submission.
-    pub fn submit(&self, job: WindowJob) {
-        if let Some(jobs) = &self.jobs {
-            // The thread ends only when `jobs` is dropped; if it is gone nevertheless, `poll` reports it.
-            let _ = jobs.send(job);
+    fn start_thread(&mut self) -> std::io::Result<()> {
+        let (shared, outbox) = (self.shared.clone(), self.outbox.clone());
+        let thread = std::thread::Builder::new().name("tributary worker".to_string());
+        self.threads.push(thread.spawn(move || shared.work(&outbox))?);
+        Ok(())
+    }
+
+    /// Submits a window. [`Worker::poll`] returns it. Starts another thread if all have work and the file is slow.
+    pub fn submit(&mut self, job: WindowJob) {
+        let Some(jobs) = &self.jobs else { return };
+        let waiting = self.shared.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        // The threads end only when `jobs` is dropped; if they are gone nevertheless, `poll` reports it.
+        let _ = jobs.send(job);
+        let threads = self.threads.len() as u32;
+        if waiting > threads && threads < MOST_WRITERS && self.shared.is_slow.load(Ordering::Relaxed) {
+            // Without another thread, those that are there do the work.
+            let _ = self.start_thread();
         }
     }
 
-    /// Returns the next window that is done; `None` if no further window is done yet; `Err` if the thread has ended.
+    /// Returns a window that is done; `None` if no further window is done yet; `Err` if a thread has ended.
     pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
-            Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(WorkerGone),
+            Err(TryRecvError::Empty) if !self.threads.iter().any(JoinHandle::is_finished) => Ok(None),
+            Err(_) => Err(WorkerGone),
         }
     }
 }
 
-/// The helper thread ended before its time.
+impl WorkerShared {
+    /// Writes and reads windows until no more can come.
+    fn work(&self, outbox: &Sender<WindowDone>) {
+        leave_single_core();
+        let _quiet = block_size_signal();
+        loop {
+            // A thread that waits for a window keeps the others that wait.
+            let next = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(job) = next else { return };
+            let (pace, len) = (Pace::begin(), job.window.len());
+            let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut done = perform(&*self.storage, job, self.failed.load(Ordering::Relaxed), pace.since());
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            let (took, is_slow) = pace.end(len);
+            (done.took, done.busy) = (took, took / running);
+            self.is_slow.store(is_slow, Ordering::Relaxed);
+            self.failed.fetch_or(done.failure.is_some(), Ordering::Relaxed);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            if outbox.send(done).is_err() {
+                return;
+            }
+            self.waker.wake();
+        }
+    }
+}
+
+/// A helper thread ended before its time.
 #[derive(Debug)]
 pub struct WorkerGone;
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             // `poll` has reported a panic outside of the storage, or no window was waited for.
             let _ = thread.join();
         }
@@ -141,9 +197,8 @@ fn leave_single_core() {}
 
 /// Writes or reads one window. Does nothing if `failed` is true, that is, after a failure: a full disk fails once and
 /// not once a window.
-fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
-    let WindowJob { task, window, mut buffer, sieve } = job;
-    let begin = Instant::now();
+fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) -> WindowDone {
+    let WindowJob { task, window, mut buffer, sieve, number } = job;
     let mut bytes = 0;
     let operation = if task == Task::Write { "write" } else { "read" };
     let outcome = guarded(operation, window.start, || match task {
@@ -153,7 +208,8 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool) -> WindowDone {
     });
     // Pieces of messages and of the caller's memory are released in any case.
     buffer.pieces.clear();
-    WindowDone { task, buffer, bytes, busy: begin.elapsed(), begin, failure: outcome.err() }
+    let (took, busy) = Default::default();
+    WindowDone { task, buffer, number, bytes, took, busy, begin, failure: outcome.err() }
 }
 
 #[cfg(all(test, target_os = "linux"))]
