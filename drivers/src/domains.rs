@@ -128,6 +128,32 @@ impl Domains {
         Self::Ranges { bounds, window }
     }
 
+    /// Returns these domains divided anew, so that each aggregator gets its share of what `shares` sum up to, if the
+    /// present domains are equal parts. Bounds are multiples of `align`, but for the first and the last. Stripes that
+    /// aggregators own in turn stay as they are, and so do all domains without a share for each aggregator.
+    pub fn in_shares(self, shares: &[u32], align: u64) -> Self {
+        let Self::Ranges { bounds, window } = self else { return self };
+        let (aggregators, align) = (bounds.len() as u64 - 1, align.max(1));
+        let all: u64 = shares.iter().map(|&share| u64::from(share)).sum();
+        if shares.len() as u64 != aggregators || all == 0 {
+            return Self::Ranges { bounds, window };
+        }
+        let mut before = 0;
+        let mut divided = vec![bounds[0]];
+        for &share in &shares[..shares.len() - 1] {
+            before += u64::from(share);
+            // Position in units of 1 / `all` of a present domain.
+            let at = u128::from(before) * u128::from(aggregators);
+            let (domain, inside) = ((at / u128::from(all)) as usize, at % u128::from(all));
+            let [start, end] = [bounds[domain], bounds[domain + 1]];
+            let bound = start + (u128::from(end - start) * inside / u128::from(all)) as u64;
+            let last = divided[divided.len() - 1];
+            divided.push((bound / align * align).clamp(last, bounds[bounds.len() - 1].max(last)));
+        }
+        divided.push(bounds[bounds.len() - 1]);
+        Self::Ranges { bounds: divided, window }
+    }
+
     /// Returns the number of aggregators.
     pub fn aggregators(&self) -> usize {
         match self {
@@ -263,6 +289,16 @@ mod tests {
     }
 
     #[test]
+    fn a_share_is_a_part_of_the_whole() {
+        let equal = Domains::equal_bytes(0, 4000, &[4000], 10, 4, 16);
+        let bounds = vec![0, 1290, 2580, 2700, 4000];
+        assert_eq!(equal.clone().in_shares(&[10, 10, 1, 10], 10), Domains::Ranges { bounds, window: 16 });
+        assert_eq!(equal.clone().in_shares(&[7; 4], 10), equal);
+        let cyclic = Domains::Cyclic { stripe: 10, aggregators: 3, stripes: 1 };
+        assert_eq!(cyclic.clone().in_shares(&[1, 2, 3], 10), cyclic);
+    }
+
+    #[test]
     fn a_window_of_one_stripe_takes_the_memory_of_its_data() {
         let stripes = |stripes| Domains::Cyclic { stripe: 100, aggregators: 2, stripes }.window(0, 250);
         let one = stripes(1).trimmed(250, 260);
@@ -280,6 +316,18 @@ mod tests {
         #[test]
         fn ranges_tile(start in 0u64..50, len in 0u64..200, block in 1u64..9, aggregators in 1usize..9, window in 1u64..40) {
             check(&Domains::equal_blocks(start, start + len, block, aggregators, window), 300);
+        }
+
+        #[test]
+        fn shares_tile(
+            start in 0u64..50, len in 0u64..200, align in 1u64..9, aggregators in 1usize..9, window in 1u64..40,
+            shares in prop::collection::vec(0u32..20, 1..9)
+        ) {
+            let equal = Domains::equal_blocks(start, start + len, align, aggregators, window);
+            let fits = shares.len() == aggregators && shares.iter().any(|&share| share > 0);
+            let divided = equal.clone().in_shares(&shares, align);
+            prop_assert!(fits || divided == equal);
+            check(&divided, 300);
         }
 
         #[test]

@@ -140,8 +140,10 @@ impl File {
             }
             (Way::Exchange, memory) => {
                 let Self { endpoint, setup, handle, calls, observers } = self;
-                let (plans, returns_at_end, agreed) = (&mut calls.plans, calls.returns_at_end, &state.agreed);
-                let mut exchange = Exchange { endpoint, setup, handle, plans, observers, returns_at_end, agreed, own };
+                let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
+                let agreed = &state.agreed;
+                let mut exchange =
+                    Exchange { endpoint, setup, handle, plans, learned, observers, returns_at_end, agreed, own };
                 exchange.run(memory.reborrow(), left).await?;
             }
         }
@@ -254,6 +256,13 @@ impl File {
         if let Some(failed) = all.failed {
             let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
+        }
+        // Reads follow what writes have shown, so that both can use the same plan.
+        if agreed.decision.way == Way::Exchange && (direction == Direction::Write || self.setup.mode == Mode::Read) {
+            let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, &all.took());
+            if is_changed && self.endpoint.rank() == 0 {
+                self.calls.learned.keep(self.setup.file_system);
+            }
         }
         Ok(all.report(&self.setup, direction, agreed, own.as_ref()))
     }

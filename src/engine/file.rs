@@ -8,6 +8,7 @@ use crate::engine::facts::calls::CallKind;
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
+use crate::engine::policy::learned::{Learned, LearnedFacts};
 use crate::engine::setup::Setup;
 use crate::engine::storage::OpenStorage;
 use crate::engine::watchdog::StallWatchdog;
@@ -35,6 +36,8 @@ pub struct File {
 pub struct FileCalls {
     /// Plans of earlier calls.
     pub plans: Plans,
+    /// What exchanges have shown about the next ones.
+    pub learned: Learned,
     /// True if ranks may have written the same bytes in some call.
     pub may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
@@ -76,7 +79,8 @@ impl File {
         let known = (setup.host().cloned(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
         let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
-        Self { endpoint, setup, handle, calls: FileCalls::default(), observers }
+        let calls = FileCalls { learned: setup.learned.clone(), ..FileCalls::default() };
+        Self { endpoint, setup, handle, calls, observers }
     }
 
     /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and
@@ -158,6 +162,17 @@ impl File {
     /// Returns the ranks that are aggregators, in ascending order.
     pub fn aggregators(&self) -> &[Rank] {
         &self.setup.roles.aggregators
+    }
+
+    /// Returns the maximum size of a window in bytes in the last exchange by messages; `None` before the first.
+    pub fn exchange_window(&self) -> Option<u64> {
+        self.calls.plans.current().map(|plan| plan.domains.window_bytes())
+    }
+
+    /// Returns what exchanges on this file, or on the last file on the same file system, have shown about the next ones;
+    /// `None` if nothing changed by it.
+    pub fn learned(&self) -> Option<LearnedFacts> {
+        LearnedFacts::of(&self.calls.learned, self.aggregators())
     }
 
     /// Returns true if collective calls go through memory that all ranks share, without messages.

@@ -77,9 +77,10 @@ hints! {
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system is faster with more (or fewer) writers than the default.", ONLY_EXCHANGED;
     /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
-    /// `trib_write_buffers` such buffers. `auto`: an eighth of the part of an aggregator in the call, so that filling, sending
-    /// and writing go on at the same time; at least 256 KiB, and 16 KiB times the number of ranks; at most 16 MiB, and on file
-    /// systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB. A window that is larger than a stripe or block is rounded to whole
+    /// `trib_write_buffers` such buffers. `auto`: a sixteenth of the part of an aggregator in the call, so that filling, sending
+    /// and writing go on at the same time; at least 512 KiB, and 32 KiB times the number of ranks; at most 16 MiB, and on file
+    /// systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB. Later calls take what the
+    /// times of earlier ones suggest (`trib_aggregators_fixed`). A window that is larger than a stripe or block is rounded to whole
     /// stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round each rank that has
     /// bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the time.
     "cb_buffer_size" cb_buffer_size: Option<u64> = None, SIZE_OR_AUTO, "bytes",
@@ -128,6 +129,11 @@ hints! {
     /// no effect.
     "trib_announce_writes" announce_writes: bool = false, TRUTH, "",
         "The writing nodes take locks from each other, and this keeps the servers of the file system busy.", ONLY_EXCHANGED;
+    /// Every call divides the file between aggregators, and into windows, as the first call would. `false`: aggregators that take
+    /// longer in the file than the others get less of it, and windows follow from the times of earlier calls on the file, or on
+    /// the last file on the same file system; what other hints set stays.
+    "trib_aggregators_fixed" aggregators_fixed: bool = false, TRUTH, "",
+        "Calls must not depend on the times of earlier ones: you compare measurements, or the speed of the file system varies from call to call.", ONLY_EXCHANGED;
     /// A promise of the program: it does no independent I/O on this file. Then only the aggregators open the file, and the
     /// ranks that write pieces of 1 MiB or more in all by themselves. It has an effect only if ranks exchange data by messages.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",

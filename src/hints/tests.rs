@@ -18,6 +18,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("romio_ds_read", &["enable", "disable"], &["auto"]),
     ("direct_write", &["enable", "disable"], &["true", ""]),
     ("trib_announce_writes", &["true"], &["enable", "1"]),
+    ("trib_aggregators_fixed", &["true"], &["enable", "1"]),
     ("romio_no_indep_rw", &["true"], &["enable", "1"]),
     ("nc_num_aggrs_per_node", &["1", "4"], &["-1", "x"]),
     ("trib_kernel", &["balanced", "two_layer"], &["common", ""]),
@@ -124,7 +125,10 @@ fn a_text_with_an_error_changes_nothing() {
         ("cb_nodes=3;cb_nodes", "hints: cb_nodes; allowed: key=value"),
         ("cb_nodes=3;cb_nodes=0", "hint cb_nodes: `0` is not allowed; allowed: auto|1 or more"),
         ("cb_nodes=3;trib_kernel_mta=pairwise", "did you mean trib_kernel_meta?"),
-        ("cb_nodes=3;trib_frobnicate=1", "known keys: trib_announce_writes, trib_kernel, trib_kernel_meta,"),
+        (
+            "cb_nodes=3;trib_frobnicate=1",
+            "known keys: trib_announce_writes, trib_aggregators_fixed, trib_kernel, trib_kernel_meta,",
+        ),
     ] {
         let mut hints = Hints::default();
         let error = hints.apply(text).unwrap_err().to_string();

@@ -13,8 +13,7 @@ use crate::settings::{DRIVERS, KERNELS, hints, throttles};
 /// Number of ranks of both maps.
 pub const RANKS: usize = 16;
 /// Hints for four nodes, four aggregators and eight local aggregators.
-const COMMON: &str =
-    "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=4;nc_num_aggrs_per_node=2;striping_factor=4";
+const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=4;nc_num_aggrs_per_node=2;striping_factor=4;trib_aggregators_fixed=true";
 
 /// Hints with small windows for the shipped map, so that a write takes many rounds.
 pub const SMALL: &str = "striping_unit=64KiB;cb_buffer_size=128KiB";

@@ -28,3 +28,4 @@ mod several_hosts;
 mod shared_memory;
 mod sieving;
 mod sizes;
+mod slow_writer;

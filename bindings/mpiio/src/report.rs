@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use tributary::Hints;
-use tributary::engine::{Limit, LimitedBy, Path, Seconds};
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds};
 use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
@@ -72,6 +72,12 @@ pub struct Engine {
     pub throttle_meta: String,
     pub kernel_data: String,
     pub throttle_data: String,
+    /// Size of a window in bytes in the last call that exchanged data by messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// What earlier calls have shown about later ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<LearnedFacts>,
     pub hints: BTreeMap<&'static str, String>,
 }
 
@@ -189,6 +195,8 @@ impl Engine {
             throttle_meta: hints.throttle_meta().to_string(),
             kernel_data: hints.data_kernel().to_string(),
             throttle_data: hints.throttle_data().to_string(),
+            window: file.exchange_window(),
+            learned: file.learned(),
             hints: effective(file).into_iter().collect(),
         }
     }
@@ -208,13 +216,19 @@ impl Engine {
         rows.extend(self.no_shared_memory.iter().map(|why| ("shared memory", format!("none: {why}"))));
         if exchanged {
             rows.extend([
-                ("aggregators", aggregators.to_string()),
+                ("aggregators", aggregators.to_string() + &self.window.map_or(String::new(), windows)),
                 ("metadata", format!("{}, throttle {}", self.kernel_meta, self.throttle_meta)),
                 ("data", format!("{}, throttle {}", self.kernel_data, self.throttle_data)),
             ]);
+            rows.extend(self.learned.iter().map(|learned| ("learned", learned.to_string())));
         }
         rows
     }
+}
+
+/// Returns the size of windows, as text behind the number of aggregators.
+fn windows(bytes: u64) -> String {
+    format!(", windows of {:.0} KiB", (bytes as f64 / 1024.0).max(1.0))
 }
 
 /// Returns `word`, with an `s` unless `count` is 1.

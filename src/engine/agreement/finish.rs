@@ -8,6 +8,7 @@ use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{self, words};
 use crate::engine::policy::decision::Decision;
+use crate::engine::policy::learned::{FileTimes, Took};
 use crate::engine::policy::paths::Way;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::record::totals::CallTotals;
@@ -42,6 +43,8 @@ words! {
         pub rounds: u64,
         /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, wait for I/O, total.
         pub micros: [u64; 8],
+        /// Times in the file, if aggregators wrote or read.
+        pub file_times: FileTimes,
         /// True if the windows must be filled again, by one rank after the other.
         pub again: bool,
         /// Value of the signal that counts turns of ranks.
@@ -79,6 +82,7 @@ impl CallOutcome {
             between_hosts: metadata.between_hosts + counts.traffic.between_hosts,
             rounds: counts.windows,
             micros: times.map(|time| time.as_micros() as u64),
+            file_times: FileTimes::of(rank, outcome.busy.as_micros() as u64),
             again: false,
             turn: 0,
         }
@@ -101,12 +105,19 @@ impl CallOutcome {
         self.in_memory += other.in_memory;
         self.between_hosts += other.between_hosts;
         self.rounds = self.rounds.max(other.rounds);
+        self.file_times.merge(&other.file_times);
         self.micros.iter_mut().zip(other.micros).for_each(|(most, own)| *most = own.max(*most));
     }
 
     /// Returns the time of file I/O.
     pub fn io(&self) -> Duration {
         Duration::from_micros(self.micros[IO])
+    }
+
+    /// Returns what an exchange took.
+    pub fn took(&self) -> Took {
+        let [_, _, data, .., total] = self.micros;
+        Took { exchange: data, file: self.file_times, total }
     }
 
     /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the

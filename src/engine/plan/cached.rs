@@ -8,6 +8,7 @@ use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::plan::Plan;
+use crate::engine::policy::learned::Learned;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};
 use crate::engine::setup::Setup;
 
@@ -34,11 +35,12 @@ impl Plans {
         }
     }
 
-    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout (`setup`). Returns the
-    /// shift in bytes.
-    pub fn find(&mut self, agreed: &Agreed, setup: &Setup) -> Option<i64> {
+    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout (`setup`), and nothing was
+    /// learned since the plan was made. Returns the shift in bytes.
+    pub fn find(&mut self, agreed: &Agreed, setup: &Setup, learned: &Learned) -> Option<i64> {
         let Reuse { plan, shift } = agreed.reuse?;
-        let fits = self.0.get(plan)?.fits(shift, &agreed.left, setup);
+        let cached = self.0.get(plan)?;
+        let fits = cached.plan.changes == learned.changes && cached.fits(shift, &agreed.left, setup);
         if fits {
             let found = self.0.remove(plan);
             self.0.push(found);
@@ -46,8 +48,7 @@ impl Plans {
         fits.then_some(shift)
     }
 
-    /// Keeps a plan that this call has made. Removes the plan on which all ranks agreed, if it did not fit the layout,
-    /// and the plans unused for longest if there are too many.
+    /// Keeps a plan that this call has made. Removes the plan on which all ranks agreed, if it did not fit, and the plans unused for longest if there are too many.
     pub fn keep(&mut self, cached: Cached, agreed: &Agreed) {
         if let Some(Reuse { plan, .. }) = agreed.reuse
             && plan < self.0.len()

@@ -12,6 +12,7 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::policy::exchange_windows::ExchangeWindows;
+use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;
@@ -40,14 +41,15 @@ pub struct Division<'a> {
 
 impl<'a> Division<'a> {
     /// Divides the file. `histogram` is the sum of [`count_bytes`] over all ranks if [`Division::needs_histogram`], or
-    /// else empty. Local.
-    pub fn new(setup: &'a Setup, amount: &Amount, histogram: &[u64]) -> Self {
+    /// else empty. `learned` is what earlier calls have shown. Local.
+    pub fn new(setup: &'a Setup, amount: &Amount, histogram: &[u64], learned: &Learned) -> Self {
         let Amount { start, end, bytes, .. } = *amount;
         let roles = setup.roles(bytes);
         let written = Written { start: start.min(end), end, bytes, histogram };
-        let ExchangeWindows { window, open } = setup.exchange_windows(amount, roles.aggregators.len());
+        let ExchangeWindows { window, open } = setup.exchange_windows(amount, roles.aggregators.len(), learned.paces);
         let hints = DriverHints { cb_buffer_size: window, ..setup.driver_hints.clone() };
-        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &hints);
+        let equal = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &hints);
+        let domains = equal.in_shares(&learned.shares, setup.layout.unit);
         let layers = roles.choose(amount, &domains);
         Self { roles, domains, layers, open_windows: open }
     }
@@ -76,18 +78,20 @@ pub struct Plan {
     pub bytes: u64,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,
+    /// Number of changes by what calls had shown when the plan was made.
+    pub changes: u32,
 }
 
 impl Plan {
-    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `windows` is the
-    /// number of window buffers that this aggregator has allocated.
+    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `learned`
+    /// is what earlier calls have shown, and `windows` is the number of window buffers that this aggregator has allocated.
     ///
     /// # Errors
     /// Errors of the message transport; an aggregator has no memory for a round (the same on all ranks).
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,
-        amount: &Amount,
+        (amount, learned): (&Amount, &Learned),
         (file, layout): (&Extents, &BufferLayout),
         windows: usize,
         clock: &mut Clock,
@@ -98,7 +102,7 @@ impl Plan {
             clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let Division { roles, domains, layers, open_windows } = Division::new(setup, amount, &histogram);
+        let Division { roles, domains, layers, open_windows } = Division::new(setup, amount, &histogram, learned);
         let new_windows = open_windows.saturating_sub(windows);
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);
@@ -116,7 +120,8 @@ impl Plan {
         }
         clock.lap(Lap::Metadata);
         let announced = announced?;
-        Ok(Self { domains, outgoing, announced, data: phases.data, auto, bytes: amount.bytes, open_windows })
+        let (data, bytes, changes) = (phases.data, amount.bytes, learned.changes);
+        Ok(Self { domains, outgoing, announced, data, auto, bytes, open_windows, changes })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::engine::lists::flow::Flow;
 pub use crate::engine::metadata::list_messages;
 use crate::engine::plan::Division;
 pub use crate::engine::plan::{HISTOGRAM, count_bytes};
+use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::FanIn;
 use crate::engine::setup::Setup;
 use crate::error::Error;
@@ -166,7 +167,8 @@ impl Planner {
     ) -> Result<Self, E> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
         let histogram = if Division::needs_histogram(&setup, amount) { histogram()? } else { Vec::new() };
-        let Division { roles, domains, open_windows, .. } = Division::new(&setup, amount, &histogram);
+        let Division { roles, domains, open_windows, .. } =
+            Division::new(&setup, amount, &histogram, &Learned::default());
         Ok(Self { aggregators: roles.aggregators.clone(), domains, open_windows })
     }
 

@@ -1,6 +1,7 @@
 //! The windows of an exchange by messages: their size and number follow from the data of the call.
 
-use super::{LEAST_EXCHANGED, MESSAGE_IN_WINDOW, WINDOWS_IN_CALL};
+use super::learned::{Paces, best_windows};
+use super::{LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOWS_IN_CALL};
 use crate::engine::facts::Amount;
 
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
@@ -22,15 +23,26 @@ impl ExchangeWindows {
     /// window if they fit.
     ///
     /// Each aggregator gets several windows, so that it fills one while it writes others; but no more than messages are
-    /// worth: a rank sends one for each window in which it has bytes.
-    pub fn of(amount: &Amount, (ranks, aggregators): (usize, usize), largest: u64, unit: u64) -> Self {
+    /// worth: a rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and
+    /// what a window costs in nanoseconds, the number of windows follows from them.
+    pub fn of(
+        amount: &Amount,
+        (ranks, aggregators): (usize, usize),
+        (largest, unit): (u64, u64),
+        learned: Option<(Paces, u64)>,
+    ) -> Self {
         let Amount { bytes, .. } = *amount;
-        let (range, bytes) = (amount.span().max(1), bytes.max(1));
+        let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
         // As if each rank had bytes in each window: the windows of the data, with the holes between them.
-        let least = MESSAGE_IN_WINDOW.saturating_mul(ranks as u64).max(LEAST_EXCHANGED);
-        let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
-        let wanted = range.div_ceil(aggregators as u64 * WINDOWS_IN_CALL);
-        let window = wanted.max(u64::try_from(least).unwrap_or(u64::MAX)).max(unit).min(largest);
+        let with_holes = |least: u64| {
+            let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
+            u64::try_from(least).unwrap_or(u64::MAX)
+        };
+        let (wanted, least) = match learned {
+            None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(ranks as u64).max(LEAST_EXCHANGED)),
+            Some((paces, cost)) => (best_windows(paces.nanos(bytes / aggregators), cost), LEAST_LEARNED),
+        };
+        let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least)).max(unit).min(largest);
         Self { window, open: (2 * largest / window).clamp(2, MOST_OPEN) as usize }
     }
 }
@@ -45,15 +57,27 @@ mod tests {
     fn windows_follow_from_the_data() {
         let of = |span, bytes, ranks, unit| {
             let amount = Amount { start: 0, end: span, bytes, ..Amount::NONE };
-            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (ranks, 4), 16 * MIB, unit);
+            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (ranks, 4), (16 * MIB, unit), None);
             (window, open)
         };
-        assert_eq!(of(32 * MIB, 32 * MIB, 16, 1), (MIB, 8), "eight for each aggregator");
+        assert_eq!(of(64 * MIB, 64 * MIB, 16, 1), (MIB, 8), "sixteen for each aggregator");
         assert_eq!(of(2 * MIB, 2 * MIB, 16, 1), (LEAST_EXCHANGED, 8), "no smaller than a call on the file is worth");
-        assert_eq!(of(32 * MIB, 32 * MIB, 256, 1), (4 * MIB, 8), "no smaller than messages are worth");
-        assert_eq!(of(32 * MIB, 8 * MIB, 128, 1), (8 * MIB, 4), "holes make windows longer, not messages larger");
+        assert_eq!(of(32 * MIB, 32 * MIB, 128, 1), (4 * MIB, 8), "no smaller than messages are worth");
+        assert_eq!(of(32 * MIB, 8 * MIB, 64, 1), (8 * MIB, 4), "holes make windows longer, not messages larger");
         assert_eq!(of(4096 * MIB, 4096 * MIB, 16, 1), (16 * MIB, 2), "no larger than the largest");
         assert_eq!(of(32 * MIB, 32 * MIB, 16, 8 * MIB), (8 * MIB, 4), "what is locked together");
         assert_eq!(of(0, 0, 1, u64::MAX), (16 * MIB, 2), "a unit beyond all windows");
+    }
+    #[test]
+    fn windows_follow_from_what_was_measured() {
+        let amount = Amount { start: 0, end: 32 * MIB, bytes: 32 * MIB, ..Amount::NONE };
+        // 8 MiB of an aggregator take 82 ms in messages.
+        let of = |file| {
+            let paces = Paces { exchange: 10_000, file };
+            ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some((paces, 500_000))).window
+        };
+        assert_eq!(of(10_000), 8 * MIB / 12 + 1, "both take as long");
+        assert_eq!(of(0), 8 * MIB, "there is nothing to overlap");
+        assert_eq!(of(1 << 40), 8 * MIB / 12 + 1, "the shorter time decides");
     }
 }

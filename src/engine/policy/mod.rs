@@ -1,7 +1,7 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
 //! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
 //! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
-//! and [`exchange_windows`] into those of aggregators.
+//! and [`exchange_windows`] into those of aggregators; [`learned`] has what earlier calls have shown.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
@@ -10,6 +10,7 @@ pub mod call_windows;
 pub mod decision;
 pub mod exchange_windows;
 mod itself;
+pub mod learned;
 pub mod paths;
 pub mod reason;
 
@@ -93,15 +94,33 @@ pub const CACHED_RING: u64 = 4 << 20;
 /// Minimum number of windows of a ring, even if they exceed [`CACHED_RING`].
 pub const WINDOWS_AHEAD: u64 = 4;
 
-/// Number of windows of an aggregator in a call that has data for so many: filling, sending and writing then go on at
-/// the same time, and what does not overlap is the first window and the last.
-pub const WINDOWS_IN_CALL: u64 = 8;
-/// Minimum size of a window in an exchange by messages, in bytes: a call on a file over a network takes about as long
-/// as moving so many bytes.
-pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;
-/// Minimum mean size of a message in bytes if every rank has bytes in every window: a message costs about as much as
-/// copying so many bytes, and windows are not divided further.
-pub const MESSAGE_IN_WINDOW: u64 = 16 << 10;
+/// Number of windows of an aggregator in the first exchange of a file: filling, sending and writing then go on at the
+/// same time, and what does not overlap is the first window and the last.
+pub const WINDOWS_IN_CALL: u64 = 16;
+/// Minimum size of a window in the first exchange of a file, in bytes: twice what a call on a file over a network costs.
+pub const LEAST_EXCHANGED: u64 = 2 * REMOTE_CALL;
+/// Minimum mean size of a message in the first exchange of a file, in bytes, if every rank has bytes in every window:
+/// where ranks share cores, a message costs about as much as copying so many bytes.
+pub const MESSAGE_IN_WINDOW: u64 = 32 << 10;
+
+// What exchanges show about the next ones.
+
+/// Minimum size of a window that follows from measured times, in bytes.
+pub const LEAST_LEARNED: u64 = 128 << 10;
+/// Time that a message takes of a core, on its sender and its receiver, in nanoseconds. It decides only between many
+/// windows and fewer, so it need not be accurate.
+pub const MESSAGE_NANOS: u64 = 4_000;
+/// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: then no kept plan can be used again.
+pub const WORTH_CHANGING: u64 = 16;
+/// An aggregator is slow if it spends more than `SLOW_TIMES` / 2 of the mean time of the others in the file, in two
+/// calls one after the other.
+pub const SLOW_TIMES: u64 = 3;
+/// An aggregator is slow in a single call if it spends this many times the mean time of the others in the file.
+pub const CLEARLY_SLOW: u64 = 3;
+/// Minimum time of a call in microseconds from which the next calls learn: less is noise, and little to gain.
+pub const WORTH_LEARNING: u64 = 5_000;
+/// Minimum number of bytes of each aggregator in a call from which the next calls learn.
+pub const LEARNED_FROM: u64 = 512 << 10;
 
 // Plans that are kept for calls with the same access.
 

@@ -87,6 +87,11 @@ impl Roles {
         Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
     }
 
+    /// Returns the share of a core that a rank has: 1, or less if ranks share cores.
+    pub fn core(&self) -> f64 {
+        self.chooser.costs.core
+    }
+
     /// Returns about the number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
     /// up to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {

@@ -12,11 +12,12 @@ use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::decision::Decision;
 use crate::engine::policy::exchange_windows::ExchangeWindows;
+use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
 use crate::engine::policy::paths::{Rules, Way};
+use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
@@ -78,6 +79,10 @@ pub struct Setup {
     pub is_captured: bool,
     /// Hash that shows whether the pieces of all ranks tile a range; equal on all ranks.
     pub tiling: Tiling,
+    /// Key of the file system, for what its files have in common.
+    pub file_system: FileSystemKey,
+    /// What the last file on the file system had shown when the file was opened.
+    pub learned: Learned,
 }
 
 impl Setup {
@@ -96,7 +101,7 @@ impl Setup {
         capture: Option<&CaptureTarget>,
         first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<Option<Self>> {
-        let asked = OpenArguments { files, path: &path, mode, hints: &hints };
+        let asked = OpenArguments { files, path: &path, mode, hints: &hints, ranks: endpoint.ranks() };
         let is_first = endpoint.labels().is_none() && first_agreement.opens;
         let offer =
             is_first.then(|| endpoint.offer(may_share(endpoint, &hints, true), (shared::CONTROL, shared::AREA)));
@@ -107,7 +112,8 @@ impl Setup {
         // Not earlier: with different hints, not all ranks would take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
-        let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = agreed.created;
+        let Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs } =
+            agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
         let by_host =
@@ -154,6 +160,8 @@ impl Setup {
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
             tiling: Tiling::from_key(key),
+            file_system,
+            learned: if setup.hints.aggregators_fixed { Learned::default() } else { learned },
             ..setup
         }))
     }
@@ -226,6 +234,8 @@ impl Setup {
             identity,
             is_captured,
             tiling,
+            file_system: 0,
+            learned: Learned::default(),
             hints,
         })
     }
@@ -262,18 +272,37 @@ impl Setup {
         (self.driver_hints.cb_buffer_size, self.lock_unit)
     }
 
-    /// Returns the windows of an exchange of `amount` through `aggregators` aggregators. A hint decides alone.
-    pub fn exchange_windows(&self, amount: &Amount, aggregators: usize) -> ExchangeWindows {
+    /// Returns the windows of an exchange of `amount` through `aggregators` aggregators, after a call with `paces`. A hint
+    /// decides alone.
+    pub fn exchange_windows(&self, amount: &Amount, aggregators: usize, paces: Option<Paces>) -> ExchangeWindows {
         // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
         let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
         let unit = self.window_unit().saturating_mul(several);
         let largest = self.driver_hints.cb_buffer_size;
-        let mut windows = ExchangeWindows::of(amount, (self.topology.ranks(), aggregators), largest, unit);
+        let (ranks, learned) = (self.topology.ranks(), paces.map(|paces| (paces, self.window_nanos())));
+        let mut windows = ExchangeWindows::of(amount, (ranks, aggregators), (largest, unit), learned);
         if self.hints.cb_buffer_size.is_some() {
             windows = ExchangeWindows { window: largest, open: 2 };
         }
         windows.open = self.hints.write_buffers.unwrap_or(windows.open);
         windows
+    }
+
+    /// Returns the time that the messages of a window take if every rank sends one, in nanoseconds.
+    fn window_nanos(&self) -> u64 {
+        (MESSAGE_NANOS as f64 * self.topology.ranks() as f64 / self.roles.core()) as u64
+    }
+
+    /// Learns from an exchange of `amount` that took `took`, unless the hints forbid it. Returns true if something changed:
+    /// the same on all ranks. The next file on the same file system begins with it. Local.
+    pub fn learn(&self, learned: &mut Learned, amount: &Amount, took: &Took) -> bool {
+        let aggregators = &self.roles(amount.bytes).aggregators;
+        if self.hints.aggregators_fixed || aggregators.len() != self.roles.aggregators.len() {
+            return false;
+        }
+        let windows = |paces| self.exchange_windows(amount, aggregators.len(), paces);
+        let windows = self.hints.cb_buffer_size.is_none().then(|| (windows, self.window_nanos()));
+        learned.learn(took, amount.bytes, aggregators, windows)
     }
 
     /// Returns the rules that choose the path of a call.

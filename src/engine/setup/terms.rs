@@ -11,6 +11,7 @@ use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
+use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::exchange::cost::Costs;
@@ -23,7 +24,7 @@ use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Created {
     /// Name of the storage driver, never [`DriverName::Auto`].
     pub name: DriverName,
@@ -35,6 +36,10 @@ pub struct Created {
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
     pub key: u64,
+    /// Key of the file system, for what its files have in common.
+    pub file_system: FileSystemKey,
+    /// What the last file on the file system has shown.
+    pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: Alike,
     /// Costs of messages, from the file that the hint `trib_machine` names; `None` without the hint, or if the file
@@ -51,7 +56,7 @@ pub struct Alike {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, alike, costs });
+wire::fields!(struct Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -65,6 +70,8 @@ pub struct OpenArguments<'a> {
     pub mode: Mode,
     /// Hints for the file.
     pub hints: &'a Hints,
+    /// Number of ranks.
+    pub ranks: usize,
 }
 
 impl OpenArguments<'_> {
@@ -331,7 +338,7 @@ fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
 }
 
 fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
-    let OpenArguments { files, path, mode, hints } = *arguments;
+    let OpenArguments { files, path, mode, hints, ranks } = *arguments;
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
     let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
@@ -346,12 +353,24 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
         layout.direct_from = None;
     }
-    let identity = if is_of_one_machine { file.identity() } else { Ok(None) };
+    let found = file.identity();
+    // A file without identity shares nothing with others.
+    let device = found.as_ref().ok().copied().flatten();
+    let file_system = device.map_or(0, |[machine, device, _]| {
+        fingerprint([
+            &machine.to_le_bytes()[..],
+            &device.to_le_bytes(),
+            name.to_string().as_bytes(),
+            &ranks.to_le_bytes(),
+        ])
+    });
+    let identity = if is_of_one_machine { found } else { Ok(None) };
     let identity = identity.map_err(|cause| Error::io(0, "stat", path, None, &cause))?;
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
-    Ok(Created { name, layout, hosts_cache_apart, identity, key: Tiling::random().key(), alike, costs })
+    let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
+    Ok(Created { name, layout, hosts_cache_apart, identity, key, file_system, learned, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

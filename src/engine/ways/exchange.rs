@@ -14,6 +14,7 @@ use crate::engine::observers::Observers;
 use crate::engine::plan::Plan;
 use crate::engine::plan::cached::{Cached, Plans};
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
+use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::Lap;
 use crate::engine::record::totals::CallTotals;
 use crate::engine::setup::Setup;
@@ -33,6 +34,8 @@ pub struct Exchange<'a> {
     pub handle: &'a mut FileHandle,
     /// Plans of earlier calls.
     pub plans: &'a mut Plans,
+    /// What earlier calls have shown.
+    pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,
     /// True if the call is over before the program can use or free its memory.
@@ -94,8 +97,8 @@ impl Exchange<'_> {
     /// number of bytes; then only the offsets of the windows change. Otherwise makes a new plan, and counts its
     /// messages.
     async fn plan(&mut self, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
-        let Self { endpoint, setup, handle, plans, observers, agreed, own, .. } = self;
-        let kept = plans.find(agreed, setup);
+        let Self { endpoint, setup, handle, plans, learned, observers, agreed, own, .. } = self;
+        let kept = plans.find(agreed, setup, learned);
         let (plan, shift) = match kept.and_then(|shift| Some((plans.current()?.clone(), shift))) {
             Some(kept) => {
                 own.reused = true;
@@ -103,8 +106,8 @@ impl Exchange<'_> {
             }
             None => {
                 let made = handle.queue.as_ref().map_or(0, WindowQueue::made);
-                let plan =
-                    Plan::make(endpoint, setup, &agreed.left, (file, layout), made, &mut observers.clock).await?;
+                let amount = (&agreed.left, *learned);
+                let plan = Plan::make(endpoint, setup, amount, (file, layout), made, &mut observers.clock).await?;
                 own.metadata = plan.announced.traffic;
                 own.in_memory = plan.announced.shared_bytes;
                 let plan = Arc::new(plan);

@@ -1,0 +1,65 @@
+//! Tests what exchanges learn from the times of earlier ones: an aggregator with a slow file gets less of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tributary::drivers::hostile::{Fault, Hostile};
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
+use tributary_testing::suite::value;
+use tributary_testing::watchdog::Watchdog;
+
+/// Number of ranks. No other test has as many, so that no other begins with what is learned here.
+const RANKS: usize = 13;
+/// Number of calls on a file.
+const CALLS: u64 = 2;
+const PIECE: u64 = 4 << 10;
+const COUNT: u64 = 160;
+/// The rank of the slow aggregator.
+const SLOW: usize = 3;
+
+/// Writes a file in calls in which pieces of all ranks take turns. Returns for each call which part of the bytes the slow
+/// aggregator wrote.
+fn parts(hints: &str) -> Vec<f64> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let wanted = format!("cb_nodes=4; trib_placement=list:0,{SLOW},6,9; trib_shared_memory=disable; {hints}");
+    let written = threads::run(RANKS, |transport| {
+        let endpoint = Endpoint::new(transport);
+        let rank = endpoint.rank();
+        let storage = Hostile::new(Fault::Slow(Duration::from_millis(if rank == SLOW { 20 } else { 1 })));
+        let hints = Hints::parse(&wanted).unwrap();
+        let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+        let calls = (0..CALLS).map(|call| {
+            let first = (call * COUNT * RANKS as u64 + rank as u64) * PIECE;
+            let mine = Extents::strided(first, PIECE, (RANKS as u64 * PIECE) as i64, COUNT).unwrap();
+            let bytes: Vec<u8> = mine.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();
+            file.write_all(&mine, &BufferLayout::Contiguous, &bytes).unwrap();
+            storage.take().0.iter().map(|range| range.end - range.start).sum::<u64>()
+        });
+        let calls: Vec<u64> = calls.collect();
+        file.close().unwrap();
+        calls
+    })
+    .unwrap();
+    let image = std::fs::read(&path).unwrap();
+    assert_eq!(image.len() as u64, CALLS * COUNT * RANKS as u64 * PIECE);
+    assert_eq!((0..image.len()).find(|&at| image[at] != value(at as u64)), None, "{hints}");
+    let part = |call: usize| {
+        let all: u64 = written.iter().map(|calls| calls[call]).sum();
+        written[SLOW][call] as f64 / all as f64
+    };
+    (0..CALLS as usize).map(part).collect()
+}
+
+#[test]
+fn a_slow_aggregator_gets_less() {
+    let _watchdog = Watchdog::new("a_slow_aggregator_gets_less", 120);
+    let fixed = parts("trib_aggregators_fixed=true");
+    assert!(fixed.iter().all(|part| (0.2..0.3).contains(part)), "{fixed:?}");
+    let learned = parts("");
+    assert!(learned[0] > 0.2 && learned[1] < 0.15, "{learned:?}");
+    let next = parts("");
+    assert!(next[0] < 0.15, "the next file begins with it: {next:?}");
+    assert!(parts("trib_aggregators_fixed=true")[0] > 0.2, "the hint says that it does not");
+}
