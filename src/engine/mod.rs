@@ -74,7 +74,7 @@ pub use plan::planning;
 pub use policy::learned::LearnedFacts;
 pub use policy::paths::Path;
 pub use policy::reason::Reason;
-pub use record::report::{CallReport, FanIn, Seconds, Why};
+pub use record::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
 pub use record::timeline::{self, RankTimeline};
 pub use roles::auto_choice::{AutoChoice, AutoKernel};
 pub use roles::{Phases, Roles, choice, touched};

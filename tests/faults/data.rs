@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
+use tributary::engine::LimitedBy;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Error, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
@@ -141,6 +142,9 @@ fn one_slow_aggregator() {
         let report = full().write(&mut file, 1).unwrap();
         let most = 0.02 * report.rounds as f64;
         assert!(report.seconds.io >= most, "{} s in the file system, {most} s at least", report.seconds.io);
+        // The other ranks wait for the slow one in the exchange, which has none of this time.
+        let limit = report.seconds.limit().unwrap();
+        assert!(limit.by == LimitedBy::File && limit.exchange < limit.file / 2.0, "{limit:?} of {:?}", report.seconds);
         file.close().unwrap();
         if rank == 0 {
             full().check_whole(&path, 1, "a slow aggregator");

@@ -14,6 +14,8 @@ pub struct Ran {
     pub calls: u64,
     /// Number of bytes that all ranks together moved.
     pub bytes: u64,
+    /// Seconds of the calls: in each, those of the slowest rank.
+    pub seconds: f64,
 }
 
 /// Numbers of extents, messages and bytes in the engine's calls, over all ranks.
@@ -84,6 +86,7 @@ impl CallCounts {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
         ran.bytes += report.bytes;
+        ran.seconds += report.seconds.total;
         *self.paths.entry((report.path, report.reason, report.auto)).or_default() += 1;
         self.sum += report;
         self.exchanged_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use tributary::Hints;
-use tributary::engine::{LearnedFacts, Path, Seconds};
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds};
 use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
@@ -45,6 +45,9 @@ pub struct Report {
     pub plans_reused: u64,
     pub traffic: ExchangeTotals,
     pub seconds: Seconds,
+    /// What limits the calls; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
     #[serde(skip)]
     exchanged: bool,
@@ -104,6 +107,7 @@ impl Report {
             plans_reused: counts.plans_reused(),
             traffic: counts.traffic(),
             seconds: counts.seconds(),
+            limit: counts.seconds().limit(),
             exchanged: counts.has_exchanged(),
             style,
         })
@@ -138,6 +142,7 @@ impl Report {
         }
         if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
+            rows.extend(self.limit.iter().map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
         bordered(&rows)
@@ -270,7 +275,7 @@ fn bordered(rows: &[(&str, String)]) -> String {
 /// Returns the total seconds, and the seconds of each phase that took any, as text. Each number is the maximum over
 /// the ranks.
 fn times(seconds: &Seconds) -> String {
-    let &Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
+    let &Seconds { flatten, metadata, data, placement, io, agreement, total, .. } = seconds;
     let phases = [
         ("flatten", flatten),
         ("metadata", metadata),
@@ -284,6 +289,16 @@ fn times(seconds: &Seconds) -> String {
     let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
     let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
     format!("{total:.4} in all{all}")
+}
+
+/// Returns what limits the calls, as text.
+fn limit_text(limit: &Limit) -> String {
+    let Limit { by, file, exchange, of_the_longer } = limit;
+    let by = match by {
+        LimitedBy::File => "file",
+        LimitedBy::Exchange => "exchange",
+    };
+    format!("the {by}: i/o {file:.4}, exchange {exchange:.4}; in all {of_the_longer:.2} times the longer")
 }
 
 /// Returns true if TRIB_REPORT asks for reports.
@@ -318,7 +333,7 @@ pub fn answer_page() {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seconds, bordered, times};
+    use super::{Seconds, bordered, limit_text, times};
 
     #[test]
     fn columns_are_aligned_in_a_border() {
@@ -337,6 +352,13 @@ mod tests {
         let seconds = Seconds { io: 0.25, agreement: 4e-5, total: 0.5, ..Seconds::default() };
         assert_eq!(times(&seconds), "0.5000 in all: i/o 0.2500");
         assert_eq!(times(&Seconds::default()), "0.0000 in all");
+    }
+
+    #[test]
+    fn a_limit_is_a_line() {
+        let seconds = Seconds { io: 0.35, wait: 0.15, total: 0.4, ..Seconds::default() };
+        let text = seconds.limit().as_ref().map(limit_text);
+        assert_eq!(text.as_deref(), Some("the file: i/o 0.3500, exchange 0.2500; in all 1.14 times the longer"));
     }
 
     #[test]

@@ -41,8 +41,8 @@ words! {
         pub between_hosts: u64,
         /// Number of windows of a rank.
         pub rounds: u64,
-        /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, total.
-        pub micros: [u64; 7],
+        /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, wait for I/O, total.
+        pub micros: [u64; 8],
         /// Times in the file, if aggregators wrote or read.
         pub file_times: FileTimes,
         /// True if the windows must be filled again, by one rank after the other.
@@ -54,6 +54,8 @@ words! {
 
 /// Index of the time of I/O among the times of an outcome.
 const IO: usize = 4;
+/// Index of the time that a rank waited for I/O.
+const WAIT: usize = 6;
 
 impl CallOutcome {
     /// Returns this rank's outcome, `rank`, at the end of a call.
@@ -66,6 +68,8 @@ impl CallOutcome {
             counts.placement,
             outcome.busy,
             clock.spent(Lap::Agreement),
+            // Only an aggregator leaves its I/O to a worker.
+            if counts.windows > 0 { outcome.waited } else { outcome.busy },
             clock.total(),
         ];
         Self {
@@ -87,7 +91,7 @@ impl CallOutcome {
     /// Returns the outcome of all ranks, if the call is over with its first agreement. `total` is the time of the call.
     pub fn at_once(agreed: &Agreed, total: Duration) -> Self {
         let (io, total) = (agreed.micros, total.as_micros() as u64);
-        let micros = [0, 0, 0, 0, io, total.saturating_sub(io), total];
+        let micros = [0, 0, 0, 0, io, total.saturating_sub(io), io, total];
         Self { transferred: agreed.transferred, micros, ..Self::default() }
     }
 
@@ -112,7 +116,7 @@ impl CallOutcome {
 
     /// Returns what an exchange took.
     pub fn took(&self) -> Took {
-        let [.., data, _, _, _, total] = self.micros;
+        let [_, _, data, .., total] = self.micros;
         Took { exchange: data, file: self.file_times, total }
     }
 
@@ -152,8 +156,9 @@ impl CallOutcome {
 
     /// Returns the times in seconds.
     fn seconds(&self) -> Seconds {
-        let [flatten, metadata, data, placement, io, agreement, total] = self.micros.map(|micros| micros as f64 / 1e6);
-        Seconds { flatten, metadata, data, placement, io, agreement, total }
+        let [flatten, metadata, data, placement, io, agreement, wait, total] =
+            self.micros.map(|micros| micros as f64 / 1e6);
+        Seconds { flatten, metadata, data, placement, io, agreement, wait, total }
     }
 }
 
@@ -203,7 +208,9 @@ fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     let failed = arena.failed().load(Ordering::Acquire);
     all.failed = (failed != 0).then(|| failed as Rank - 1);
     all.transferred = arena.written().load(Ordering::Acquire);
+    // One rank at a time writes. Others may fill windows meanwhile, which is not measured.
     all.micros[IO] = arena.busy().load(Ordering::Acquire);
+    all.micros[WAIT] = all.micros[IO];
     all.again = arena.again().load(Ordering::SeqCst) != 0;
     all.turn = arena.signal(TURN).get();
     if all.again {

@@ -161,7 +161,7 @@ pub fn timeline_body(timeline: &RankTimeline) -> Vec<u8> {
     let mut body = Vec::new();
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
     let RankTimeline { seconds, windows, covered, fan_in, rounds } = timeline;
-    let Seconds { flatten, metadata, data, placement, io, agreement, total } = *seconds;
+    let Seconds { flatten, metadata, data, placement, io, agreement, total, .. } = *seconds;
     let times = [flatten, metadata, data, placement, io, agreement, total].map(nanos);
     times
         .into_iter()
@@ -236,6 +236,7 @@ impl BlockDecoder<'_> {
             io: self.seconds()?,
             agreement: self.seconds()?,
             total: self.seconds()?,
+            ..Seconds::default()
         };
         let (windows, covered) = (self.number()?, self.number()?);
         let fan_in = (0..self.number()?).map(|_| Ok((self.small()?, self.number()?))).collect::<Result<Vec<_>>>()?;

@@ -18,7 +18,7 @@ pub struct Seconds {
     pub flatten: f64,
     /// Time of the metadata exchange.
     pub metadata: f64,
-    /// Time of the data exchange, with packing.
+    /// Time of the data exchange, with packing. A rank waits in it while an aggregator that it sends to waits for the file.
     pub data: f64,
     /// Time to copy bytes into windows, or out of them.
     pub placement: f64,
@@ -26,8 +26,46 @@ pub struct Seconds {
     pub io: f64,
     /// Time of agreements on ranges, errors and these numbers.
     pub agreement: f64,
+    /// Time that a rank waited for the file: for its own reads and writes, or as an aggregator for windows that its worker
+    /// thread reads and writes. A timeline does not have it.
+    #[serde(default)]
+    pub wait: f64,
     /// Time of the whole call.
     pub total: f64,
+}
+
+/// What limits calls: the file, or the exchange, which is all else. Times are in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Limit {
+    /// The longer of the two.
+    pub by: LimitedBy,
+    /// Time of I/O in the file system, on the rank with most.
+    pub file: f64,
+    /// Time of the calls in which the rank that waited longest for the file did not wait: lists, messages, copies,
+    /// agreements.
+    pub exchange: f64,
+    /// Time of the calls divided by the longer of `file` and `exchange`. It is 1 if the shorter one is hidden behind the
+    /// longer one, and 2 if both are equal and nothing overlaps.
+    pub of_the_longer: f64,
+}
+
+/// Part of a call that can limit the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// Reads and writes in the file system.
+    File,
+    /// Lists, messages, copies and agreements.
+    Exchange,
+}
+
+impl Seconds {
+    /// Returns what limits calls that took these times; `None` without a call.
+    pub fn limit(&self) -> Option<Limit> {
+        let (file, exchange) = (self.io, (self.total - self.wait).max(0.0));
+        let (by, longer) = if file >= exchange { (LimitedBy::File, file) } else { (LimitedBy::Exchange, exchange) };
+        (longer > 0.0).then(|| Limit { by, file, exchange, of_the_longer: self.total / longer })
+    }
 }
 
 impl std::ops::AddAssign for Seconds {
@@ -38,6 +76,7 @@ impl std::ops::AddAssign for Seconds {
         self.placement += other.placement;
         self.io += other.io;
         self.agreement += other.agreement;
+        self.wait += other.wait;
         self.total += other.total;
     }
 }
@@ -235,6 +274,18 @@ mod tests {
         assert_eq!(FanIn::of([]), FanIn::default());
         assert_eq!(FanIn::of([(4, 1), (2, 2), (9, 1)]), FanIn { min: 2, median: 2, max: 9 });
         assert_eq!(FanIn::of([(4, 2), (2, 1)]), FanIn { min: 2, median: 4, max: 4 });
+    }
+
+    #[test]
+    fn the_longer_of_file_and_exchange_is_the_limit() {
+        let limit = |io, wait, total| Seconds { io, wait, total, ..Seconds::default() }.limit();
+        let file = Limit { by: LimitedBy::File, file: 4.0, exchange: 3.0, of_the_longer: 1.25 };
+        assert_eq!(limit(4.0, 2.0, 5.0), Some(file));
+        let exchange = Limit { by: LimitedBy::Exchange, file: 1.0, exchange: 4.5, of_the_longer: 5.0 / 4.5 };
+        assert_eq!(limit(1.0, 0.5, 5.0), Some(exchange));
+        // The maxima may be those of different ranks.
+        assert_eq!(limit(5.0, 5.5, 5.0).map(|limit| limit.exchange), Some(0.0));
+        assert_eq!(limit(0.0, 0.0, 0.0), None);
     }
 
     /// In JSON, a report has the text and the name of the reason; a report captured without a name keeps its text.

@@ -95,7 +95,7 @@ impl TimelineWriter {
             placement: counts.placement.as_secs_f64(),
             io: outcome.busy.as_secs_f64(),
             agreement: clock.spent(Lap::Agreement).as_secs_f64(),
-            total: 0.0,
+            ..Seconds::default()
         });
         self.timeline.windows += counts.windows;
         self.timeline.covered += counts.rounds.iter().flatten().map(|round| round.bytes).sum::<u64>();

@@ -20,6 +20,8 @@ pub struct Outcome {
     pub bytes: u64,
     /// Time that this rank spent in the file system.
     pub busy: Duration,
+    /// Time that this rank waited for windows of its worker, and for bytes that it wrote before the agreement.
+    pub waited: Duration,
     /// First error, if there is one.
     pub error: Option<Error>,
     /// Begin and end of the write or read of each window, in the order of submission; empty unless windows are timed.
@@ -32,6 +34,7 @@ impl Outcome {
         if let Some(Self { bytes, busy, .. }) = early {
             self.bytes += bytes;
             self.busy += busy;
+            self.waited += busy;
         }
     }
 }
@@ -157,7 +160,7 @@ impl WindowQueue {
                 }
                 return Some(buffer);
             }
-            pause().await;
+            self.wait().await;
         }
     }
 
@@ -192,7 +195,7 @@ impl WindowQueue {
             if self.in_flight == 0 {
                 return None;
             }
-            pause().await;
+            self.wait().await;
         }
     }
 
@@ -206,12 +209,19 @@ impl WindowQueue {
         while self.in_flight > 0 {
             self.collect();
             if self.in_flight > 0 {
-                pause().await;
+                self.wait().await;
             }
         }
         // Threads take windows in the order of submission, but may finish them in another.
         self.outcome.times.sort_unstable();
         std::mem::take(&mut self.outcome)
+    }
+
+    /// Waits until the rank is woken, and counts the time.
+    async fn wait(&mut self) {
+        let begin = Instant::now();
+        pause().await;
+        self.outcome.waited += begin.elapsed();
     }
 
     /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the

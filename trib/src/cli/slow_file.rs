@@ -26,6 +26,22 @@ pub struct SlowFileOptions {
     pub file_slow: Option<SlowOne>,
 }
 
+impl SlowFileOptions {
+    /// Returns the seconds that `bytes` bytes in files take at least with ranks on `hosts` hosts: all hosts or servers move
+    /// them at once, and one call has its latency. Latencies of other calls can overlap with bytes. `None` if files have
+    /// no rate.
+    pub fn floor(&self, bytes: f64, hosts: u64) -> Option<f64> {
+        let rate = self.file_rate? as f64;
+        let factor = self.file_slow.map_or(1.0, |slow| slow.factor);
+        let speed = match self.file_servers {
+            // Bytes can go to another host than the slow one, but a stripe stays on its server.
+            Some(servers) => servers as f64 / factor,
+            None => hosts as f64 - 1.0 + 1.0 / factor,
+        };
+        Some(bytes / (rate * speed) + self.file_latency.unwrap_or_default() / 1e6)
+    }
+}
+
 /// Host or server that is slower than the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlowOne {
@@ -50,6 +66,17 @@ fn slow(text: &str) -> Result<SlowOne, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_floor_follows_from_rate_hosts_and_servers() {
+        assert_eq!(SlowFileOptions::default().floor(100.0, 4), None);
+        let hosts =
+            SlowFileOptions { file_rate: Some(100), file_latency: Some(500_000.0), ..SlowFileOptions::default() };
+        assert_eq!(hosts.floor(1000.0, 4), Some(3.0));
+        let slow = SlowFileOptions { file_slow: Some(SlowOne { number: 0, factor: 2.0 }), ..hosts };
+        assert_eq!(slow.floor(700.0, 4), Some(2.5));
+        assert_eq!(SlowFileOptions { file_servers: Some(7), ..slow }.floor(700.0, 4), Some(2.5));
+    }
 
     #[test]
     fn a_slow_one_is_a_number_and_a_factor() {

@@ -125,6 +125,15 @@ fn files_are_slow_for_every_library() {
             assert!(seconds > 0.9 * factor * bytes / 1024.0, "{seconds} s for {bytes} bytes: {found}");
         }
     }
+    let command =
+        [&slow[..4], &["--pairs", "1", "--", &mpiexec, "-n", "2", &program, "20", "{directory}/file"]].concat();
+    let table = String::from_utf8_lossy(&compare(&command).stdout).into_owned();
+    let row = table.lines().find(|line| line.contains("time in units of the floor")).expect(&table);
+    let parts: Vec<f64> = row.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
+    assert!(parts.len() == 2 && parts.iter().all(|part| (0.9..20.0).contains(part)), "{table}");
+    let elsewhere = format!("{}/file", built.path().display());
+    let command = [&slow[..4], &["--", &mpiexec, "-n", "2", &program, "20", &elsewhere]].concat();
+    said(&compare(&command), "no byte was read or written in {directory}; allowed: ");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no clock is left");
 }
 

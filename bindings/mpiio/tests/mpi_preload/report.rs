@@ -31,6 +31,22 @@ fn calls_of_single_ranks_are_counted_over_all_ranks() {
     assert_eq!(passed, [("write_at", "independent", 3)], "{report:?}");
 }
 
+/// The seconds of functions add up to those of all calls, and the limit is the longer of its two parts.
+#[test]
+fn seconds_are_those_of_the_calls() {
+    let outcome = Launch::new(RANKS, &compile("hints.c")).with_library().run();
+    assert!(!outcome.reports.is_empty(), "{}", outcome.stderr);
+    for report in &outcome.reports {
+        let total = report.seconds["total"];
+        let each: f64 = report.accelerated.values().map(|ran| ran.seconds).sum();
+        assert!(total > 0.0 && (each - total).abs() < 1e-9, "{report:?}");
+        let limit = report.limit.as_ref().unwrap();
+        let longer = limit.file.max(limit.exchange);
+        assert_eq!(limit.by, if limit.file >= limit.exchange { "file" } else { "exchange" }, "{report:?}");
+        assert!((limit.of_the_longer - total / longer).abs() < 1e-9, "{report:?}");
+    }
+}
+
 #[test]
 fn a_program_without_files_gets_a_line() {
     let outcome = Launch::new(RANKS, &compile("alone.c")).with_library().run();

@@ -246,31 +246,45 @@ fn real_programs_are_one_table() {
     std::fs::write(&ior, format!("#!/bin/sh\nfor last; do :; done\n{run} $last >&2 && printf '{rows}\\n'\n")).unwrap();
     std::fs::set_permissions(&ior, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/programs/measure");
-    let measure = |only: &str| {
+    let measure = |only: &str, ranks: &str| {
         let mut command = Command::new(&script);
-        command.arg(folder.path()).args(["--hosts", "1", "--ranks", "2", "--pairs", "2", "--only", only]);
+        command.arg(folder.path()).args(["--hosts", "1", "--ranks", ranks, "--pairs", "2", "--only", only]);
         command.args(["--mpiexec", &tools().1, "--trib", &trib(), "--library"]).arg(library()).arg("--rows").arg(&kept);
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPICC", tools().0);
         let _alone = mpiexec::alone();
         command.output().unwrap()
     };
-    let output = measure("64 KiB x 32, write");
+    let output = measure("64 KiB x 32, write", "2");
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // Both ranks print the row.
     let due = "| IOR 64 KiB x 32, write | 1 | 1 | ";
-    assert!(table.contains(due) && table.contains(" | 1.00 (1.00-1.00), of 1.0 | "), "{table}");
-    assert!(table.contains("Missed targets:\n- geometric mean: 1.00, to be 1.7\n"), "{table}");
+    assert!(table.contains(due) && table.contains(" | 1.00 (1.00-1.00) | "), "{table}");
+    // Two ranks have no kept results, and one program no geometric mean.
+    assert!(
+        table.starts_with("\nbed processors: one host, 2 ranks, ") && table.ends_with("Targets met: 0 of 0.\n"),
+        "{table}"
+    );
     assert_eq!(std::fs::read_to_string(&kept).unwrap().lines().count(), 1);
     std::fs::remove_file(&ior).unwrap();
     std::fs::write(&ior, "").unwrap();
     assert_eq!(
-        String::from_utf8_lossy(&measure("64 KiB x 32, write").stdout),
+        String::from_utf8_lossy(&measure("64 KiB x 32, write", "2").stdout),
         table,
         "rows that are there are not measured again"
     );
-    let output = measure("BTIO");
+    // With 16 ranks the targets are those of the kept results.
+    let row = std::fs::read_to_string(&kept).unwrap().replace("\"ranks\": 2", "\"ranks\": 16");
+    std::fs::write(&kept, row).unwrap();
+    let output = measure("64 KiB x 32, write", "16");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.code() == Some(2)
+            && table.contains("\nTargets met: 0 of 1. Missed:\n- IOR 64 KiB x 32, write: best / ours 1.000, to be 1."),
+        "{table}"
+    );
+    let output = measure("BTIO", "2");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         !output.status.success() && said.contains("measure: BTIO 64^3: ") && said.contains("btio is not there"),

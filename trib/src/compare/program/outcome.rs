@@ -10,6 +10,7 @@ use super::super::variant::{ABOUT_VULCAN, VULCAN};
 use super::runs::RunCosts;
 use super::{DEFAULT, OURS, Turn};
 use crate::cli::compare::CompareOptions;
+use crate::cli::slow_file::SlowFileOptions;
 use crate::{Failure, listing, say};
 
 /// Runs of all contenders. A ratio is another contender's number divided by ours.
@@ -21,6 +22,8 @@ pub struct ProgramOutcome<'a> {
     hosts: usize,
     ours: RunCosts,
     peers: BTreeMap<String, Peer>,
+    #[serde(skip)]
+    slow_file: &'a SlowFileOptions,
 }
 
 /// Contender other than our library.
@@ -55,7 +58,8 @@ impl<'a> ProgramOutcome<'a> {
         };
         let peers = others.into_iter().map(peer).collect();
         let (ranks, hosts) = (ours.ranks, ours.hosts);
-        Self { command: &options.command, pairs: options.pairs, ranks, hosts, ours, peers }
+        let (command, pairs, slow_file) = (&options.command[..], options.pairs, &options.slow_file);
+        Self { command, pairs, ranks, hosts, ours, peers, slow_file }
     }
 
     /// Prints the results as JSON or as a table.
@@ -71,6 +75,7 @@ impl<'a> ProgramOutcome<'a> {
         if let Some(default) = self.peers.get(DEFAULT) {
             self.add_times(&mut table, default);
             self.add_others(&mut table);
+            self.add_files(&mut table, &default.runs);
             self.add_counts(&mut table, &default.runs);
         }
         let (ranks, pairs) = (self.ranks, self.pairs);
@@ -107,6 +112,23 @@ impl<'a> ProgramOutcome<'a> {
         }
     }
 
+    /// Adds the rows about slow files: what reached them, and how far the time that counts is from the floor of it.
+    fn add_files(&self, table: &mut Table, default: &RunCosts) {
+        let moved = [default, &self.ours].map(|runs| [&runs.file_bytes, &runs.file_calls].map(|all| middle_of(all)));
+        let floors = moved.map(|[bytes, _]| self.slow_file.floor(bytes, self.hosts as u64));
+        let [Some(without), Some(with)] = floors else { return };
+        let parts = [middle(default.counted()) / without, middle(self.ours.counted()) / with];
+        for (name, values, digits) in [
+            ("read and written in files, MB", moved.map(|[bytes, _]| bytes / 1e6), 2),
+            ("reads and writes of files", moved.map(|[_, calls]| calls), 0),
+            ("file floor of these bytes, s", [without, with], 4),
+            ("time in units of the floor", parts, 2),
+        ] {
+            let [without, with] = values.map(|value| format!("{value:.digits$}"));
+            table.add_row([name.to_string(), without, with]);
+        }
+    }
+
     fn add_counts(&self, table: &mut Table, default: &RunCosts) {
         let ours = &self.ours;
         for (name, default, ours) in [
@@ -132,6 +154,10 @@ fn add_time(table: &mut Table, name: &str, (theirs, ours): (&[f64], &[f64]), fou
     let [median, least, most] = ratios.unwrap_or_default();
     let text = |values: &[f64]| format!("{:.4}", middle(values));
     table.add_row([name.to_string(), text(theirs), text(ours), median, least, most]);
+}
+
+fn middle_of(counts: &[u64]) -> f64 {
+    middle(&counts.iter().map(|count| *count as f64).collect::<Vec<_>>())
 }
 
 fn middle(values: &[f64]) -> f64 {

@@ -31,12 +31,12 @@ pub struct Start<'a> {
     prepare: Option<&'a str>,
     timer: Option<&'a Regex>,
     launcher: Option<&'static Launcher>,
-    /// Directory in which each run has a folder.
-    directory: PathBuf,
+    /// Directory in which each run has a folder. Nobody else has files in it, such as the MPI library in /dev/shm.
+    directory: TempDir,
     /// Path of the library that measures the time inside MPI-IO, which is preloaded in every run.
     inside: String,
     library: PathBuf,
-    /// Slow file system below the directory, if one is asked for.
+    /// Slow file system of the directory, if one is asked for.
     slow_file: Option<SlowFile>,
     /// Folder for files of hints.
     hints: TempDir,
@@ -56,7 +56,8 @@ impl<'a> Start<'a> {
         let directory = directory(options.directory.as_deref())?;
         let (timer, prepare) = (program.timer.as_ref(), program.prepare.as_deref());
         let (inside, library) = (build::inside()?.display().to_string(), library(options.library.as_deref())?);
-        let slow_file = SlowFile::new(&options.slow_file, &directory, &directory)?;
+        let clocks = directory.path().parent().unwrap_or(Path::new("."));
+        let slow_file = SlowFile::new(&options.slow_file, directory.path(), clocks)?;
         let hints = tempfile::tempdir()?;
         let start = Self { words, prepare, timer, launcher, directory, inside, library, slow_file, hints };
         // These errors are reported before anything runs.
@@ -100,9 +101,9 @@ impl<'a> Start<'a> {
     /// Runs the command once with a contender, in a new folder, and adds the costs to `runs`.
     ///
     /// # Errors
-    /// The run fails, no rank called MPI_File_*, or the output has no time that the timer finds.
+    /// The run fails, no rank called MPI_File_*, no slow file was read or written, or the output has no time that the timer finds.
     pub fn once(&self, contender: &Contender, runs: &mut RunCosts) -> Result<(), Failure> {
-        let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(&self.directory)?);
+        let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(self.directory.path())?);
         let filled = |text: &str| text.replace(DIRECTORY, &folder.path().display().to_string());
         if let Some(prepare) = self.prepare {
             process::run(Command::new("sh").args(["-c", &filled(prepare)]), LIMIT)
@@ -114,6 +115,12 @@ impl<'a> Start<'a> {
         let output = process::run(&mut self.command(&words, contender, records.path())?, LIMIT)?;
         runs.add(records.path(), output.seconds)?;
         runs.add_file(before, self.file_totals()?);
+        if runs.file_bytes.last() == Some(&0) {
+            let what = words.join(" ");
+            return Err(Failure::new(format!(
+                "file-rate: {what}: no byte was read or written in {DIRECTORY}; allowed: commands that name files there"
+            )));
+        }
         // Another library may write without MPI-IO.
         if runs.functions.is_empty() && contender.command.is_none() {
             let what = words.join(" ");
@@ -147,15 +154,14 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Returns the directory in which each run has a folder: in memory, unless another is given.
-fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+/// Makes the directory in which each run has a folder: in memory, unless another place is given.
+fn directory(given: Option<&Path>) -> Result<TempDir, Failure> {
     let memory = Path::new("/dev/shm");
     let default = || if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
     let directory = given.map_or_else(default, Path::to_path_buf);
-    tempfile::tempfile_in(&directory).map_err(|cause| {
+    tempfile::Builder::new().prefix("trib-compare-").tempdir_in(&directory).map_err(|cause| {
         Failure::new(format!("directory: {}: {cause}; allowed: one that can be written", directory.display()))
-    })?;
-    Ok(directory)
+    })
 }
 
 /// Returns the seconds that a program printed: the sum of the first group of each match.

@@ -13,6 +13,16 @@ const MARK: &str = "tributary: {";
 pub struct Ran {
     pub calls: u64,
     pub bytes: u64,
+    pub seconds: f64,
+}
+
+/// What limits the calls that the engine ran.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Limit {
+    pub by: String,
+    pub file: f64,
+    pub exchange: f64,
+    pub of_the_longer: f64,
 }
 
 /// Calls of one function that the MPI library ran.
@@ -43,6 +53,9 @@ pub struct Report {
     pub hints: BTreeMap<String, String>,
     /// Seconds in the engine, by part, and `total`.
     pub seconds: BTreeMap<String, f64>,
+    /// What limits the calls that the engine ran.
+    #[serde(default)]
+    pub limit: Option<Limit>,
 }
 
 /// A hint that was given and is not used.
