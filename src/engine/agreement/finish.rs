@@ -116,8 +116,8 @@ impl CallOutcome {
 
     /// Returns what an exchange took.
     pub fn took(&self) -> Took {
-        let [_, _, data, .., total] = self.micros;
-        Took { exchange: data, file: self.file_times, total }
+        let [.., wait, total] = self.micros;
+        Took { exchange: total.saturating_sub(wait), file: self.file_times, total }
     }
 
     /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the

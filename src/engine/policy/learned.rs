@@ -68,11 +68,10 @@ impl FileTimes {
     }
 }
 
-/// Times of an exchange in microseconds, agreed by all ranks: the maximum over ranks of the time in messages, and the
-/// times in the file.
+/// Times of an exchange in microseconds, agreed by all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct Took {
-    /// Time in messages.
+    /// Time of the call without the wait for the file.
     pub exchange: u64,
     /// Times in the file.
     pub file: FileTimes,
