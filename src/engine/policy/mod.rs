@@ -125,7 +125,7 @@ pub const LEAST_LEARNED: u64 = 128 << 10;
 pub const MESSAGE_NANOS: u64 = 4_000;
 /// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: then no kept plan can be used again.
 pub const WORTH_CHANGING: u64 = 16;
-/// An aggregator is slow if it spends more than `SLOW_TIMES` / 2 of the mean time of the others in the file, in two
+/// An aggregator is slow if it spends more than `SLOW_TIMES` / 2 times the mean time of the others in the file, in two
 /// calls one after the other.
 pub const SLOW_TIMES: u64 = 3;
 /// An aggregator is slow in a single call if it spends this many times the mean time of the others in the file.
