@@ -142,7 +142,9 @@ impl Report {
         }
         if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
-            rows.extend(self.limit.iter().map(|limit| ("limit", limit_text(limit))));
+            // Less time has no limit that is worth a line.
+            let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
+            rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
         bordered(&rows)
