@@ -259,7 +259,8 @@ impl File {
         }
         // Reads follow what writes have shown, so that both can use the same plan.
         if agreed.decision.way == Way::Exchange && (direction == Direction::Write || self.setup.mode == Mode::Read) {
-            let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, &all.took());
+            let layers = self.calls.plans.current().map(|plan| plan.layers).unwrap_or_default();
+            let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, layers, &all.took());
             if is_changed && self.endpoint.rank() == 0 {
                 self.calls.learned.keep(self.setup.file_system);
             }

@@ -7,7 +7,7 @@
 //! [`Transport::wait`]). It does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ pub trait Memory {
     fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
         Err(Error::Internal { rank: 0, what: "memory that reduces nothing".to_string() })
     }
+
+    /// Says which schedule of schedules [`InFlight`] the next calls are about: 0 is the first.
+    fn turn_to(&mut self, _schedule: usize) {}
 
     /// Returns true if an operation can start whose dependencies are finished. An operation on memory that other ranks
     /// share may have to wait for these ranks; the function is then called again, before later operations.
@@ -229,63 +232,101 @@ impl Endpoint {
     /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not
     /// be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
-        let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
-        let elsewhere = Elsewhere { rank: self.rank(), nodes: self.topology.clone() };
-        let progress = Progress::new(schedule);
-        let mut run = Run { progress, by_ticket, not_ready, in_flight, awaited, traffic, tag, elsewhere };
-        let mut done = Vec::new();
+        let mut flight = self.flight(tag);
+        flight.start(schedule);
         loop {
-            if !run.progress.is_done() {
-                on_a_sending_thread().await;
-            }
-            if run.start_ready(&mut *self.transport, memory)? {
-                self.waiting.event();
-            }
-            if run.progress.is_done() {
-                self.waiting.set_pending(None);
-                return Ok(run.traffic);
-            }
-            self.transport.poll(&mut done)?;
-            if done.is_empty() {
-                self.waiting.set_pending(run.pending());
-            }
-            if done.is_empty()
-                && self.waiting.may_block()
-                && run.not_ready.is_empty()
-                && let Some(ticket) = run.awaited()
-            {
-                self.transport.wait(ticket, &mut done)?;
-            }
-            if done.is_empty() {
-                match memory.watch().filter(|_| !run.not_ready.is_empty()) {
-                    // Messages are in flight too: wait only briefly.
-                    Some(watch) if !run.by_ticket.is_empty() => self.watch(watch.briefly()).await,
-                    Some(watch) => self.watch(watch).await,
-                    None => pause().await,
-                }
-                continue;
-            }
-            self.waiting.event();
-            for completion in done.drain(..) {
-                run.complete(completion, memory)?;
+            if let Some(traffic) = self.advance(&mut flight, memory).await? {
+                return Ok(traffic);
             }
         }
     }
+
+    /// Returns a flight without schedules, whose messages carry `tag` as in [`Endpoint::run`].
+    pub fn flight(&self, tag: u16) -> InFlight {
+        let elsewhere = Elsewhere { rank: self.rank(), nodes: self.topology.clone() };
+        let (runs, first, by_ticket, early, done) = Default::default();
+        InFlight { runs, first, by_ticket, early, done, tag, elsewhere }
+    }
+
+    /// Makes progress with the schedules of a flight, of which there is at least one. Returns the traffic of the first
+    /// one if it has ended, which is then no longer in the flight; `None` if another schedule might be started now, or
+    /// the caller should call again.
+    ///
+    /// # Errors
+    /// As [`Endpoint::run`].
+    pub async fn advance(&mut self, flight: &mut InFlight, memory: &mut dyn Memory) -> Result<Option<Traffic>> {
+        if !flight.first_is_done() {
+            on_a_sending_thread().await;
+        }
+        if flight.start_ready(&mut *self.transport, memory)? {
+            self.waiting.event();
+        }
+        if flight.first_is_done() {
+            self.waiting.set_pending(None);
+            return Ok(flight.pop());
+        }
+        let mut done = std::mem::take(&mut flight.done);
+        self.transport.poll(&mut done)?;
+        if done.is_empty() {
+            self.waiting.set_pending(flight.pending());
+        }
+        if done.is_empty()
+            && self.waiting.may_block()
+            && let Some(ticket) = flight.awaited()
+        {
+            self.transport.wait(ticket, &mut done)?;
+        }
+        if done.is_empty() {
+            match memory.watch().filter(|_| flight.is_held_back()) {
+                // Messages are in flight too: wait only briefly.
+                Some(watch) if !flight.by_ticket.is_empty() => self.watch(watch.briefly()).await,
+                Some(watch) => self.watch(watch).await,
+                None => pause().await,
+            }
+        } else {
+            self.waiting.event();
+            for completion in done.drain(..) {
+                flight.complete(completion, memory)?;
+            }
+        }
+        flight.done = done;
+        Ok(None)
+    }
+}
+
+/// Schedules of one rank that are in flight at the same time, such as those of several rounds.
+///
+/// A schedule joins when all operations of those before it have started, and leaves when it is the first and has ended.
+/// So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
+/// first schedule never waits for another, so what is true of schedules one after the other holds: the earliest one that
+/// any rank has not finished makes progress.
+///
+/// Together the schedules stay below the sliding limits that each of them has. Calls of [`Memory`] are about the schedule
+/// of the last [`Memory::turn_to`]; those about messages of one rank come in the order of the schedules.
+pub struct InFlight {
+    runs: VecDeque<Run>,
+    /// Number of schedules that have left.
+    first: u64,
+    /// Schedule, counted from the first that ever joined, and operation of each message.
+    by_ticket: HashMap<Ticket, (u64, OpId)>,
+    /// Messages that have arrived before one of the same rank for an earlier schedule.
+    early: Vec<(u64, OpId, Message)>,
+    /// Memory for completions.
+    done: Vec<Completion>,
+    tag: u16,
+    elsewhere: Elsewhere,
 }
 
 /// The state of a schedule that runs.
 struct Run {
     progress: Progress,
-    by_ticket: HashMap<Ticket, OpId>,
-    /// Operations that the memory is not ready for, in order.
+    /// Operations that the memory is not ready for, or that other schedules' messages hold back, in order.
     not_ready: Vec<OpId>,
-    /// Inverse of `by_ticket`, in the order of the schedule.
+    /// Messages that have started, in the order of the schedule.
     in_flight: BTreeMap<OpId, Ticket>,
-    /// Result of [`Run::awaited`], until an operation completes.
+    /// Result of [`Progress::awaited`], until an operation completes.
     awaited: Option<Option<Ticket>>,
     traffic: Traffic,
-    tag: u16,
-    elsewhere: Elsewhere,
 }
 
 /// Knows which ranks are on other nodes; no rank is, as long as nodes are unknown.
@@ -301,83 +342,209 @@ impl Elsewhere {
 }
 
 impl Run {
+    fn action(&self, id: OpId) -> Action {
+        self.progress.schedule().ops()[id as usize].action
+    }
+
+    /// Returns true if all operations have started.
+    fn has_started(&self) -> bool {
+        self.progress.unfinished() == self.in_flight.len()
+    }
+
+    /// Returns true if a message of `rank` for this schedule is in flight.
+    fn receives_from(&self, rank: Rank) -> bool {
+        self.in_flight.keys().any(|&id| self.action(id) == Action::Receive { from: rank })
+    }
+
+    /// Returns the number of messages in flight in the direction of `action`.
+    fn outstanding(&self, action: Action) -> usize {
+        let kind = std::mem::discriminant(&action);
+        self.in_flight.keys().filter(|&&id| std::mem::discriminant(&self.action(id)) == kind).count()
+    }
+}
+
+impl InFlight {
+    /// Lets a schedule join. Nothing of it starts before [`Endpoint::advance`].
+    pub fn start(&mut self, schedule: Schedule) {
+        let (not_ready, in_flight, awaited, traffic) = Default::default();
+        self.runs.push_back(Run { progress: Progress::new(schedule), not_ready, in_flight, awaited, traffic });
+    }
+
+    /// Returns the number of schedules.
+    pub fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Returns the number of schedules that have ended.
+    pub fn ended(&self) -> usize {
+        self.first as usize
+    }
+
+    /// Returns true if there is no schedule.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Returns true if another schedule may join: all operations of all others have started.
+    pub fn may_join(&self) -> bool {
+        self.runs.back().is_none_or(Run::has_started)
+    }
+
+    fn first_is_done(&self) -> bool {
+        self.runs.front().is_some_and(|run| run.progress.is_done())
+    }
+
+    fn pop(&mut self) -> Option<Traffic> {
+        let run = self.runs.pop_front()?;
+        self.first += 1;
+        Some(run.traffic)
+    }
+
+    /// Returns true if operations wait for memory.
+    fn is_held_back(&self) -> bool {
+        self.runs.iter().any(|run| !run.not_ready.is_empty())
+    }
+
     /// Starts all operations that can start. Returns true if one of them was not ready before.
     fn start_ready(&mut self, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
         let mut any = false;
-        for id in std::mem::take(&mut self.not_ready) {
-            any |= self.start_if_ready(id, transport, memory)?;
-        }
-        while let Some(id) = self.progress.next_ready() {
-            self.start_if_ready(id, transport, memory)?;
+        for at in 0..self.runs.len() {
+            memory.turn_to(at);
+            for id in std::mem::take(&mut self.runs[at].not_ready) {
+                any |= self.start_if_ready(at, id, transport, memory)?;
+            }
+            while let Some(id) = self.runs[at].progress.next_ready() {
+                self.start_if_ready(at, id, transport, memory)?;
+            }
         }
         Ok(any)
     }
 
-    fn start_if_ready(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
-        let ready = memory.is_ready(&self.progress.schedule().ops()[id as usize]);
+    fn start_if_ready(
+        &mut self,
+        at: usize,
+        id: OpId,
+        transport: &mut dyn Transport,
+        memory: &mut dyn Memory,
+    ) -> Result<bool> {
+        let ready =
+            !self.exceeds_limit(at, id) && memory.is_ready(&self.runs[at].progress.schedule().ops()[id as usize]);
         match ready {
-            true => self.start(id, transport, memory)?,
-            false => self.not_ready.push(id),
+            true => self.begin(at, id, transport, memory)?,
+            false => self.runs[at].not_ready.push(id),
         }
         Ok(ready)
     }
 
-    fn start(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<()> {
-        let op = self.progress.schedule().ops()[id as usize];
+    /// Returns true if a message, with those of earlier schedules, would be more than its sliding limit allows.
+    fn exceeds_limit(&self, at: usize, id: OpId) -> bool {
+        let schedule = self.runs[at].progress.schedule();
+        let op = schedule.ops()[id as usize];
+        let Some(limit) = op.sliding_limit.filter(|_| at > 0) else { return false };
+        let outstanding: usize = self.runs.iter().take(at + 1).map(|run| run.outstanding(op.action)).sum();
+        outstanding >= schedule.sliding_limits()[usize::from(limit)] as usize
+    }
+
+    fn begin(&mut self, at: usize, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<()> {
+        let run = &mut self.runs[at];
+        let op = run.progress.schedule().ops()[id as usize];
         let tag = self.tag * 4 + u16::from(op.stage);
         let ticket = match op.action {
             Action::Send { to, mode } => {
                 let message = memory.read(op.span)?;
                 let bytes = message.len() as u64;
                 let between_hosts = if self.elsewhere.has(to) { bytes } else { 0 };
-                self.traffic += Traffic { messages: 1, bytes, between_hosts };
+                run.traffic += Traffic { messages: 1, bytes, between_hosts };
                 transport.send(to, tag, mode, message)?
             }
             Action::Receive { from } => transport.receive(from, tag, op.span.len)?,
-            Action::Copy { from } => return memory.copy(from, op.span).map(|()| self.progress.finish(id)),
+            Action::Copy { from } => return memory.copy(from, op.span).map(|()| run.progress.finish(id)),
             Action::Reduce { from, with } => {
-                return memory.reduce(from, op.span, with).map(|()| self.progress.finish(id));
+                return memory.reduce(from, op.span, with).map(|()| run.progress.finish(id));
             }
             Action::Join => {
-                self.progress.finish(id);
+                run.progress.finish(id);
                 return Ok(());
             }
         };
-        self.by_ticket.insert(ticket, id);
-        self.in_flight.insert(id, ticket);
+        self.by_ticket.insert(ticket, (self.first + at as u64, id));
+        run.in_flight.insert(id, ticket);
         Ok(())
     }
 
-    /// Returns the first message in flight, and the number of the others.
+    /// Returns the first message in flight of the first schedule, and the number of its others.
     fn pending(&self) -> Option<Pending> {
-        let (&id, _) = self.in_flight.first_key_value()?;
-        let (peer, is_sent) = match self.progress.schedule().ops()[id as usize].action {
+        let run = self.runs.front()?;
+        let (&id, _) = run.in_flight.first_key_value()?;
+        let (peer, is_sent) = match run.action(id) {
             Action::Send { to, .. } => (to, true),
             Action::Receive { from } => (from, false),
             _ => return None,
         };
-        Some(Pending { peer, is_sent, more: self.in_flight.len() - 1 })
+        Some(Pending { peer, is_sent, more: run.in_flight.len() - 1 })
     }
 
-    /// Returns the message to block on, once all ready operations have been started.
+    /// Returns the message to block on, once all ready operations have been started. With several schedules it is the
+    /// first of the first one, for which no other has to make progress.
     fn awaited(&mut self) -> Option<Ticket> {
-        let Self { progress, in_flight, awaited, .. } = self;
+        let is_alone = self.runs.len() == 1;
+        let Run { progress, in_flight, awaited, not_ready, .. } = self.runs.front_mut()?;
+        if !not_ready.is_empty() {
+            return None;
+        }
+        if !is_alone {
+            return in_flight.first_key_value().map(|(_, &ticket)| ticket);
+        }
         *awaited.get_or_insert_with(|| {
             progress.awaited(in_flight.keys().copied()).and_then(|id| in_flight.get(&id).copied())
         })
     }
 
     fn complete(&mut self, completion: Completion, memory: &mut dyn Memory) -> Result<()> {
-        self.awaited = None;
-        let id =
-            self.by_ticket.remove(&completion.ticket).ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
-        self.in_flight.remove(&id);
-        let op = self.progress.schedule().ops()[id as usize];
-        if let (Action::Receive { from }, Some(message)) = (op.action, completion.message) {
+        let found = self.by_ticket.remove(&completion.ticket);
+        let (number, id) = found.ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
+        let at = (number - self.first) as usize;
+        match (self.runs[at].action(id), completion.message) {
+            (Action::Receive { from }, Some(message)) => {
+                if self.runs.iter().take(at).any(|run| run.receives_from(from)) {
+                    self.early.push((number, id, message));
+                    return Ok(());
+                }
+                self.received(number, id, message, memory)?;
+                // Those of the same rank that have waited for this one, in order.
+                while let Some(next) = self.early.iter().position(|&(number, id, _)| self.is_next(number, id)) {
+                    let (number, id, message) = self.early.remove(next);
+                    self.received(number, id, message, memory)?;
+                }
+            }
+            _ => self.finish(at, id),
+        }
+        Ok(())
+    }
+
+    /// Returns true if no earlier schedule still receives from the rank that sent this message.
+    fn is_next(&self, number: u64, id: OpId) -> bool {
+        let at = (number - self.first) as usize;
+        let Action::Receive { from } = self.runs[at].action(id) else { return true };
+        !self.runs.iter().take(at).any(|run| run.receives_from(from))
+    }
+
+    fn received(&mut self, number: u64, id: OpId, message: Message, memory: &mut dyn Memory) -> Result<()> {
+        let at = (number - self.first) as usize;
+        let op = self.runs[at].progress.schedule().ops()[id as usize];
+        if let Action::Receive { from } = op.action {
+            memory.turn_to(at);
             memory.write(from, op.span, message)?;
         }
-        self.progress.finish(id);
+        self.finish(at, id);
         Ok(())
+    }
+
+    fn finish(&mut self, at: usize, id: OpId) {
+        let run = &mut self.runs[at];
+        run.awaited = None;
+        run.in_flight.remove(&id);
+        run.progress.finish(id);
     }
 }
 

@@ -16,7 +16,7 @@ pub mod transport;
 pub(crate) mod waiting;
 
 pub use buffers::Buffers;
-pub use execute::{Endpoint, Memory, Traffic, on_a_sending_thread, send_nothing_here};
+pub use execute::{Endpoint, InFlight, Memory, Traffic, on_a_sending_thread, send_nothing_here};
 pub use failure::{FailureHandling, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
 pub use waiting::{Pending, Quiet, Waiting};

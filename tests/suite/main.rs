@@ -24,6 +24,7 @@ mod operations;
 mod overlap;
 mod pages;
 mod patterns;
+mod rounds_in_flight;
 mod several_hosts;
 mod shared_memory;
 mod sieving;

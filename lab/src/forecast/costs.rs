@@ -89,7 +89,7 @@ pub(super) fn chosen(
 ) -> Result<(Phases, Hints)> {
     let SharedFile { aggregators, domains, .. } = counts.file();
     let roles = Roles::new(0, topology, Touched::new(domains), aggregators.clone(), hints, costs(machine))?;
-    let layers = roles.choose(&all(counts), domains);
+    let layers = roles.choose(&all(counts), domains, true);
     let [metadata, data] = choice::kernels(hints, layers.layered);
     let is_open = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::Auto);
     let mut fixed = Hints { kernel_meta: Some(metadata), kernel_data: Some(data), ..hints.clone() };
@@ -108,7 +108,7 @@ pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints
 /// layers with the best number of local aggregators. Empty where there is nothing to choose.
 pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate> {
     let both = Layered { metadata: true, data: true };
-    let ways = chooser.ranked(&all(counts), &counts.file().domains, both, Layered::default());
+    let ways = chooser.ranked(&all(counts), &counts.file().domains, (both, Layered::default()), true);
     let first = |layered| ways.iter().find(|one| one.way.layered.any() == layered).copied();
     first(false).into_iter().chain(first(true)).filter(|_| ways.len() > 1).collect()
 }

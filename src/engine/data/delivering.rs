@@ -1,6 +1,7 @@
-//! The memory of one round of a read: copies the bytes of the aggregator's window into messages, and messages into the
+//! The memory of the rounds of a read: copies the bytes of the aggregator's window into messages, and messages into the
 //! caller's buffer.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::metadata::variable_exchange::slot_of;
+use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
@@ -20,12 +22,32 @@ use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
-/// The memory behind the named buffers of a round's schedule in a read.
+/// A round of a read that is in flight on this rank.
+pub struct RoundDelivered {
+    /// Number of the round.
+    pub round: u64,
+    /// The messages that this rank receives.
+    pub incoming: RoundReceives,
+    /// This aggregator's window in this round; `None` if it has none.
+    pub window: Option<Window>,
+    /// The window's bytes; `None` if reading failed: then zeros are sent, and the agreement reports the error.
+    pub buffer: Option<WindowBuffer>,
+    /// Time at which the round began.
+    pub begin: Instant,
+    /// Time that this rank spent in copying.
+    pub placement: Duration,
+    /// Number of ranks and of bytes of the file in the window.
+    pub owned: Option<(usize, u64)>,
+}
+
+/// The memory behind the named buffers of the schedules of all rounds in flight in a read.
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// The messages that this rank receives.
-    pub incoming: &'r RoundReceives,
+    /// The rounds in flight, in order.
+    pub rounds: &'r mut VecDeque<RoundDelivered>,
+    /// Index of the round that the next calls are about.
+    pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank gets bytes from.
@@ -34,12 +56,6 @@ pub struct Delivering<'r, 'a> {
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Sink<'r>,
-    /// This aggregator's window in this round; `None` if it has none.
-    pub window: Option<Window>,
-    /// Bytes of the window; `None` if reading failed: then zeros are sent, and the agreement reports the error.
-    pub read: Option<&'r [u8]>,
-    /// Time that this rank spent in copying.
-    pub placement: Duration,
 }
 
 /// The messages that one rank receives in one round.
@@ -51,16 +67,17 @@ pub struct RoundReceives {
     pub parts: Vec<(u64, usize, u64)>,
     /// Number of bytes from each aggregator, ascending by aggregator; 0 from this rank itself.
     pub shares: Vec<Share>,
-    /// Index of the outflow from this rank itself, if it is an aggregator.
-    pub own: Option<usize>,
+    /// The outflow from this rank itself before the round, if it is an aggregator.
+    pub own: Option<Outflow>,
 }
 
 impl Delivering<'_, '_> {
     /// Returns the message with `len` bytes of the window for the source of inflow `id`.
     fn message(&mut self, id: usize, len: u64) -> Bytes {
-        let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Bytes::new() };
-        match self.read {
-            Some(read) => inflow.collect(window, read, len),
+        let round = &self.rounds[self.turn];
+        let (Some(window), Some(inflow)) = (&round.window, self.windows.inflow(id)) else { return Bytes::new() };
+        match &round.buffer {
+            Some(read) => inflow.collect(window, &read.bytes, len),
             None => {
                 inflow.drop_window(window);
                 Bytes::from(vec![0; len as usize])
@@ -71,8 +88,9 @@ impl Delivering<'_, '_> {
     /// Copies the parts of a message for offset `at` of the receive buffer to the caller's memory.
     fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
         let begin = Instant::now();
-        let first = self.incoming.parts.partition_point(|part| part.0 < at);
-        for &(_, outflow, len) in &self.incoming.parts[first..] {
+        let round = &mut self.rounds[self.turn];
+        let first = round.incoming.parts.partition_point(|part| part.0 < at);
+        for &(_, outflow, len) in &round.incoming.parts[first..] {
             if message.is_empty() {
                 break;
             }
@@ -83,27 +101,28 @@ impl Delivering<'_, '_> {
             }
             self.outflows[outflow].scatter(&part, self.user.reborrow());
         }
-        self.placement += begin.elapsed();
+        round.placement += begin.elapsed();
         Ok(())
     }
 
     /// Copies this rank's own bytes from its window to the caller's memory.
     fn deliver_own(&mut self, id: usize) {
         let begin = Instant::now();
-        let (Some(window), Some(own)) = (&self.window, self.incoming.own) else { return };
-        match self.read {
-            Some(read) => self.outflows[own].take(window, read, self.user.reborrow()),
+        let round = &mut self.rounds[self.turn];
+        let (Some(window), Some(own)) = (&round.window, &mut round.incoming.own) else { return };
+        match &round.buffer {
+            Some(read) => own.take(window, &read.bytes, self.user.reborrow()),
             None => {
                 // Deliver zeros, as another aggregator would send.
-                let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
-                self.outflows[own].scatter(&zeros, self.user.reborrow());
+                let zeros = vec![0; own.file.pass(window).bytes as usize];
+                own.scatter(&zeros, self.user.reborrow());
             }
         }
         // The announced list has the same bytes: its cursor must pass them too.
         if let Some(inflow) = self.windows.inflow(id) {
             inflow.drop_window(window);
         }
-        self.placement += begin.elapsed();
+        round.placement += begin.elapsed();
     }
 
     /// Copies this rank's bytes of an aggregator from the shared memory to the caller's memory.
@@ -113,7 +132,7 @@ impl Delivering<'_, '_> {
         if let (Some(inside), Some(id)) = (&mut self.inside, id) {
             inside.take(from, id, to.len, &mut self.outflows[id], self.user.reborrow())?;
         }
-        self.placement += begin.elapsed();
+        self.rounds[self.turn].placement += begin.elapsed();
         Ok(())
     }
 
@@ -123,6 +142,10 @@ impl Delivering<'_, '_> {
 }
 
 impl Memory for Delivering<'_, '_> {
+    fn turn_to(&mut self, schedule: usize) {
+        self.turn = schedule;
+    }
+
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.len {
             0 => Bytes::new(),

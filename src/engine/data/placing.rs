@@ -1,7 +1,7 @@
-//! The memory of one round of a write: copies bytes from the caller's buffer into messages, and messages into the
+//! The memory of the rounds of a write: copies bytes from the caller's buffer into messages, and messages into the
 //! aggregator's window.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::storage::buffer::PieceOfWindow;
+use crate::engine::storage::buffer::WindowBuffer;
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
@@ -23,12 +23,38 @@ use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
 
-/// The memory behind the named buffers of a round's schedule in a write.
+/// A round of a write that is in flight on this rank.
+pub struct RoundPlaced {
+    /// Number of the round.
+    pub round: u64,
+    /// The messages that this rank sends.
+    pub outgoing: RoundSends,
+    /// This aggregator's window in this round; `None` if it has none.
+    pub window: Option<Window>,
+    /// The memory of the window; `None` if its bytes are dropped after an error.
+    pub buffer: Option<WindowBuffer>,
+    /// True if the window is written directly from the messages, and from the caller's memory for this rank's own bytes:
+    /// they are not copied.
+    pub from_pieces: bool,
+    /// Received bytes by inflow, if sources overlap: they are placed in rank order when all have arrived. `None` if
+    /// sources do not overlap.
+    pub deferred: Option<BTreeMap<usize, Arrived>>,
+    /// Time at which the round began.
+    pub begin: Instant,
+    /// Time that this rank spent in copying.
+    pub placement: Duration,
+    /// Number of ranks and of bytes of the file in the window.
+    pub owned: Option<(usize, u64)>,
+}
+
+/// The memory behind the named buffers of the schedules of all rounds in flight in a write.
 pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// The messages that this rank sends.
-    pub outgoing: &'r RoundSends,
+    /// The rounds in flight, in order.
+    pub rounds: &'r mut VecDeque<RoundPlaced>,
+    /// Index of the round that the next calls are about.
+    pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,
     /// One cursor for each aggregator that this rank sends bytes to.
@@ -37,24 +63,8 @@ pub struct Placing<'r, 'a> {
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Source<'r>,
-    /// This aggregator's window in this round; `None` if it has none.
-    pub window: Option<Window>,
-    /// Where the window's bytes go; `None` if they are dropped after an error.
-    pub placed: Option<Filling<'r>>,
-    /// Received bytes by inflow, if sources overlap: they are placed in rank order when all have arrived. `None` if
-    /// sources do not overlap.
-    pub deferred: Option<BTreeMap<usize, Arrived>>,
-    /// Time that this rank spent in copying.
-    pub placement: Duration,
-}
-
-/// Where the bytes of a window go.
-pub enum Filling<'r> {
-    /// They are copied into the memory of the window.
-    Memory(&'r mut [u8]),
-    /// They are not copied: the window is written directly from the messages, and from the caller's memory for this
-    /// rank's own bytes.
-    Pieces(&'r mut Vec<PieceOfWindow>, &'r ZeroCopySends<'r>),
+    /// The caller's memory as messages that are not copied, if this is possible.
+    pub zero_copy: Option<&'r ZeroCopySends<'r>>,
 }
 
 /// The messages that one rank sends in one round.
@@ -66,8 +76,8 @@ pub struct RoundSends {
     pub messages: Vec<RoundMessage>,
     /// Number of bytes for each aggregator, ascending by aggregator; 0 for this rank itself.
     pub shares: Vec<Share>,
-    /// Index of the outflow to this rank itself, if it is an aggregator.
-    pub own: Option<usize>,
+    /// The outflow to this rank itself before the round, if it is an aggregator.
+    pub own: Option<Outflow>,
 }
 
 impl RoundSends {
@@ -108,7 +118,7 @@ pub enum Arrived {
 impl Placing<'_, '_> {
     /// Copies the bytes of inflow `id` into the window, or keeps them for later if sources overlap.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
-        if let Some(deferred) = &mut self.deferred {
+        if let Some(deferred) = &mut self.rounds[self.turn].deferred {
             // The message may lie in memory that its sender needs for the next message.
             let what = match what {
                 Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
@@ -120,13 +130,14 @@ impl Placing<'_, '_> {
         self.place(id, what)
     }
 
-    /// Copies the kept bytes into the window, by ascending source. If several ranks write the same bytes, the bytes of
-    /// the highest rank stay in every window, so that no extent is a mixture.
+    /// Copies the kept bytes of the first round into its window, by ascending source. If several ranks write the same
+    /// bytes, the bytes of the highest rank stay in every window, so that no extent is a mixture.
     ///
     /// # Errors
     /// A message that does not have the announced size.
     pub fn place_deferred(&mut self) -> Result<()> {
-        for (id, what) in self.deferred.take().unwrap_or_default() {
+        self.turn = 0;
+        for (id, what) in self.rounds[0].deferred.take().unwrap_or_default() {
             self.place(id, what)?;
         }
         Ok(())
@@ -141,15 +152,16 @@ impl Placing<'_, '_> {
                 Ok(())
             }
         };
-        self.placement += begin.elapsed();
+        self.rounds[self.turn].placement += begin.elapsed();
         placed
     }
 
     fn place_message(&mut self, id: usize, message: &Bytes) -> Result<()> {
-        let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Ok(()) };
-        let fits = match &mut self.placed {
-            Some(Filling::Memory(bytes)) => inflow.place(window, message, bytes),
-            Some(Filling::Pieces(pieces, _)) => inflow.divide(window, message, pieces),
+        let round = &mut self.rounds[self.turn];
+        let (Some(window), Some(inflow)) = (&round.window, self.windows.inflow(id)) else { return Ok(()) };
+        let fits = match &mut round.buffer {
+            Some(buffer) if round.from_pieces => inflow.divide(window, message, &mut buffer.pieces),
+            Some(buffer) => inflow.place(window, message, &mut buffer.bytes),
             None => {
                 inflow.drop_window(window);
                 true
@@ -164,12 +176,12 @@ impl Placing<'_, '_> {
 
     /// Copies this rank's own bytes into the window.
     fn place_own(&mut self, id: usize) {
-        let (Some(window), Some(own)) = (&self.window, self.outgoing.own) else { return };
-        let outflow = &mut self.outflows[own];
-        match &mut self.placed {
-            Some(Filling::Memory(bytes)) => outflow.place(window, self.user, bytes),
-            Some(Filling::Pieces(pieces, zero_copy)) => outflow.divide(window, zero_copy, pieces),
-            None => drop(outflow.file.pass(window)),
+        let round = &mut self.rounds[self.turn];
+        let (Some(window), Some(own)) = (&round.window, &mut round.outgoing.own) else { return };
+        match (&mut round.buffer, self.zero_copy) {
+            (Some(buffer), Some(zero_copy)) if round.from_pieces => own.divide(window, zero_copy, &mut buffer.pieces),
+            (Some(buffer), _) => own.place(window, self.user, &mut buffer.bytes),
+            (None, _) => {}
         }
         // The announced list has the same bytes: its cursor must pass them too.
         if let Some(inflow) = self.windows.inflow(id) {
@@ -184,7 +196,7 @@ impl Placing<'_, '_> {
         if let (Some(inside), Some(id)) = (&mut self.inside, id) {
             inside.put(to, id, from.len, &mut self.outflows[id], self.user)?;
         }
-        self.placement += begin.elapsed();
+        self.rounds[self.turn].placement += begin.elapsed();
         Ok(())
     }
 
@@ -195,10 +207,14 @@ impl Placing<'_, '_> {
 }
 
 impl Memory for Placing<'_, '_> {
+    fn turn_to(&mut self, schedule: usize) {
+        self.turn = schedule;
+    }
+
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             MERGED => self.merged(span),
-            _ => self.outgoing.bytes(span),
+            _ => self.rounds[self.turn].outgoing.bytes(span),
         })
     }
 

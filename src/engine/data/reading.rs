@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::access::Sink;
-use crate::engine::data::delivering::{Delivering, RoundReceives};
+use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
@@ -21,8 +21,8 @@ use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
-use crate::fabric::Endpoint;
-use crate::schedule::Buffer;
+use crate::fabric::{Endpoint, InFlight, Traffic};
+use crate::schedule::{Buffer, Schedule};
 
 /// The data phase of one rank in a read.
 pub struct Reading<'a> {
@@ -30,6 +30,8 @@ pub struct Reading<'a> {
     sink: Sink<'a>,
     /// Windows of this aggregator whose reads have begun, in order; after an error they are not read.
     ahead: VecDeque<WindowAhead>,
+    /// The rounds in flight, in order.
+    rounds: VecDeque<RoundDelivered>,
 }
 
 struct WindowAhead {
@@ -41,7 +43,8 @@ struct WindowAhead {
 impl<'a> Reading<'a> {
     /// Starts the data phase of a plan. With `times`, records the times of rounds in which this rank owns a window.
     pub fn new(plan: &'a Plan, sink: Sink<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
-        Self { at: Rounds::new(plan, Direction::Read, watchdog, times), sink, ahead: VecDeque::new() }
+        let (ahead, rounds) = Default::default();
+        Self { at: Rounds::new(plan, Direction::Read, watchdog, times), sink, ahead, rounds }
     }
 
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
@@ -50,21 +53,55 @@ impl<'a> Reading<'a> {
     /// Errors of the message transport. A failure to read stays in the queue for the agreement; the bytes delivered are
     /// then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
-        while let Some(round) = self.next_round() {
-            self.round(round, endpoint, queue).await?;
+        let mut flight = endpoint.flight(DATA);
+        loop {
+            while let Some(round) = self.next_round(&flight, queue).await {
+                let schedule = self.open(round, flight.is_empty(), queue).await?;
+                flight.start(schedule);
+            }
+            if flight.is_empty() {
+                break;
+            }
+            let mut memory = Delivering {
+                rank: self.at.rank(),
+                rounds: &mut self.rounds,
+                turn: 0,
+                inside: self.at.inside.as_mut(),
+                outflows: &mut self.at.outflows,
+                windows: &mut self.at.windows,
+                user: self.sink.reborrow(),
+            };
+            if let Some(traffic) = endpoint.advance(&mut flight, &mut memory).await? {
+                self.close(traffic, queue);
+            }
         }
         self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
         Ok(self.at.counts)
     }
 
-    fn next_round(&self) -> Option<u64> {
+    /// Returns the next round, if it may start now: after all others, or while some others are still in flight.
+    async fn next_round(&mut self, flight: &InFlight, queue: &mut Option<WindowQueue>) -> Option<u64> {
         let opened = self.ahead.front().map(|ahead| ahead.round);
-        opened.into_iter().chain(self.at.next_round()).min()
+        let round = opened.into_iter().chain(self.at.next_round()).min()?;
+        if flight.is_empty() {
+            return Some(round);
+        }
+        if !self.at.may_run_ahead(flight) {
+            return None;
+        }
+        self.look_ahead(queue, false).await;
+        let is_read = match (self.ahead.front(), queue) {
+            (Some(ahead), Some(queue)) if ahead.round == round => !ahead.submitted || queue.has_read(),
+            _ => self.at.windows.next_round() != Some(round),
+        };
+        is_read.then_some(round)
     }
 
-    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+    /// Opens a round: takes this aggregator's window, if it has one, and returns the round's schedule. `alone` if no
+    /// other round is in flight.
+    async fn open(&mut self, round: u64, alone: bool, queue: &mut Option<WindowQueue>) -> Result<Schedule> {
         self.at.go_on(CallStage::Storage(round, None));
-        let (opened, window) = self.take_window(round, queue).await;
+        let (opened, buffer) = self.take_window(round, alone, queue).await;
         self.at.go_on(CallStage::Round(round, opened.as_ref().map(|opened| opened.window.start)));
         let begin = Instant::now();
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
@@ -74,36 +111,44 @@ impl<'a> Reading<'a> {
         let rank = self.at.rank();
         let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
         let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
-        let mut memory = Delivering {
-            rank,
-            incoming: &incoming,
-            inside: self.at.inside.as_mut(),
-            outflows: &mut self.at.outflows,
-            windows: &mut self.at.windows,
-            user: self.sink.reborrow(),
-            window: opened.map(|opened| opened.window),
-            read: window.as_ref().map(|window| &window.bytes[..]),
+        let window = opened.map(|opened| opened.window);
+        self.rounds.push_back(RoundDelivered {
+            round,
+            incoming,
+            window,
+            buffer,
+            begin,
             placement: Duration::ZERO,
+            owned,
+        });
+        Ok(schedule)
+    }
+
+    /// Ends the first round: its window may be read again.
+    fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
+        let Some(RoundDelivered { round, incoming, buffer, begin, placement, owned, .. }) = self.rounds.pop_front()
+        else {
+            return;
         };
-        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
-        let placement = memory.placement;
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
-        self.at.reschedule(&incoming.due);
-        if let (Some(mut window), Some(queue)) = (window, queue) {
+        if self.at.inside.is_some() {
+            self.at.reschedule(&incoming.due);
+        }
+        if let (Some(mut window), Some(queue)) = (buffer, queue) {
             self.at.windows.recycle(std::mem::take(&mut window.coverage));
             queue.give_back(window);
         }
-        Ok(())
     }
 
     /// Returns this aggregator's window of `round`, if it has one, and the bytes of the window, if they could be read.
-    /// Starts to read the next windows.
+    /// Starts to read the next windows; `alone` if no window is in use.
     async fn take_window(
         &mut self,
         round: u64,
+        alone: bool,
         queue: &mut Option<WindowQueue>,
     ) -> (Option<Opened>, Option<WindowBuffer>) {
-        self.look_ahead(queue, true).await;
+        self.look_ahead(queue, alone).await;
         if self.ahead.front().is_none_or(|ahead| ahead.round != round) {
             return (None, None);
         }
@@ -120,7 +165,7 @@ impl<'a> Reading<'a> {
     /// Starts to read as many windows as there are free buffers. With `one`, waits for a buffer for the first window.
     async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
-            && (one && self.ahead.is_empty() || queue.as_ref().is_some_and(WindowQueue::has_room))
+            && (one && self.ahead.is_empty() || queue.as_mut().is_some_and(WindowQueue::has_room))
             && let Some(mut opened) = self.at.windows.open(round, self.at.domains, Buffer::Receive)
         {
             let mut submitted = false;
@@ -150,7 +195,11 @@ impl<'a> Reading<'a> {
         for &id in &all.due {
             let aggregator = self.at.outflows[id].file.aggregator();
             if self.at.stays(aggregator) {
-                all.own = Some(id);
+                let outflow = &mut self.at.outflows[id];
+                let Some(window) = outflow.file.window(self.at.domains) else { continue };
+                all.own = Some(outflow.clone());
+                let len = outflow.file.pass(&window).bytes;
+                outflow.memory_pieces(len, |_| ());
                 all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
@@ -160,6 +209,9 @@ impl<'a> Reading<'a> {
             all.parts.push((at, id, len));
             all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
             at += len;
+        }
+        if self.at.inside.is_none() {
+            self.at.reschedule(&all.due);
         }
         all
     }

@@ -11,12 +11,14 @@ use crate::engine::direction::Direction;
 use crate::engine::lists::flow::{Outflow, RoundQueue};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::Plan;
+use crate::engine::policy::{LONG_MESSAGE, ROUNDS_AHEAD};
 use crate::engine::record::totals::DataCounts;
 use crate::engine::two_layer::node::NodeMember;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
-use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
-use crate::schedule::Schedule;
+use crate::exchange::{Route, Transfer};
+use crate::fabric::InFlight;
+use crate::schedule::{Schedule, ThrottleMode};
 use crate::topology::Rank;
 
 /// Tag of the messages of the data phase.
@@ -73,6 +75,17 @@ impl<'a> Rounds<'a> {
     pub fn next_round(&self) -> Option<u64> {
         let inside = self.inside.as_ref().and_then(NodeMember::next_round);
         [self.leaving.next_round(), self.windows.next_round(), inside].into_iter().flatten().min()
+    }
+
+    /// Returns true if another round may start while those of `flight` have not ended. Only rounds with long messages
+    /// may, and in the beginning fewer, so that the file gets its first windows soon. With two layers none may, because
+    /// members share the memory of a round; with batches none may, because rounds would be one batch.
+    pub fn may_run_ahead(&self, flight: &InFlight) -> bool {
+        let Route { throttle, ranks, .. } = self.phase.route;
+        let in_batches = throttle.limit.is_some() && throttle.mode == ThrottleMode::Batch;
+        let is_long = self.domains.window_bytes() / ranks as u64 >= LONG_MESSAGE;
+        let ahead = ROUNDS_AHEAD.min(1 + flight.ended());
+        is_long && self.inside.is_none() && !in_batches && flight.len() < ahead && flight.may_join()
     }
 
     /// The schedule of a round: this rank has `shares`; an aggregator gets `receives`.

@@ -1,11 +1,11 @@
 //! The rounds of a write: ranks pack and exchange messages, and aggregators place them in windows, which are written
 //! behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::access::Source;
-use crate::engine::data::placing::{Filling, Placing, RoundMessage, RoundSends};
+use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::direction::Direction;
@@ -19,9 +19,9 @@ use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::Result;
 use crate::exchange::two_layer::Share;
 use crate::exchange::{ReceiverIndex, Transfer};
-use crate::fabric::Endpoint;
 use crate::fabric::pool::Block;
-use crate::schedule::Buffer;
+use crate::fabric::{Endpoint, InFlight, Traffic};
+use crate::schedule::{Buffer, Schedule};
 use crate::topology::Rank;
 
 /// The data phase of one rank in a write.
@@ -30,17 +30,17 @@ pub struct Writing<'a> {
     source: Source<'a>,
     zero_copy: Option<&'a ZeroCopySends<'a>>,
     sends_in_place: bool,
+    /// The rounds in flight, in order.
+    rounds: VecDeque<RoundPlaced>,
+    /// The window of the next round, if it has been opened.
+    opened: Option<(u64, Opened)>,
 }
 
 impl<'a> Writing<'a> {
     /// Starts the data phase of a plan. With `times`, records the times of rounds in which this rank owns a window.
     pub fn new(plan: &'a Plan, source: Source<'a>, watchdog: &'a StallWatchdog, times: bool) -> Self {
-        Self {
-            at: Rounds::new(plan, Direction::Write, watchdog, times),
-            source,
-            zero_copy: None,
-            sends_in_place: false,
-        }
+        let at = Rounds::new(plan, Direction::Write, watchdog, times);
+        Self { at, source, zero_copy: None, sends_in_place: false, rounds: VecDeque::new(), opened: None }
     }
 
     /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
@@ -56,53 +56,108 @@ impl<'a> Writing<'a> {
     /// # Errors
     /// Errors of the message transport. A failure to write stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
-        while let Some(round) = self.at.next_round() {
-            if let Err(error) = self.round(round, endpoint, queue).await {
-                // If the error ends the job, end it here, before the memory of messages in flight is freed.
-                return endpoint.waiting().failure().settle(Err(error));
-            }
+        if let Err(error) = self.run_rounds(endpoint, queue).await {
+            // If the error ends the job, end it here, before the memory of messages in flight is freed.
+            return endpoint.waiting().failure().settle(Err(error));
         }
         self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
         Ok(self.at.counts)
     }
 
-    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
-        let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
+    async fn run_rounds(&mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+        let mut flight = endpoint.flight(DATA);
+        loop {
+            while let Some(round) = self.next_round(&flight, queue) {
+                let schedule = self.open(round, queue).await;
+                flight.start(schedule);
+            }
+            if flight.is_empty() {
+                return Ok(());
+            }
+            let mut memory = Placing {
+                rank: self.at.rank(),
+                rounds: &mut self.rounds,
+                turn: 0,
+                inside: self.at.inside.as_mut(),
+                outflows: &mut self.at.outflows,
+                windows: &mut self.at.windows,
+                user: self.source,
+                zero_copy: self.zero_copy,
+            };
+            if let Some(traffic) = endpoint.advance(&mut flight, &mut memory).await? {
+                memory.place_deferred()?;
+                self.close(traffic, queue);
+            }
+        }
+    }
+
+    /// Returns the next round, if it may start now: after all others, or while some others are still in flight.
+    fn next_round(&mut self, flight: &InFlight, queue: &mut Option<WindowQueue>) -> Option<u64> {
+        let opened = self.opened.as_ref().map(|(round, _)| *round);
+        let round = opened.into_iter().chain(self.at.next_round()).min()?;
+        if flight.is_empty() {
+            return Some(round);
+        }
+        let overlaps = |round: &RoundPlaced| round.deferred.is_some();
+        if !self.at.may_run_ahead(flight) || self.rounds.iter().any(overlaps) {
+            return None;
+        }
+        if self.at.windows.next_round() == Some(round) {
+            if queue.as_mut().is_some_and(|queue| !queue.has_room()) {
+                return None;
+            }
+            self.opened = self.at.windows.open(round, self.at.domains, Buffer::Receive).map(|opened| (round, opened));
+        }
+        let waits = self.opened.as_ref().is_some_and(|(at, opened)| *at == round && opened.overlap);
+        (!waits).then_some(round)
+    }
+
+    /// Opens a round: makes room for this aggregator's window and packs this rank's messages. Returns the round's
+    /// schedule.
+    async fn open(&mut self, round: u64, queue: &mut Option<WindowQueue>) -> Schedule {
+        let opened = match self.opened.take_if(|(at, _)| *at == round) {
+            Some((_, opened)) => Some(opened),
+            None => self.at.windows.open(round, self.at.domains, Buffer::Receive),
+        };
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
         let zero_copy = self.zero_copy.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let start = window.map(|window| window.start);
         self.at.go_on(CallStage::Storage(round, start));
-        let (mut buffer, receives) = self.make_room(opened, zero_copy.is_none(), queue).await;
+        let (buffer, receives) = self.make_room(opened, zero_copy.is_none(), queue).await;
         self.at.go_on(CallStage::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
         let schedule = self.at.schedule(round, &outgoing.shares, &receives);
-        let mut memory = Placing {
-            rank: self.at.rank(),
-            outgoing: &outgoing,
-            inside: self.at.inside.as_mut(),
-            outflows: &mut self.at.outflows,
-            windows: &mut self.at.windows,
-            user: self.source,
+        self.rounds.push_back(RoundPlaced {
+            round,
+            outgoing,
             window,
-            placed: buffer.as_mut().map(|buffer| match zero_copy {
-                Some(zero_copy) => Filling::Pieces(&mut buffer.pieces, zero_copy),
-                None => Filling::Memory(&mut buffer.bytes),
-            }),
+            buffer,
+            from_pieces: zero_copy.is_some(),
             deferred: overlap.then(BTreeMap::new),
+            begin,
             placement: Duration::ZERO,
+            owned,
+        });
+        schedule
+    }
+
+    /// Ends the first round: its window is written.
+    fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
+        let Some(RoundPlaced { round, outgoing, window, buffer, begin, placement, owned, .. }) =
+            self.rounds.pop_front()
+        else {
+            return;
         };
-        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
-        memory.place_deferred()?;
-        let placement = memory.placement;
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
-        self.at.reschedule(&outgoing.due);
+        if self.at.inside.is_some() {
+            self.at.reschedule(&outgoing.due);
+        }
         if let (Some(window), Some(mut buffer), Some(queue)) = (window, buffer, queue) {
             buffer.pieces.sort_unstable_by_key(|piece| piece.position);
             queue.submit(Task::Write, window, buffer);
         }
-        Ok(())
     }
 
     /// Returns a buffer for the window, and the messages for the window. The buffer has memory if `needs`; there is
@@ -139,7 +194,9 @@ impl<'a> Writing<'a> {
             let outflow = &mut self.at.outflows[id];
             let Some(window) = outflow.file.window(self.at.domains) else { continue };
             if stays {
-                out.own = Some(id);
+                out.own = Some(outflow.clone());
+                let len = outflow.file.pass(&window).bytes;
+                outflow.memory_pieces(len, |_| ());
                 out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
@@ -156,6 +213,9 @@ impl<'a> Writing<'a> {
             }
         }
         self.pack(&mut out);
+        if self.at.inside.is_none() {
+            self.at.reschedule(&out.due);
+        }
         out
     }
 

@@ -11,6 +11,7 @@ use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
+use crate::engine::policy::ROUNDS_AHEAD;
 use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::{Clock, Lap};
@@ -46,12 +47,20 @@ impl<'a> Division<'a> {
         let Amount { start, end, bytes, .. } = *amount;
         let roles = setup.roles(bytes);
         let written = Written { start: start.min(end), end, bytes, histogram };
-        let ExchangeWindows { window, open } = setup.exchange_windows(amount, roles.aggregators.len(), learned.paces);
-        let hints = DriverHints { cb_buffer_size: window, ..setup.driver_hints.clone() };
-        let equal = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &hints);
-        let domains = equal.in_shares(&learned.shares, setup.layout.unit);
-        let layers = roles.choose(amount, &domains);
-        Self { roles, domains, layers, open_windows: open }
+        let divide = |senders| {
+            let aggregators = roles.aggregators.len();
+            let ExchangeWindows { window, open } =
+                setup.exchange_windows(amount, (senders, aggregators), learned.paces);
+            let hints = DriverHints { cb_buffer_size: window, ..setup.driver_hints.clone() };
+            let equal = setup.driver.domains(&setup.layout, aggregators, written, &hints);
+            (equal.in_shares(&learned.shares, setup.layout.unit), open)
+        };
+        let (mut domains, mut open_windows) = divide(setup.topology.ranks());
+        let layers = roles.choose(amount, &domains, learned.connected);
+        if setup.senders(layers) < setup.topology.ranks() {
+            (domains, open_windows) = divide(setup.senders(layers));
+        }
+        Self { roles, domains, layers, open_windows }
     }
 
     /// Returns true if the driver divides the bytes of the call by density.
@@ -78,6 +87,8 @@ pub struct Plan {
     pub bytes: u64,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,
+    /// Layers of the call's messages.
+    pub layers: Layering,
     /// Number of changes by what calls had shown when the plan was made.
     pub changes: u32,
 }
@@ -107,21 +118,24 @@ impl Plan {
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);
         clock.lap(Lap::Flatten);
+        let mut layers = layers;
         let mut phases = roles.phases(layers, &setup.topology, &setup.hints)?;
         let mut auto = roles.taken(layers);
         if !phases.share_in_nodes(endpoint, &setup.topology, &setup.hints).await? {
             (phases, auto) = roles.without_memory(layers);
+            layers = Layering::default();
         }
         let mut announced = announce_enough(endpoint, &phases, &domains, &outgoing, new_windows).await;
         // This error is the same on all ranks.
         if matches!(announced, Err(Error::NoMemory { .. })) && phases.shares_in_nodes() {
             (phases, auto) = roles.without_memory(layers);
+            layers = Layering::default();
             announced = announce_enough(endpoint, &phases, &domains, &outgoing, new_windows).await;
         }
         clock.lap(Lap::Metadata);
         let announced = announced?;
         let (data, bytes, changes) = (phases.data, amount.bytes, learned.changes);
-        Ok(Self { domains, outgoing, announced, data, auto, bytes, open_windows, changes })
+        Ok(Self { domains, outgoing, announced, data, auto, bytes, open_windows, layers, changes })
     }
 }
 
@@ -148,13 +162,13 @@ async fn announce_enough(
     }
 }
 
-/// Checks that this aggregator has memory for a round: for the messages (up to the bytes of a window) and for
-/// `new_windows` windows. A check during a round would be too late, because other ranks already send.
+/// Checks that this aggregator has memory for the rounds in flight: for their messages (up to the bytes of a window each)
+/// and for `new_windows` windows. A check during a round would be too late, because other ranks already send.
 fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let window = incoming.min(window).max(1);
-    let windows = incoming.div_ceil(window).min(new_windows as u64);
-    let bytes = window.saturating_mul(windows.saturating_add(1));
+    let rounds = incoming.div_ceil(window);
+    let bytes = window.saturating_mul(rounds.min(new_windows as u64) + rounds.clamp(1, ROUNDS_AHEAD as u64));
     let tried = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
     if matches!(tried, Ok(Ok(()))) {
         return Ok(());

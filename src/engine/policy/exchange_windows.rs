@@ -18,7 +18,7 @@ pub struct ExchangeWindows {
 }
 
 impl ExchangeWindows {
-    /// Returns the windows of a call in which `ranks` ranks send `amount` to `aggregators` aggregators. An aggregator
+    /// Returns the windows of a call in which `senders` ranks send `amount` to `aggregators` aggregators. An aggregator
     /// has up to two windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
@@ -27,19 +27,19 @@ impl ExchangeWindows {
     /// what a window costs in nanoseconds, the number of windows follows from them.
     pub fn of(
         amount: &Amount,
-        (ranks, aggregators): (usize, usize),
+        (senders, aggregators): (usize, usize),
         (largest, unit): (u64, u64),
         learned: Option<(Paces, u64)>,
     ) -> Self {
         let Amount { bytes, .. } = *amount;
         let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
-        // As if each rank had bytes in each window: the windows of the data, with the holes between them.
+        // As if each sender had bytes in each window: the windows of the data, with the holes between them.
         let with_holes = |least: u64| {
             let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
             u64::try_from(least).unwrap_or(u64::MAX)
         };
         let (wanted, least) = match learned {
-            None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(ranks as u64).max(LEAST_EXCHANGED)),
+            None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED)),
             Some((paces, cost)) => (best_windows(paces.nanos(bytes / aggregators), cost), LEAST_LEARNED),
         };
         let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least)).max(unit).min(largest);
@@ -55,13 +55,13 @@ mod tests {
 
     #[test]
     fn windows_follow_from_the_data() {
-        let of = |span, bytes, ranks, unit| {
+        let of = |span, bytes, senders, unit| {
             let amount = Amount { start: 0, end: span, bytes, ..Amount::NONE };
-            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (ranks, 4), (16 * MIB, unit), None);
+            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None);
             (window, open)
         };
         assert_eq!(of(64 * MIB, 64 * MIB, 16, 1), (MIB, 8), "sixteen for each aggregator");
-        assert_eq!(of(2 * MIB, 2 * MIB, 16, 1), (LEAST_EXCHANGED, 8), "no smaller than a call on the file is worth");
+        assert_eq!(of(2 * MIB, 2 * MIB, 4, 1), (LEAST_EXCHANGED, 8), "no smaller than a call on the file is worth");
         assert_eq!(of(32 * MIB, 32 * MIB, 128, 1), (4 * MIB, 8), "no smaller than messages are worth");
         assert_eq!(of(32 * MIB, 8 * MIB, 64, 1), (8 * MIB, 4), "holes make windows longer, not messages larger");
         assert_eq!(of(4096 * MIB, 4096 * MIB, 16, 1), (16 * MIB, 2), "no larger than the largest");

@@ -110,11 +110,13 @@ pub struct Learned {
     pub shares: Vec<u32>,
     /// Number of changes so far: a plan fits only calls with the number with which it was made.
     pub changes: u32,
+    /// True if every rank has sent messages to aggregators, so that it is connected with them.
+    pub connected: bool,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
 }
 
-wire::fields!(struct Learned { paces, shares, changes, suspect });
+wire::fields!(struct Learned { paces, shares, changes, connected, suspect });
 
 /// What the last file on each file system has shown, on rank 0 of its ranks.
 static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
@@ -133,6 +135,14 @@ impl Learned {
         if key != 0 {
             KEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.clone());
         }
+    }
+
+    /// Notes that ranks have sent messages to aggregators: all ranks, unless the messages were `layered`. Returns true if
+    /// this is new.
+    pub fn connect(&mut self, layered: bool) -> bool {
+        let is_new = !layered && !self.connected;
+        self.connected |= is_new;
+        is_new
     }
 
     /// Learns from a call, which took `took` and moved `bytes` bytes through `aggregators`. `windows` returns the windows

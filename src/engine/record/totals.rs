@@ -59,6 +59,8 @@ pub struct DataCounts {
     pub placement: Duration,
     /// Times of the rounds in which this rank owned a window, if they are recorded.
     pub rounds: Option<Vec<TimedRound>>,
+    /// End of the last round.
+    pub ended: Option<Instant>,
 }
 
 impl DataCounts {
@@ -68,7 +70,7 @@ impl DataCounts {
         *self.fan_in.entry(ranks as u32).or_default() += 1;
     }
 
-    /// Counts a round that began at `begin` and ends now. `owned` has the number of ranks and of bytes of the file in
+    /// Counts a round that began at `begin` and ends now; the time for which other rounds were in flight counts once. `owned` has the number of ranks and of bytes of the file in
     /// this rank's window, if it owned one.
     pub fn exchanged(
         &mut self,
@@ -77,12 +79,13 @@ impl DataCounts {
         (traffic, placement): (Traffic, Duration),
         owned: Option<(usize, u64)>,
     ) {
-        let took = begin.elapsed();
+        let end = Instant::now();
+        let took = end - self.ended.replace(end).map_or(begin, |ended| ended.max(begin));
         self.traffic += traffic;
         self.placement += placement;
         self.exchange += took.saturating_sub(placement);
         if let (Some(rounds), Some((ranks, bytes))) = (&mut self.rounds, owned) {
-            rounds.push(TimedRound { round, ranks: ranks as u32, bytes, begin, end: begin + took });
+            rounds.push(TimedRound { round, ranks: ranks as u32, bytes, begin, end });
         }
     }
 }

@@ -90,10 +90,18 @@ impl Chooser {
     }
 
     /// Returns the possible choices for a call: the chosen one first, the others by predicted time. A phase that is not
-    /// `open` to choice stays as `given`. Phases that are both open get the same layers: with a flat phase behind a
+    /// `open` to choice stays as `given`. `connected` says whether all ranks have sent messages to aggregators. Phases that are both open get the same layers: with a flat phase behind a
     /// layered one, most ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
-    pub fn ranked(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
-        let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) };
+    pub fn ranked(
+        &self,
+        amount: &Amount,
+        domains: &Domains,
+        (open, given): (Layered, Layered),
+        connected: bool,
+    ) -> Vec<Candidate> {
+        // Without a choice for data, all choices connect the same ranks.
+        let connecting = |way: Layering| if connected || !open.data { 0.0 } else { self.connecting(way) };
+        let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) + connecting(way) };
         let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };
         if self.local.is_empty() || amount.bytes == 0 || !open.any() {
             return vec![Candidate { way: flat, seconds: 0.0 }];
@@ -113,8 +121,15 @@ impl Chooser {
     }
 
     /// Returns the choice for a call. O(aggregators x log of a node's ranks).
-    pub fn choose(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Layering {
-        self.ranked(amount, domains, open, given)[0].way
+    pub fn choose(&self, amount: &Amount, domains: &Domains, phases: (Layered, Layered), connected: bool) -> Layering {
+        self.ranked(amount, domains, phases, connected)[0].way
+    }
+
+    /// Predicts the seconds until all senders are connected with all aggregators.
+    fn connecting(&self, way: Layering) -> f64 {
+        let Ranks { ranks, nodes, .. } = self.ranks;
+        let senders = if way.layered.data { (nodes * way.local.max(1) as f64).min(ranks) } else { ranks };
+        self.ranks.connecting(&self.costs, senders)
     }
 
     /// Predicts the time of the lists and the rounds of a call in seconds, without costs that all choices have in
@@ -224,7 +239,7 @@ mod tests {
 
     fn choice(all: Ranks, bytes: u64) -> Layered {
         let (agreed, domains) = call(all, bytes);
-        Chooser::new(Costs::CLUSTER, all).choose(&agreed, &domains, LAYERED, Layered::default()).layered
+        Chooser::new(Costs::CLUSTER, all).choose(&agreed, &domains, (LAYERED, Layered::default()), true).layered
     }
 
     #[test]
@@ -244,7 +259,7 @@ mod tests {
         let chooser = Chooser::new(Costs::CLUSTER, all);
         let (data, none) = (Layered { metadata: false, data: true }, Layered::default());
         for (open, given, due) in [(none, none, none), (data, none, data), (none, data, data)] {
-            assert_eq!(chooser.choose(&agreed, &domains, open, given).layered, due);
+            assert_eq!(chooser.choose(&agreed, &domains, (open, given), true).layered, due);
         }
         let local = |hints: &str| {
             let (hints, topology) = (Hints::parse(hints).unwrap(), Topology::blocks(64, 8).unwrap());
@@ -257,6 +272,21 @@ mod tests {
         assert!(local("trib_shared_memory=disable").is_empty(), "local aggregators gather in shared memory");
     }
 
+    /// Ranks that share cores and are not connected with aggregators take two layers for a small call, but not if lists
+    /// are long.
+    #[test]
+    fn connections_count_once() {
+        let all = ranks(16.0, 4.0);
+        let chooser = Chooser::new(Costs::CLUSTER.crowded(16, 2.0), all);
+        let (amount, domains) = call(all, 3 * MIB);
+        let layers = |requests, connected| {
+            let agreed = Amount { requests, ..amount };
+            chooser.choose(&agreed, &domains, (LAYERED, Layered::default()), connected).layered.any()
+        };
+        assert!(layers(1 << 12, false) && !layers(1 << 20, false), "merging long lists takes longer");
+        assert!((12..20).any(|power| layers(1 << power, false) && !layers(1 << power, true)));
+    }
+
     /// The first choice is the chosen one: two layers only if they save enough.
     #[test]
     fn ways_are_ranked_by_their_prediction() {
@@ -264,7 +294,7 @@ mod tests {
             let all = ranks(nodes * on_node, nodes);
             let (agreed, domains) = call(all, bytes);
             let chooser = Chooser::new(Costs::CLUSTER, all);
-            let ways = chooser.ranked(&agreed, &domains, LAYERED, Layered::default());
+            let ways = chooser.ranked(&agreed, &domains, (LAYERED, Layered::default()), true);
             assert_eq!(ways.len(), chooser.local.len() + 1);
             assert!(ways[1..].is_sorted_by(|a, b| a.seconds <= b.seconds), "{ways:?}");
             let flat = ways.iter().find(|one| one.way == Layering::default()).unwrap();

@@ -98,9 +98,10 @@ impl Roles {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
     }
 
-    /// Chooses the layers of messages of a call: the same on all ranks.
-    pub fn choose(&self, amount: &Amount, domains: &Domains) -> Layering {
-        self.chooser.choose(amount, domains, self.open, self.given)
+    /// Chooses the layers of messages of a call: the same on all ranks. `connected` says whether all ranks have sent
+    /// messages to aggregators before.
+    pub fn choose(&self, amount: &Amount, domains: &Domains, connected: bool) -> Layering {
+        self.chooser.choose(amount, domains, (self.open, self.given), connected)
     }
 
     /// Returns the phases with the given layers. O(ranks) for the first call with these layers.

@@ -19,6 +19,7 @@ use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
+use crate::engine::roles::choice::Layering;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
@@ -276,15 +277,20 @@ impl Setup {
         (self.driver_hints.cb_buffer_size, self.lock_unit)
     }
 
-    /// Returns the windows of an exchange of `amount` through `aggregators` aggregators, after a call with `paces`. A hint
-    /// decides alone.
-    pub fn exchange_windows(&self, amount: &Amount, aggregators: usize, paces: Option<Paces>) -> ExchangeWindows {
+    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call with
+    /// `paces`. A hint decides alone.
+    pub fn exchange_windows(
+        &self,
+        amount: &Amount,
+        (senders, aggregators): (usize, usize),
+        paces: Option<Paces>,
+    ) -> ExchangeWindows {
         // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
         let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
         let unit = self.window_unit().saturating_mul(several);
         let largest = self.driver_hints.cb_buffer_size;
-        let (ranks, learned) = (self.topology.ranks(), paces.map(|paces| (paces, self.window_nanos())));
-        let mut windows = ExchangeWindows::of(amount, (ranks, aggregators), (largest, unit), learned);
+        let learned = paces.map(|paces| (paces, self.window_nanos(senders)));
+        let mut windows = ExchangeWindows::of(amount, (senders, aggregators), (largest, unit), learned);
         if self.hints.cb_buffer_size.is_some() {
             windows = ExchangeWindows { window: largest, open: 2 };
         }
@@ -292,21 +298,28 @@ impl Setup {
         windows
     }
 
-    /// Returns the time that the messages of a window take if every rank sends one, in nanoseconds.
-    fn window_nanos(&self) -> u64 {
-        (MESSAGE_NANOS as f64 * self.topology.ranks() as f64 / self.roles.core()) as u64
+    /// Returns the number of ranks that send to aggregators, with these layers of messages.
+    pub fn senders(&self, layers: Layering) -> usize {
+        let ranks = self.topology.ranks();
+        if layers.layered.data && layers.local > 0 { ranks.min(layers.local * self.topology.nodes()) } else { ranks }
     }
 
-    /// Learns from an exchange of `amount` that took `took`, unless the hints forbid it. Returns true if something changed:
-    /// the same on all ranks. The next file on the same file system begins with it. Local.
-    pub fn learn(&self, learned: &mut Learned, amount: &Amount, took: &Took) -> bool {
-        let aggregators = &self.roles(amount.bytes).aggregators;
+    /// Returns the time that the messages of a window take if every sender has one, in nanoseconds.
+    fn window_nanos(&self, senders: usize) -> u64 {
+        (MESSAGE_NANOS as f64 * senders as f64 / self.roles.core()) as u64
+    }
+
+    /// Learns from an exchange of `amount` with these layers of messages, which took `took`, unless the hints forbid it.
+    /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with it. Local.
+    pub fn learn(&self, learned: &mut Learned, amount: &Amount, layers: Layering, took: &Took) -> bool {
+        let (aggregators, senders) = (&self.roles(amount.bytes).aggregators, self.senders(layers));
         if self.hints.aggregators_fixed || aggregators.len() != self.roles.aggregators.len() {
             return false;
         }
-        let windows = |paces| self.exchange_windows(amount, aggregators.len(), paces);
-        let windows = self.hints.cb_buffer_size.is_none().then(|| (windows, self.window_nanos()));
-        learned.learn(took, amount.bytes, aggregators, windows)
+        let windows = |paces| self.exchange_windows(amount, (senders, aggregators.len()), paces);
+        let windows = self.hints.cb_buffer_size.is_none().then(|| (windows, self.window_nanos(senders)));
+        let is_connected = learned.connect(layers.layered.data);
+        learned.learn(took, amount.bytes, aggregators, windows) || is_connected
     }
 
     /// Returns the rules that choose the path of a call.

@@ -123,7 +123,8 @@ impl WindowQueue {
     }
 
     /// Returns true if [`WindowQueue::buffer`] would return a buffer without waiting.
-    pub fn has_room(&self) -> bool {
+    pub fn has_room(&mut self) -> bool {
+        self.collect();
         !self.failed() && (!self.free.is_empty() || self.made < self.limit())
     }
 
@@ -181,6 +182,12 @@ impl WindowQueue {
             worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve, number });
             self.in_flight += 1;
         }
+    }
+
+    /// Returns true if [`WindowQueue::read`] would return without waiting.
+    pub fn has_read(&mut self) -> bool {
+        self.collect();
+        self.in_flight == 0 || self.read.first_key_value().is_some_and(|(number, _)| *number == self.next_read)
     }
 
     /// Waits for the oldest window submitted for reading, and returns it; `None` if the worker is gone.
@@ -266,7 +273,7 @@ mod tests {
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::state("the file was removed or renamed after it was opened");
-        let queue = WindowQueue::new(Err(error), &Hints::default(), 1, 0, PathBuf::new());
+        let mut queue = WindowQueue::new(Err(error), &Hints::default(), 1, 0, PathBuf::new());
         assert!(!queue.has_room());
     }
 }
