@@ -13,6 +13,8 @@
 //! | `abi` | the functions, constants and types of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
 //! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
+//! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
+//! | `door` | which of the two takes the calls of a program |
 //! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
@@ -30,8 +32,10 @@ pub mod abi;
 mod backend;
 mod calls;
 mod channel;
+mod component;
 mod counts;
 pub mod datatype;
+mod door;
 mod entry;
 mod error_handler;
 mod exports;
