@@ -38,11 +38,8 @@ macro_rules! exports {
             #[cold]
             #[inline(never)]
             extern "C-unwind" fn in_flight($($argument: Word),*) -> Word {
-                if door::is_component() {
+                if FUNCTION.address().is_some() && (door::is_component() || !pending::is_any()) {
                     return FUNCTION.call(&[$($argument),*]);
-                }
-                if FUNCTION.address().is_some() && !pending::is_any() {
-                    return plain($($argument),*);
                 }
                 enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {
                     // An exception may have left an earlier call before that call took its failed tickets.

@@ -2,8 +2,10 @@
 //! returns what is in force.
 //!
 //! Open MPI keeps the hints of a file in an info of its own kind, and answers MPI_File_get_info and MPI_File_set_info
-//! itself (in 4.1 no component can; in later series ompio leaves both to it). So this library subscribes to its hints,
-//! and writes hints in force into that info whenever they have changed.
+//! itself (in 4.1 no component can; in later series ompio leaves both to it). So this library subscribes to its hints
+//! and to those that the program has given before, and writes hints in force into that info whenever they have
+//! changed. A hint that neither library knows, and that the program sets only in MPI_File_set_info, is lost, as with
+//! Open MPI alone.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,7 @@ use crate::hints::kept;
 use crate::pending;
 
 /// Prefix of the keys under which Open MPI 4 keeps a value that the program has set, and returns it instead of ours.
-const SAVED: &str = "__IN_";
+const SAVED: &str = "_OMPI_IN_";
 
 /// The info of an open file.
 struct FileInfo {
@@ -35,6 +37,26 @@ struct FileInfo {
     info: Word,
     /// Hints that were written into it last.
     shown: Option<Arc<Vec<EffectiveHint>>>,
+    /// Keys that Open MPI reports to this library when the program sets them.
+    subscribed: BTreeSet<String>,
+}
+
+impl FileInfo {
+    /// Subscribes to hints of an open file, by their keys.
+    fn subscribe<'a>(&mut self, file: Word, keys: impl Iterator<Item = &'a str>) {
+        type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> *const c_char;
+        type Subscribe = unsafe extern "C" fn(Word, *const c_char, *const c_char, Set) -> c_int;
+        let Some(subscribe) = symbol(c"opal_infosubscribe_subscribe") else { return };
+        SUBSCRIBES.set(true);
+        for key in keys {
+            if let (true, Ok(key)) = (self.subscribed.insert(key.to_string()), CString::new(key)) {
+                // SAFETY: Open MPI's function of this type; a file begins with the part that has subscribers. The texts are
+                // terminated, and Open MPI copies them.
+                unsafe { transmute::<*mut c_void, Subscribe>(subscribe)(file, key.as_ptr(), c"".as_ptr(), set) };
+            }
+        }
+        SUBSCRIBES.set(false);
+    }
 }
 
 static INFOS: Mutex<BTreeMap<Word, FileInfo>> = Mutex::new(BTreeMap::new());
@@ -68,24 +90,12 @@ pub fn copy_of(given: Word) -> MPI_Info {
 
 /// Begins to watch the info of a file that was opened. Local.
 pub fn watch(file: Word, info: Word) {
-    type Subscribe = unsafe extern "C" fn(
-        Word,
-        *const c_char,
-        *const c_char,
-        unsafe extern "C" fn(Word, *const c_char, *const c_char) -> *const c_char,
-    ) -> c_int;
     if info == 0 || files::find(file).is_none() {
         return;
     }
-    infos().insert(file, FileInfo { info, shown: None });
-    let Some(subscribe) = symbol(c"opal_infosubscribe_subscribe") else { return };
-    SUBSCRIBES.set(true);
-    for key in Hints::default().table().into_iter().filter_map(|row| CString::new(row.key).ok()) {
-        // SAFETY: Open MPI's function of this type; a file begins with the part that has subscribers. The texts are
-        // terminated, and Open MPI copies them.
-        unsafe { transmute::<*mut c_void, Subscribe>(subscribe)(file, key.as_ptr(), c"".as_ptr(), set) };
-    }
-    SUBSCRIBES.set(false);
+    let mut known = FileInfo { info, shown: None, subscribed: BTreeSet::new() };
+    known.subscribe(file, Hints::default().table().iter().map(|row| row.key));
+    infos().insert(file, known);
 }
 
 /// Ends what [`watch`] began. Local.
@@ -129,6 +139,7 @@ pub fn show(file: Word) {
     }
     let keys: BTreeSet<String> = now.iter().map(|(key, _)| key.to_string()).collect();
     let others = kept(&open.asked, &keys);
+    known.subscribe(file, others.iter().map(|(key, _)| key.as_str()));
     let all = now.iter().map(|(key, value)| (*key, value.as_str()));
     for (key, value) in all.chain(others.iter().map(|(key, value)| (key.as_str(), value.as_str()))) {
         write(known.info, key, value);

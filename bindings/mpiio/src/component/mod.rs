@@ -94,19 +94,20 @@ fn series() -> Result<Series, String> {
 /// Says why the component leaves files to ompio, once, if a report is wanted.
 fn stand_aside(why: &str) {
     static SAID: Once = Once::new();
-    if report::is_wanted() && is_first_rank() {
+    if !why.is_empty() && report::is_wanted() && is_first_rank() {
         SAID.call_once(|| tributary::say(format_args!("the component of Open MPI leaves all files to ompio: {why}")));
     }
 }
 
-/// Returns the reason why this process does not use the component; None if it does. All ranks get the same answer if
+/// Returns the reason why this process does not use the component; None if it does. The reason is empty if the user
+/// knows it (TRIB_DISABLE), or if the library has printed it. All ranks get the same answer if
 /// they have the same environment and the same libraries.
 fn refusal() -> Option<String> {
     if door::is_taken_by_another_copy() || !door::is_through(Door::Component) {
         return Some("the preloaded library runs the calls of this program".to_string());
     }
     if !entry::is_on() {
-        return Some("TRIB_DISABLE is set".to_string());
+        return Some(String::new());
     }
     match find().map(|mpi| mpi.abi) {
         Ok(Abi::OpenMpi) => None,

@@ -60,10 +60,10 @@ impl Launch {
     }
 
     /// Runs the program with this library, which reports in JSON: preloads it, or has Open MPI load it as a component if
-    /// TRIB_TEST_DOOR says so and the program runs on Open MPI.
+    /// TRIB_TEST_DOOR says so and the program runs on the family's Open MPI. (That of the wheels loads no components.)
     pub fn with_library(self) -> Self {
         let mut this = self.env("TRIB_REPORT", "json");
-        if this.family == Family::OpenMpi && is_component() {
+        if this.family == Family::OpenMpi && this.launcher.is_none() && is_component() {
             return this.by_component();
         }
         this.preloaded.push(library());
