@@ -8,6 +8,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tributary_abi::path_of;
+
 /// The way in which calls of the program reach this library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -69,7 +71,9 @@ pub fn is_taken_by_another_copy() -> bool {
     type IsPreloaded = extern "C" fn() -> c_int;
     // SAFETY: a terminated name.
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"tributary_mpiio_is_preloaded".as_ptr()) };
-    if first.is_null() || first == is_preloaded as *mut c_void {
+    // The linker may bind an exported name in this copy to the other copy, so a function that is not exported says which
+    // file this is.
+    if first.is_null() || path_of(first as usize) == path_of(decide as *const () as usize) {
         return false;
     }
     // SAFETY: the function of this name in another copy, which has this type.

@@ -59,20 +59,21 @@ static mut COMPONENT: IoComponent = io_component(
 
 /// Takes over ompio's version of the framework. Open MPI calls this once, after it has loaded all components.
 unsafe extern "C" fn register() -> c_int {
-    let Some(found) = ompio::component() else { return NOT_AVAILABLE };
-    // SAFETY: Open MPI calls this from one thread, and reads the structure later; ompio's structure is valid.
-    unsafe { (*(&raw mut COMPONENT)).component.take_version_of(&(*found).component) };
+    if let Some(found) = ompio::component() {
+        // SAFETY: Open MPI calls this from one thread, and reads the structure later; ompio's structure is valid.
+        unsafe { (*(&raw mut COMPONENT)).component.take_version_of(&(*found).component) };
+    }
     0
 }
 
-/// Returns success if the component may be used in this process.
+/// Returns success if Open MPI may ask the component to take files. Where ompio is not loaded, [`file_query`] says so.
 unsafe extern "C" fn open() -> c_int {
     match series() {
-        Ok(_) => 0,
-        Err(why) => {
+        Err(why) if ompio::component().is_some() => {
             stand_aside(&why);
             NOT_AVAILABLE
         }
+        Ok(_) | Err(_) => 0,
     }
 }
 
@@ -82,7 +83,7 @@ unsafe extern "C" fn init_query(_progress_threads: bool, _threads: bool) -> c_in
 
 /// Returns the series of the Open MPI that runs, or the reason why the component cannot work with it.
 fn series() -> Result<Series, String> {
-    let found = ompio::component().ok_or("Open MPI's component ompio is not loaded")?;
+    let found = ompio::component().ok_or(ompio::NOT_SELECTED)?;
     // SAFETY: Open MPI's structure, whose first part has the layout of MCA 2.1, which Open MPI has checked for ours.
     let (component, version) = unsafe { ((*found).component.version(), (*found).component.framework_version()) };
     Series::known(component, version).ok_or_else(|| {
@@ -91,11 +92,11 @@ fn series() -> Result<Series, String> {
     })
 }
 
-/// Says why the component leaves files to ompio, once, if a report is wanted.
+/// Says why the component leaves files to other components, once, if a report is wanted.
 fn stand_aside(why: &str) {
     static SAID: Once = Once::new();
     if !why.is_empty() && report::is_wanted() && is_first_rank() {
-        SAID.call_once(|| tributary::say(format_args!("the component of Open MPI leaves all files to ompio: {why}")));
+        SAID.call_once(|| tributary::say(format_args!("the component of Open MPI leaves its files to MPI: {why}")));
     }
 }
 

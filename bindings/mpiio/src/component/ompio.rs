@@ -18,6 +18,10 @@ const FRAMEWORKS: [(&CStr, &CStr); 4] = [
     (c"ompi_sharedfp_base_framework", c"mca_sharedfp_base_find_available"),
 ];
 
+/// The reason why the component cannot work if Open MPI has not loaded ompio.
+pub const NOT_SELECTED: &str =
+    "the MCA parameter io does not select ompio, which it needs; set io to tributary,ompio, or do not set it";
+
 /// Returns a function or variable of Open MPI, of its libraries or of a component that it has loaded; None if there is
 /// none of this name.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
@@ -41,10 +45,7 @@ pub fn component() -> Option<*const IoComponent> {
 /// The arguments are Open MPI's to a component's `file_query`.
 pub unsafe fn query(file: *mut c_void, data: *mut *mut c_void, priority: *mut c_int) -> Result<*const Table, String> {
     type Query = unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *mut c_int) -> *const Table;
-    let ompio = component().ok_or("Open MPI's component ompio is not loaded")?;
-    if !is_selected() {
-        return Err("the MCA parameter io does not select ompio, which it needs; set io to tributary,ompio".to_string());
-    }
+    let ompio = component().filter(|_| is_selected()).ok_or(NOT_SELECTED)?;
     open_frameworks()?;
     // SAFETY: ompio's function, of this type in every series that `layout` knows; the caller's arguments.
     let table = unsafe { transmute::<*const c_void, Query>((*ompio).functions[1])(file, data, priority) };

@@ -71,10 +71,15 @@ impl Launch {
     }
 
     /// Has Open MPI load this library as a component.
-    pub fn by_component(mut self) -> Self {
-        self.by_component = true;
+    pub fn by_component(self) -> Self {
         let path = format!("{}:SYSTEM_DEFAULT:USER_DEFAULT", components().display());
-        self.env("OMPI_MCA_mca_base_component_path", path)
+        self.by_component_with("OMPI_MCA_mca_base_component_path", path)
+    }
+
+    /// Sets a variable by which Open MPI finds this library as a component.
+    pub fn by_component_with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.by_component = true;
+        self.env(name, value)
     }
 
     /// Preloads another library after this one.
@@ -221,7 +226,7 @@ pub fn is_component() -> bool {
 }
 
 /// Returns a folder with this library under the name of a component of Open MPI.
-fn components() -> &'static Path {
+pub fn components() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
