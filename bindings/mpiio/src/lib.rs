@@ -5,6 +5,8 @@
 //! mpiexec -n 64 -env LD_PRELOAD libtributary_mpiio.so ./program
 //! ```
 //!
+//! Open MPI can also load the library as a component, without preloading it (`component`).
+//!
 //! Every function of MPI's chapter on I/O is interposed. The MPI library keeps its own file open. Collective reads
 //! and writes go to the engine if the engine supports the view; all other calls are counted and passed on unchanged.
 //!

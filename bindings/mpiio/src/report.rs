@@ -128,7 +128,8 @@ impl Report {
     }
 
     fn text(&self) -> String {
-        let mut rows = vec![("tributary", self.file.clone()), ("loaded as", self.loaded.to_string())];
+        let mut rows = vec![("tributary", self.file.clone())];
+        rows.extend(door::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
