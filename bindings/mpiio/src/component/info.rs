@@ -22,7 +22,7 @@ use crate::abi::SUCCESS;
 use crate::abi::word::Word;
 use crate::backend::EffectiveHint;
 use crate::calls::set_info::want_entries;
-use crate::entry::own;
+use crate::entry::alone_inside;
 use crate::exports::row;
 use crate::files;
 use crate::hints::kept;
@@ -114,10 +114,10 @@ unsafe extern "C" fn set(file: Word, key: *const c_char, value: *const c_char) -
     let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let entry = (text(key), text(value));
     if let (Some(shared), Some(row)) = (files::find(file), row("set_info")) {
-        // A panic has been reported.
-        let _ = own(row.function, || {
+        let call = row.function.full_name();
+        alone_inside(call, || {
             pending::settle(&shared);
-            want_entries(&mut shared.lock(), &[entry], row.function.full_name());
+            want_entries(&mut shared.lock(), &[entry], call);
         });
         if let Some(known) = infos().get_mut(&file) {
             known.shown = None;

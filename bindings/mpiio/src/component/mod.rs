@@ -61,7 +61,7 @@ static mut COMPONENT: IoComponent = io_component(
 unsafe extern "C" fn register() -> c_int {
     if let Some(found) = ompio::component() {
         // SAFETY: Open MPI calls this from one thread, and reads the structure later; ompio's structure is valid.
-        unsafe { (*(&raw mut COMPONENT)).component.take_version_of(&(*found).component) };
+        unsafe { (&raw mut COMPONENT.component).as_mut().map(|ours| ours.take_version_of(&(*found).component)) };
     }
     0
 }

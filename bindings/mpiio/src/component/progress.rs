@@ -6,7 +6,9 @@
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
-use std::sync::{Once, OnceLock};
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use tributary_abi::{self as ffi, MPI_Comm, MPI_Request, handles};
 
@@ -19,15 +21,18 @@ use crate::entry::alone_inside;
 use crate::files;
 use crate::pending;
 
-/// Returns true if Open MPI advances calls in flight. Asks Open MPI to do so in the first call. Local.
+/// Asks Open MPI to advance calls in flight, and returns true if it does. Must be called before each such call: a
+/// program may initialise MPI again. Open MPI keeps the request once, whatever the number of calls. Local.
 pub fn can_advance() -> bool {
     type Register = unsafe extern "C" fn(extern "C" fn() -> c_int) -> c_int;
-    static CAN: OnceLock<bool> = OnceLock::new();
-    *CAN.get_or_init(|| {
-        // SAFETY: Open MPI's function of this type. This library is never unloaded.
-        symbol(c"opal_progress_register")
-            .is_some_and(|register| unsafe { transmute::<*mut c_void, Register>(register)(advance) == 0 })
-    })
+    static REGISTER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    let mut register = REGISTER.load(Ordering::Relaxed);
+    if register.is_null() {
+        register = symbol(c"opal_progress_register").unwrap_or(null_mut());
+        REGISTER.store(register, Ordering::Relaxed);
+    }
+    // SAFETY: Open MPI's function of this type, in a library that is not unloaded. Nor is this library.
+    !register.is_null() && unsafe { transmute::<*mut c_void, Register>(register)(advance) } == 0
 }
 
 /// Advances calls in flight. Open MPI calls this while a function of MPI waits or tests, in any thread.
@@ -68,8 +73,8 @@ pub fn watch_the_end() {
         let mut key = 0;
         // SAFETY: MPI is initialised; the callbacks have MPI's types. Without the attribute there is no line.
         unsafe {
-            if ffi::MPI_Comm_create_keyval(not_copied, ends, &mut key, std::ptr::null_mut()) == ffi::SUCCESS {
-                ffi::MPI_Comm_set_attr(handles().comm_self, key, std::ptr::null_mut());
+            if ffi::MPI_Comm_create_keyval(not_copied, ends, &mut key, null_mut()) == ffi::SUCCESS {
+                ffi::MPI_Comm_set_attr(handles().comm_self, key, null_mut());
             }
         }
     });

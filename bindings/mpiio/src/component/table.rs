@@ -7,7 +7,7 @@ use std::ptr::null;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tributary_abi::{self as ffi, MPI_Info};
+use tributary_abi::{self as ffi, MPI_Info, handles};
 
 use super::info;
 use super::layout::{MOST_FUNCTIONS, Series, Table};
@@ -49,7 +49,7 @@ pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String>
     for (at, name) in series.functions().enumerate() {
         let row = row_of(series, name)?;
         // SAFETY: ompio's table has the functions of its series.
-        let given = unsafe { *(&raw const (*theirs)[at]) };
+        let given = unsafe { theirs.cast::<*const c_void>().add(at).read() };
         ours[at] = match name {
             "open" => open as *const c_void,
             "close" => close as *const c_void,
@@ -83,7 +83,7 @@ pub fn function_of(function: &InterposedFunction) -> Option<OmpioFunction> {
     let place = (*function.place.get_or_init(|| place_of(function)))?;
     let theirs = THEIRS.load(Ordering::Acquire);
     // SAFETY: ompio's table, which is there as long as a file is open, has the place.
-    let address = unsafe { *(&raw const (*theirs)[place]) };
+    let address = unsafe { theirs.cast::<*const c_void>().add(place).read() };
     Some(OmpioFunction { address, place })
 }
 
@@ -130,8 +130,10 @@ extern "C-unwind" fn open(comm: Word, name: Word, amode: Word, given: Word, file
     let mut hints: MPI_Info = info::copy_of(given);
     let place = file;
     let code = enter(row.function, &[comm, name, amode, hints.as_word(), (&raw const place) as Word], row.handler);
-    // SAFETY: an info of this library.
-    unsafe { ffi::MPI_Info_free(&mut hints) };
+    if hints != handles().info_null {
+        // SAFETY: an info of this library.
+        unsafe { ffi::MPI_Info_free(&mut hints) };
+    }
     if code as c_int == SUCCESS {
         info::watch(file, given);
         info::show(file);
