@@ -46,6 +46,8 @@ same! {
     [] crate::functions::GrequestQuery;
     [] crate::functions::GrequestFree;
     [] crate::functions::GrequestCancel;
+    [] crate::functions::CommCopy;
+    [] crate::functions::CommDelete;
     [] crate::functions::TypeCopy;
     [] crate::functions::TypeDelete;
 }

@@ -13,6 +13,11 @@ pub type GrequestQuery = unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c
 pub type GrequestFree = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// Callback that cancels a generalised request.
 pub type GrequestCancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+/// Callback that copies an attribute of a communicator. The library may pass the handle with garbage in its upper half:
+/// use [`MPI_Comm::as_given`].
+pub type CommCopy = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+/// Callback that deletes an attribute of a communicator. The library may pass the handle with garbage in its upper half.
+pub type CommDelete = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 /// Callback that copies an attribute of a datatype. The library may pass the handle with garbage in its upper half:
 /// use [`MPI_Datatype::as_given`].
 pub type TypeCopy =
@@ -37,12 +42,14 @@ mpi_functions! {
 // Communicators.
 mpi_functions! {
     fn MPI_Comm_compare(one: MPI_Comm, other: MPI_Comm, how: *mut c_int);
+    fn MPI_Comm_create_keyval(copy: CommCopy, delete: CommDelete, key: *mut c_int, extra: *mut c_void);
     fn MPI_Comm_dup(comm: MPI_Comm, new: *mut MPI_Comm);
     fn MPI_Comm_free(comm: *mut MPI_Comm);
     fn MPI_Comm_get_attr(comm: MPI_Comm, key: c_int, value: *mut c_void, found: *mut c_int);
     fn MPI_Comm_get_errhandler(comm: MPI_Comm, handler: *mut MPI_Errhandler);
     fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int);
     fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int);
+    fn MPI_Comm_set_attr(comm: MPI_Comm, key: c_int, value: *mut c_void);
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, handler: MPI_Errhandler);
     fn MPI_Comm_size(comm: MPI_Comm, size: *mut c_int);
     fn MPI_Comm_split(comm: MPI_Comm, colour: c_int, key: c_int, new: *mut MPI_Comm);
@@ -121,6 +128,7 @@ mpi_functions! {
 // Hints.
 mpi_functions! {
     fn MPI_Info_create(info: *mut MPI_Info);
+    fn MPI_Info_free(info: *mut MPI_Info);
     fn MPI_Info_get(info: MPI_Info, key: *const c_char, length: c_int, value: *mut c_char, found: *mut c_int);
     fn MPI_Info_get_nkeys(info: MPI_Info, count: *mut c_int);
     fn MPI_Info_get_nthkey(info: MPI_Info, index: c_int, key: *mut c_char);

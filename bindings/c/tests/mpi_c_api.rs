@@ -215,6 +215,9 @@ fn what_is_installed() {
     let gio = lib.join("tributary/gio/libgio.so.0");
     assert_eq!(gio.canonicalize().unwrap(), lib.join("libtributary_gio.so").canonicalize().unwrap());
     assert!(std::fs::symlink_metadata(lib.join("libgio.so.0")).is_err());
+    // Nor does Open MPI of the same prefix look in this folder by itself.
+    let component = lib.join("tributary/openmpi/mca_io_tributary.so");
+    assert_eq!(component.canonicalize().unwrap(), lib.join("libtributary_mpiio.so").canonicalize().unwrap());
     for library in ["libtributary_mpiio.so", "libtributary_gio.so"] {
         assert!(std::fs::symlink_metadata(lib.join(library)).unwrap().is_file());
     }

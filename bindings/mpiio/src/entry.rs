@@ -16,7 +16,9 @@ use tributary_abi::constants;
 
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
-use crate::error_handler::{raise, returning};
+use crate::component;
+use crate::door::{self, Door};
+use crate::error_handler::{raise, raise_now, returning};
 use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
@@ -130,6 +132,23 @@ pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler:
     carry_out(function, arguments, answer)
 }
 
+/// Handles a call of a function that this library exports. If Open MPI calls this library as a component, the call is
+/// passed to the MPI library, which calls the component.
+pub fn enter_exported(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
+    if door::is_through(Door::Preload) { enter(function, arguments, handler) } else { function.call_linked(arguments) }
+}
+
+/// Handles a call of Open MPI to its component.
+pub fn enter_slot(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
+    let code = enter(function, arguments, handler);
+    if function.may_change_hints()
+        && let Some(&file) = arguments.first()
+    {
+        component::show(file);
+    }
+    code
+}
+
 /// Runs a handler that calls MPI itself, for example to wait for requests of the program. The handler does this
 /// library's own work in [`own`].
 pub fn enter_uncaught(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
@@ -162,7 +181,7 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
                 return raise(file, class(&error));
             }
             Answer::RaiseFirst { file, code, then } => {
-                let code = raise(file, code);
+                let code = raise_now(file, code);
                 caught(function, || then(code))
             }
             Answer::Failed(raised, code) => {
@@ -190,11 +209,26 @@ fn inside<T>(call: impl FnOnce() -> T) -> T {
 /// A return code for the program, after a panic. By default a panic ends the job; with a setting in the environment
 /// the program gets the error, and the other ranks may then wait for ever.
 pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
+    caught_as(function.full_name(), work)
+}
+
+/// Does what [`own`] does, in a call of the MPI function with this name.
+fn caught_as<T>(call: &'static str, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let what = format!("{} panicked; please report it", function.full_name());
+        let what = format!("{call} panicked; please report it");
         let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
         to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
     })
+}
+
+/// Runs work of this library that no call of the program waits for, unless this thread is inside a handler. `call` is
+/// the MPI function that a panic is reported for.
+pub fn alone_inside(call: &'static str, work: impl FnOnce()) {
+    if INSIDE.get() {
+        return;
+    }
+    // A panic has been reported.
+    let _ = caught_as(call, || inside(work));
 }
 
 /// Marks this thread as a thread of this library: its MPI calls go straight to MPI.
@@ -203,7 +237,7 @@ pub fn claim_thread() {
 }
 
 /// Returns true if this library is on. TRIB_DISABLE=1 and an MPI library with an unknown ABI turn it off.
-fn is_on() -> bool {
+pub fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ON.get_or_init(|| {
         let is_on = !is_disabled() && is_supported();

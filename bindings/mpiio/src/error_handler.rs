@@ -7,10 +7,17 @@ use tributary_abi::handles;
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
+use crate::door;
 use crate::next::InterposedFunction;
 
-/// Calls the error handler of an open file, which may not return, and returns the code.
+/// Raises an error of an open file and returns the code. Calls the file's error handler, which may not return, unless
+/// Open MPI calls the handler when the component returns the code.
 pub fn raise(file: Word, code: c_int) -> Word {
+    if door::is_component() { to_word(code) } else { raise_now(file, code) }
+}
+
+/// Calls the error handler of an open file, which may not return, and returns the code.
+pub fn raise_now(file: Word, code: c_int) -> Word {
     static CALL_ERRHANDLER: InterposedFunction = InterposedFunction::new("PMPI_File_call_errhandler\0");
     CALL_ERRHANDLER.call(&[file, to_word(code)]);
     to_word(code)
@@ -22,6 +29,10 @@ pub fn returning<T>(file: Word, call: impl FnOnce() -> T) -> T {
     static GET: InterposedFunction = InterposedFunction::new("PMPI_File_get_errhandler\0");
     static SET: InterposedFunction = InterposedFunction::new("PMPI_File_set_errhandler\0");
     static FREE: InterposedFunction = InterposedFunction::new("PMPI_Errhandler_free\0");
+    // Functions of Open MPI's components call no error handler.
+    if door::is_component() {
+        return call();
+    }
     let mut program: Word = 0;
     let place = (&raw mut program) as Word;
     let returns = handles().errors_return.as_word();

@@ -2,32 +2,71 @@
 //!
 //! A new function is a row: the name, the arguments in order (each one word), the handler. Both `MPI_...` and
 //! `PMPI_...` are exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
+//! The component of Open MPI takes the same rows ([`row`]).
+
+use std::ffi::c_void;
 
 use crate::abi::word::Word;
 use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
 use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
-use crate::entry::{Answer, enter};
+use crate::entry::{Answer, Handler, enter_exported, enter_slot};
 use crate::next::InterposedFunction;
 use tributary::engine::Direction::*;
 
+/// An interposed function with its handler.
+pub struct Row {
+    /// The function.
+    pub function: &'static InterposedFunction,
+    /// The handler of its calls.
+    pub handler: Handler,
+    /// The function that Open MPI calls if this library is its component, with the arguments of the row.
+    pub by_component: Address,
+}
+
+/// The address of a C function.
+pub struct Address(pub *const c_void);
+
+// SAFETY: the address of a function, which any thread may call.
+unsafe impl Sync for Address {}
+
+/// Returns the row of a function by its name behind `MPI_File_`; None if there is none.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.function.name() == name && row.function.full_name().starts_with("MPI_File_"))
+}
+
+/// Returns true if the handler of a row only passes calls on, without counting them.
+pub fn is_passed(row: &Row) -> bool {
+    std::ptr::fn_addr_eq(row.handler, PASS)
+}
+
 macro_rules! exports {
-    ($($(#[$attribute:meta])* $name:ident($($argument:ident)*) $handler:expr;)+) => {$(
-        $(#[$attribute])*
-        const _: () = {
-            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+    ($($(#[$attribute:meta])* $name:ident($($argument:ident)*) $handler:expr;)+) => {
+        /// The interposed functions of files.
+        static ROWS: &[Row] = &[$(
+            $(#[$attribute])*
+            {
+                static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+                const HANDLER: Handler = $handler;
 
-            #[unsafe(export_name = stringify!($name))]
-            extern "C-unwind" fn plain($($argument: Word),*) -> Word {
-                enter(&FUNCTION, &[$($argument),*], $handler)
-            }
+                #[unsafe(export_name = stringify!($name))]
+                extern "C-unwind" fn plain($($argument: Word),*) -> Word {
+                    enter_exported(&FUNCTION, &[$($argument),*], HANDLER)
+                }
 
-            #[unsafe(export_name = concat!("P", stringify!($name)))]
-            extern "C-unwind" fn profiling($($argument: Word),*) -> Word {
-                enter(&FUNCTION, &[$($argument),*], $handler)
-            }
-        };
-    )+};
+                #[unsafe(export_name = concat!("P", stringify!($name)))]
+                extern "C-unwind" fn profiling($($argument: Word),*) -> Word {
+                    enter_exported(&FUNCTION, &[$($argument),*], HANDLER)
+                }
+
+                extern "C-unwind" fn slot($($argument: Word),*) -> Word {
+                    enter_slot(&FUNCTION, &[$($argument),*], HANDLER)
+                }
+
+                Row { function: &FUNCTION, handler: HANDLER, by_component: Address(slot as *const c_void) }
+            },
+        )+];
+    };
 }
 
 /// Makes the MPI function with an explicit offset that replaces a function at the individual file pointer.
@@ -72,11 +111,11 @@ macro_rules! pointer {
 }
 
 /// Handler that passes the call to MPI and does not count it in reports.
-const PASS: crate::entry::Handler = |_function, _arguments| Answer::Pass;
+const PASS: Handler = |_function, _arguments| Answer::Pass;
 /// Handler that passes an independent read or write to MPI and counts it.
-const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, ALONE_REASON);
+const ALONE: Handler = |function, arguments| passing::note(function, arguments, ALONE_REASON);
 /// Handler that passes a read or write at the shared file pointer to MPI and counts it.
-const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER);
+const SHARED: Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER);
 
 exports! {
     MPI_File_open(comm name amode info file) open::open;

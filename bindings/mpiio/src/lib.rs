@@ -5,6 +5,8 @@
 //! mpiexec -n 64 -env LD_PRELOAD libtributary_mpiio.so ./program
 //! ```
 //!
+//! Open MPI can also load the library as a component, without preloading it (`component`).
+//!
 //! Every function of MPI's chapter on I/O is interposed. The MPI library keeps its own file open. Collective reads
 //! and writes go to the engine if the engine supports the view; all other calls are counted and passed on unchanged.
 //!
@@ -13,6 +15,8 @@
 //! | `abi` | the functions, constants and types of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
 //! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
+//! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
+//! | `door` | which of the two takes the calls of a program |
 //! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
@@ -30,8 +34,10 @@ pub mod abi;
 mod backend;
 mod calls;
 mod channel;
+mod component;
 mod counts;
 pub mod datatype;
+mod door;
 mod entry;
 mod error_handler;
 mod exports;

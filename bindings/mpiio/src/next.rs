@@ -7,11 +7,14 @@
 use std::ffi::{CStr, CString, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use tributary_abi::{constants, function};
 
 use crate::abi::word::{Word, to_word};
+use crate::component;
+use crate::door;
 
 /// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
 pub struct InterposedFunction {
@@ -22,6 +25,8 @@ pub struct InterposedFunction {
     next: AtomicPtr<c_void>,
     /// True if the function behind ours takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
+    /// Place of the function in the tables of Open MPI's components; None if it is in none.
+    pub place: OnceLock<Option<usize>>,
 }
 
 impl InterposedFunction {
@@ -35,7 +40,13 @@ impl InterposedFunction {
             Ok(name) => name,
             Err(_) => panic!("the name has no terminating 0"),
         };
-        Self { profiling, full_name, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
+        Self {
+            profiling,
+            full_name,
+            next: AtomicPtr::new(null_mut()),
+            is_small: AtomicBool::new(false),
+            place: OnceLock::new(),
+        }
     }
 
     /// Returns the function's name in reports, such as `write_at_all` for MPI_File_write_at_all.
@@ -54,8 +65,19 @@ impl InterposedFunction {
         self.known().or_else(|| self.look_up())
     }
 
-    /// Calls the function behind ours with these arguments, unchanged, and returns its return value.
+    /// Calls the function behind ours with these arguments, unchanged, and returns its return value. As a component of
+    /// Open MPI, calls the function of Open MPI's component ompio, if there is one.
     pub fn call(&self, arguments: &[Word]) -> Word {
+        if door::is_component()
+            && let Some(function) = component::function_of(self)
+        {
+            return function.call(arguments);
+        }
+        self.call_linked(arguments)
+    }
+
+    /// Calls the function behind ours in the dynamic linker's order with these arguments.
+    pub fn call_linked(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
             return to_word(constants().err_other);
@@ -65,25 +87,14 @@ impl InterposedFunction {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
             return to_word(constants().err_count);
         }
-        type W = Word;
-        // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, each in its
-        // own register (see `word`), and their number is that of its declaration.
-        unsafe {
-            match *arguments {
-                [] => transmute::<*mut c_void, extern "C-unwind" fn() -> W>(next)(),
-                [a] => transmute::<*mut c_void, extern "C-unwind" fn(W) -> W>(next)(a),
-                [a, b] => transmute::<*mut c_void, extern "C-unwind" fn(W, W) -> W>(next)(a, b),
-                [a, b, c] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W) -> W>(next)(a, b, c),
-                [a, b, c, d] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W) -> W>(next)(a, b, c, d),
-                [a, b, c, d, e] => {
-                    transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W) -> W>(next)(a, b, c, d, e)
-                }
-                [a, b, c, d, e, f] => {
-                    transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W, W) -> W>(next)(a, b, c, d, e, f)
-                }
-                _ => to_word(constants().err_other),
-            }
-        }
+        // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, and their
+        // number is that of its declaration.
+        unsafe { call_address(next, arguments) }
+    }
+
+    /// Returns true if hints in force may change in a call of this function: a collective read or write, or a new view.
+    pub fn may_change_hints(&self) -> bool {
+        self.full_name.contains("_all") || self.full_name == "MPI_File_set_view"
     }
 
     /// Returns the address of the function behind ours, if it has been looked up before.
@@ -112,6 +123,31 @@ impl InterposedFunction {
         let name = self.name();
         let place = if name.contains("_at") { 3 } else { 2 };
         arguments.get(place).copied().filter(|_| !name.starts_with("get_"))
+    }
+}
+
+/// Calls the C function at `address` with these arguments.
+///
+/// # Safety
+/// The function takes as many arguments, each in a register of its own (see `word`).
+pub unsafe fn call_address(address: *mut c_void, arguments: &[Word]) -> Word {
+    type W = Word;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match *arguments {
+            [] => transmute::<*mut c_void, extern "C-unwind" fn() -> W>(address)(),
+            [a] => transmute::<*mut c_void, extern "C-unwind" fn(W) -> W>(address)(a),
+            [a, b] => transmute::<*mut c_void, extern "C-unwind" fn(W, W) -> W>(address)(a, b),
+            [a, b, c] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W) -> W>(address)(a, b, c),
+            [a, b, c, d] => transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W) -> W>(address)(a, b, c, d),
+            [a, b, c, d, e] => {
+                transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W) -> W>(address)(a, b, c, d, e)
+            }
+            [a, b, c, d, e, f] => {
+                transmute::<*mut c_void, extern "C-unwind" fn(W, W, W, W, W, W) -> W>(address)(a, b, c, d, e, f)
+            }
+            _ => to_word(constants().err_other),
+        }
     }
 }
 

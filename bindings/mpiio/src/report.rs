@@ -12,6 +12,7 @@ use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
+use crate::door;
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -28,6 +29,8 @@ pub struct Report {
     pub file: String,
     /// The version of this library.
     pub version: &'static str,
+    /// The way in which calls reach the library.
+    pub loaded: &'static str,
     #[serde(flatten)]
     pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +99,7 @@ impl Report {
         Some(Self {
             file: open.backend.path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
+            loaded: door::current().name(),
             engine,
             not_taken,
             accelerated: counts.all_run().clone(),
@@ -125,6 +129,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut rows = vec![("tributary", self.file.clone())];
+        rows.extend(door::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));

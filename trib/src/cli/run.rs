@@ -29,7 +29,8 @@ pub struct RunOptions {
     /// Print the command, and run nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// The library to preload. Default: the library installed with this program.
+    /// The library to preload. Default: the library installed with this program; on Open MPI 4, Open MPI loads that library as a
+    /// component, and nothing is preloaded.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// The launcher with its options, the program and its arguments.
@@ -55,7 +56,8 @@ pub enum ReportForm {
 const EXAMPLES: &str = "\
 trib run preloads the library into the ranks, not into the launcher, if it knows the launcher: hydra (MPICH, Intel MPI), \
 Open MPI, srun, flux, jsrun, aprun. With any other command it sets LD_PRELOAD for the command itself. Libraries that are in \
-LD_PRELOAD already, such as Darshan, stay in front. trib run ends with the exit code or the signal of the program.
+LD_PRELOAD already, such as Darshan, stay in front. On Open MPI 4 it sets the folder of the component instead, and preloads \
+nothing. trib run ends with the exit code or the signal of the program.
 
 Examples:
   trib run -- mpiexec -n 16 ./program

@@ -20,12 +20,12 @@ mod settings;
 mod slots;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::cli::doctor::DoctorOptions;
-use crate::launcher::{self, Family, Launcher, library, preload, program as words};
+use crate::launcher::{self, Family, Launcher, component, library, preload, program as words};
 use crate::{Failure, say};
 use mpi::MpiLibrary;
 use place::FilePlace;
@@ -43,6 +43,8 @@ struct Findings {
     program: Option<Program>,
     /// MPI library that the program loads; without a program, the one that a program would load here.
     mpi: Option<MpiLibrary>,
+    /// Path of the component that Open MPI finds by itself.
+    component: Option<PathBuf>,
     place: FilePlace,
     #[serde(flatten)]
     settings: Settings,
@@ -109,6 +111,8 @@ impl Findings {
         let family = launcher.and_then(|launcher| launcher.family);
         let mpi = mpi::of(program.as_ref(), family, &mut problems);
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
+        let component = mpi.as_ref().filter(|mpi| mpi.abi == Some(tributary_abi::Abi::OpenMpi));
+        let component = component.and_then(|mpi| component::installed(&mpi.path));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
         let settings = Settings::from_path(&options.path, &options.hints, of, &mut problems);
         let place = FilePlace::from_path(&options.path, &mut problems);
@@ -116,7 +120,7 @@ impl Findings {
         let next = next(options, &problems, &settings, (&place, program.as_ref()));
         let word = options.command.first().cloned();
         let launcher = launcher.zip(word).map(|(launcher, command)| Found { command, name: launcher.name });
-        Self { library, launcher, program, mpi, place, settings, problems, next }
+        Self { library, launcher, program, mpi, component, place, settings, problems, next }
     }
 }
 

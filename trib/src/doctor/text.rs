@@ -22,6 +22,10 @@ pub fn of(findings: &Findings) -> String {
         Some(mpi) => line("MPI", format!("{}, {} ({})", mpi.version, mpi.abi_name, mpi.path.display())),
         None => line("MPI", "none found".to_string()),
     }
+    if let Some(component) = &findings.component {
+        let how = "Open MPI loads it without trib run; --mca io ^tributary leaves it out";
+        line("component", format!("{}: {how}", component.display()));
+    }
     let place = &findings.place;
     let stripes = place.stripes.as_ref().map_or(String::new(), |stripes| match stripes.factor {
         0 => format!(", stripes of {} bytes", stripes.unit),

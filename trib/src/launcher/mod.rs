@@ -7,11 +7,13 @@
 //! | `srun` | the one option of srun |
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
+//! | [`component`] | the component of Open MPI, which is not preloaded |
 //! | [`preload`] | the list of LD_PRELOAD, and commands that set it themselves |
 //! | [`sanitizer`] | a library that must come first in it |
 
 pub mod child;
 pub mod command;
+pub mod component;
 pub mod library;
 pub mod preload;
 pub mod program;

@@ -16,6 +16,7 @@ use std::process::Command;
 
 use crate::cli::run::RunOptions;
 use crate::launcher::command::Ready;
+use crate::launcher::component;
 use crate::launcher::sanitizer::Sanitizer;
 use crate::launcher::{self, Launcher, child, library, preload, program};
 use crate::{Failure, compare, doctor, say};
@@ -78,8 +79,29 @@ struct RunPlan {
 impl RunPlan {
     /// Creates the command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
-        let library = preload::word(&library::library(options.library.as_deref())?)?;
+        let found = library::library(options.library.as_deref())?;
+        if let Some(plan) = Self::by_component(options, &found)? {
+            return Ok(plan);
+        }
+        let library = preload::word(&found)?;
         Self::with_list(options, &library, &library, variables::of(options)?)
+    }
+
+    /// Creates the command with the component of Open MPI that is installed beside the library. None if there is none, if
+    /// the user names a library to preload, or if the launcher's ranks would not find the component.
+    fn by_component(options: &RunOptions, library: &Path) -> Result<Option<Self>, Failure> {
+        let word = &options.command[0];
+        let Some(launcher) = launcher::of(word)? else { return Ok(None) };
+        let folder = component::beside(library).filter(|_| options.library.is_none());
+        let Some(folder) = folder.filter(|_| component::is_found_by(launcher, word)) else { return Ok(None) };
+        let Some(variable) = component::variable(&folder, component::inherited().as_deref()) else { return Ok(None) };
+        let mut all = variables::of(options)?;
+        all.insert(0, variable);
+        add_kept_back(&mut all, launcher);
+        let ready = Ready::new(Some(launcher), &options.command, &all, |name| std::env::var(name).ok())?;
+        let file = folder.join(component::FILE);
+        let line = format!("Open MPI loads {} in the ranks, as a component{}", file.display(), off());
+        Ok(Some(Self { ready, line }))
     }
 
     /// Creates the command with the library `inside`, which records into a folder, and with our library or without.
@@ -121,16 +143,32 @@ impl RunPlan {
             let list = first.as_deref().map_or(list.clone(), |first| preload::before(first, &list));
             variables.insert(0, (preload::NAME.to_string(), list));
         }
-        for (name, value) in launcher.map(|launcher| launcher.kept_back("TRIB_")).unwrap_or_default() {
-            if !variables.iter().any(|(set, _)| *set == name) {
-                variables.push((name, value));
-            }
+        if let Some(launcher) = launcher {
+            add_kept_back(&mut variables, launcher);
         }
         let ready = Ready::new(launcher, &words, &variables, |name| std::env::var(name).ok())?;
         let others = theirs.unwrap_or_else(|| preload::others(&inherited).iter().map(ToString::to_string).collect());
         let others: Vec<String> = first.into_iter().chain(others).collect();
         let line = line(library, (launcher, &ready), &others);
         Ok(Self { ready, line })
+    }
+}
+
+/// Adds the variables of this library that the launcher does not give to ranks on other hosts by itself.
+fn add_kept_back(variables: &mut Vec<(String, String)>, launcher: &Launcher) {
+    for (name, value) in launcher.kept_back("TRIB_") {
+        if !variables.iter().any(|(set, _)| *set == name) {
+            variables.push((name, value));
+        }
+    }
+}
+
+/// Returns what the line for the user says if the library is off.
+fn off() -> &'static str {
+    if std::env::var_os("TRIB_DISABLE").is_some_and(|value| value == "1") {
+        "; TRIB_DISABLE=1 is set, so MPI runs all calls"
+    } else {
+        ""
     }
 }
 
@@ -147,10 +185,5 @@ fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &
             format!(", behind {}", others.iter().map(|path| launcher::file_name(path)).collect::<Vec<_>>().join(", "))
         }
     };
-    let off = if std::env::var_os("TRIB_DISABLE").is_some_and(|value| value == "1") {
-        "; TRIB_DISABLE=1 is set, so MPI runs all calls"
-    } else {
-        ""
-    };
-    format!("{library} is preloaded {into}{behind}{off}")
+    format!("{library} is preloaded {into}{behind}{}", off())
 }

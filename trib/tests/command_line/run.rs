@@ -160,6 +160,19 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
     }
 }
 
+/// Runs a program that was just copied. Another thread of this process may be starting a program, with the copy still
+/// open for writing; then this tries again.
+fn output_of(command: &mut Command) -> std::process::Output {
+    loop {
+        match command.output() {
+            Err(cause) if cause.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            other => return other.unwrap(),
+        }
+    }
+}
+
 /// Tests an installation as `bindings/install` makes it.
 #[test]
 fn an_installed_trib_finds_the_library_beside_itself() {
@@ -168,13 +181,43 @@ fn an_installed_trib_finds_the_library_beside_itself() {
     std::fs::create_dir(at("bin")).and_then(|()| std::fs::create_dir(at("lib"))).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_trib"), at("bin/trib")).unwrap();
     let dry = || {
-        Command::new(at("bin/trib")).args(["run", "--dry-run", "--", "true"]).env_remove("LD_PRELOAD").output().unwrap()
+        let mut command = Command::new(at("bin/trib"));
+        output_of(command.args(["run", "--dry-run", "--", "true"]).env_remove("LD_PRELOAD"))
     };
     let said = text(&dry().stderr);
     assert!(said.starts_with("trib: library: none beside this program; allowed: --library PATH"), "{said}");
     std::fs::copy(library(), at("lib/libtributary_mpiio.so")).unwrap();
     let due = format!("LD_PRELOAD={} true\n", at("lib/libtributary_mpiio.so").canonicalize().unwrap().display());
     assert_eq!(text(&dry().stdout), due);
+}
+
+/// Open MPI 4 loads the installed component. Under Open MPI 5, and if the user names a library, the library is preloaded.
+#[test]
+fn an_installed_trib_has_open_mpi_load_the_component() {
+    let prefix = tempfile::tempdir().unwrap();
+    let root = prefix.path().canonicalize().unwrap();
+    let at = |name: &str| root.join(name).display().to_string();
+    std::fs::create_dir(at("bin")).and_then(|()| std::fs::create_dir_all(at("lib/tributary/openmpi"))).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_trib"), at("bin/trib")).unwrap();
+    std::fs::copy(library(), at("lib/libtributary_mpiio.so")).unwrap();
+    let component = at("lib/tributary/openmpi/mca_io_tributary.so");
+    std::os::unix::fs::symlink("../../libtributary_mpiio.so", component).unwrap();
+    script(&root, "orterun", "echo \"orterun (OpenRTE) $VERSION\"");
+    let dry = |version: &str, folders: &str, library: &[&str]| {
+        let mut command = Command::new(at("bin/trib"));
+        command.args(["run", "--dry-run"]).args(library).args(["--", &at("orterun"), "-n", "2", "./rank"]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("VERSION", version);
+        let output = output_of(command.env("OMPI_MCA_mca_base_component_path", folders));
+        text(&output.stdout).trim_end().replace(&at(""), "")
+    };
+    let loaded = |folders: &str| {
+        format!("orterun -x OMPI_MCA_mca_base_component_path=lib/tributary/openmpi:{folders} -n 2 ./rank")
+    };
+    let preloaded = "orterun -x LD_PRELOAD=lib/libtributary_mpiio.so -n 2 ./rank";
+    assert_eq!(dry("4.1.4", "", &[]), loaded("SYSTEM_DEFAULT:USER_DEFAULT"));
+    assert_eq!(dry("4.0.7", "/a:/b", &[]), loaded("/a:/b"));
+    assert_eq!(dry("5.0.7", "", &[]), preloaded);
+    assert_eq!(dry("4.1.4", "", &["--library", &at("lib/libtributary_mpiio.so")]), preloaded);
 }
 
 #[test]

@@ -55,6 +55,10 @@ pub fn class(error: &Error) -> c_int {
 
 /// Returns the class of an MPI error code; [`IoClass::Other`] if the class is not one of file I/O.
 fn io_class(code: c_int) -> IoClass {
+    // A code of Open MPI's own, which its components return, and which MPI_Error_class does not take.
+    if code < 0 {
+        return IoClass::Other;
+    }
     let mut class = code;
     // SAFETY: a code of MPI's; writes one int.
     unsafe { MPI_Error_class(code, &mut class) };

@@ -27,8 +27,10 @@ use crate::abi::types::Kept;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
 use crate::backend::note_started_write;
+use crate::component;
 use crate::datatype::flat::FlatMemory;
 use crate::datatype::flattened;
+use crate::door;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
@@ -78,6 +80,15 @@ pub struct Form {
     pub counts: CountType,
 }
 
+impl Form {
+    /// Returns the reason why MPI must run a call of this form on any file; None if the engine can. All ranks get the
+    /// same answer.
+    fn refusal(&self) -> Option<&'static str> {
+        let is_in_flight = self.ending != Ending::Now && door::is_component();
+        (is_in_flight && !component::can_advance()).then_some("this Open MPI does not advance calls of components")
+    }
+}
+
 /// The arguments that this rank passed to a read or write.
 pub struct CallArguments {
     /// The file handle.
@@ -108,7 +119,7 @@ pub fn run(
         return unseen(function);
     };
     let mut file = shared.lock();
-    if let Some(why) = file.refusal(form.direction) {
+    if let Some(why) = file.refusal(form.direction).or_else(|| form.refusal()) {
         if starts_write {
             note_started_write();
         }

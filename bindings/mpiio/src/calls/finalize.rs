@@ -2,6 +2,7 @@
 //! who wants a report but opened no file. Otherwise costs two loads and two branches.
 
 use crate::abi::word::Word;
+use crate::door::{self, Door};
 use crate::entry::{Answer, enter};
 use crate::files;
 use crate::job;
@@ -24,7 +25,8 @@ extern "C-unwind" fn profiling() -> Word {
 }
 
 fn end(function: &'static InterposedFunction) -> Word {
-    if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
+    let is_to_tell = door::is_through(Door::Preload) && (job::is_to_be_told() || is_without_files());
+    if is_to_tell { enter(function, &[], told) } else { function.call(&[]) }
 }
 
 /// Returns true if this rank should report, but has opened no file.
@@ -34,16 +36,21 @@ fn is_without_files() -> bool {
 
 /// Writes the line about the job, then calls MPI_Finalize. Collective, as MPI_Finalize is.
 fn told(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
-    let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
-    for complaint in complaints {
-        if report::is_wanted() {
-            tributary::say(complaint);
-        }
-    }
+    tell();
     if is_without_files() && is_first_rank() {
         tributary::say(
             "no report: this program opened no file by MPI_File_open; the library takes collective reads and writes of MPI files only",
         );
     }
     Answer::Pass
+}
+
+/// Writes the line about the job, if the site wants one. Collective over the ranks that write it together.
+pub fn tell() {
+    let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
+    for complaint in complaints {
+        if report::is_wanted() {
+            tributary::say(complaint);
+        }
+    }
 }

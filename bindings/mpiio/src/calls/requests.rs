@@ -15,6 +15,7 @@ use super::get_status::{self, RequestArray, look};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
+use crate::door;
 use crate::entry::{Answer, Handler, enter_uncaught, own};
 use crate::next::InterposedFunction;
 use crate::pending::{self, CallTicket, PollPause};
@@ -37,8 +38,8 @@ macro_rules! exports {
             #[cold]
             #[inline(never)]
             extern "C-unwind" fn in_flight($($argument: Word),*) -> Word {
-                if FUNCTION.address().is_some() && !pending::is_any() {
-                    return plain($($argument),*);
+                if FUNCTION.address().is_some() && (door::is_component() || !pending::is_any()) {
+                    return FUNCTION.call(&[$($argument),*]);
                 }
                 enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {
                     // An exception may have left an earlier call before that call took its failed tickets.

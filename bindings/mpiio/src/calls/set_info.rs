@@ -36,8 +36,13 @@ pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
 pub unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
     // SAFETY: the caller's promise.
     let entries = unsafe { entries(info) };
+    want_entries(file, &entries, call);
+}
+
+/// Does what [`want`] does, for the entries of an info.
+pub fn want_entries(file: &mut OpenFile, entries: &[(String, String)], call: &str) {
     if !entries.is_empty() {
-        hints::over(&mut file.asked, &entries, call, file.backend.is_first);
+        hints::over(&mut file.asked, entries, call, file.backend.is_first);
         file.backend.want(file.asked.hints());
     }
 }

@@ -4,12 +4,13 @@
 //! The request is a generalised request (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their variants take
 //! like any other. The request does not carry errors: MPI libraries treat an error of its callback differently, and
 //! by default such an error ends the program, whereas errors of files are returned. So the callback reports success,
-//! and the function that completes the request returns the error (`calls/requests`).
+//! and the function that completes the request returns the error (`calls/requests`). Under the component of Open MPI
+//! nothing stands in front of that function: the callback returns the error, as an error of the file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tributary::Error;
@@ -21,6 +22,8 @@ use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
 use crate::calls::attempt::Ended;
+use crate::component;
+use crate::door;
 use crate::error_handler::raise;
 use crate::next::InterposedFunction;
 
@@ -32,6 +35,8 @@ pub struct CallTicket {
     pub function: &'static InterposedFunction,
     /// True if this rank prints errors.
     pub speaks: bool,
+    /// True if the error was printed when MPI queried the request of the component's call.
+    is_printed: AtomicBool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
 }
@@ -60,7 +65,8 @@ pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
 impl CallTicket {
     /// Creates a ticket for a call of `function` on a file. `speaks` is true if this rank prints errors.
     pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
-        Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
+        let is_printed = AtomicBool::new(false);
+        Arc::new(Self { file, function, speaks, is_printed, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
     /// Returns the result of the call; None while the call is in flight.
@@ -128,6 +134,20 @@ impl CallTicket {
         })
     }
 
+    /// Prints the error of the failed call once, if the engine reported it, and makes Open MPI call the file's error
+    /// handler. Returns the code for MPI.
+    fn fail_request(&self) -> c_int {
+        if let (Some(Err(error)), false, true) =
+            (self.outcome(), self.is_printed.swap(true, Ordering::Relaxed), self.speaks)
+        {
+            tributary::say(format_args!("{}: {error}", self.function.full_name()));
+        }
+        if let Some(request) = self.request() {
+            component::point_at_file(request, self.file);
+        }
+        self.code()
+    }
+
     /// Marks the call as in flight.
     pub(super) fn begins(&self) {
         PENDING.fetch_add(1, Ordering::Relaxed);
@@ -160,6 +180,9 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int
     };
     // SAFETY: a status to be filled.
     unsafe { status::set(status, bytes) };
+    if ticket.code() != SUCCESS && door::is_component() {
+        return ticket.fail_request();
+    }
     if ticket.code() != SUCCESS {
         FAILED.with_borrow_mut(|failed| failed.push(ticket));
     }

@@ -3,6 +3,7 @@
 mod abis;
 mod capture;
 mod common;
+mod component;
 mod constructors;
 mod datatypes;
 mod device;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tributary_testing::launcher;
@@ -26,6 +27,8 @@ pub struct Launch {
     ranks: usize,
     command: Vec<String>,
     preloaded: Vec<PathBuf>,
+    /// True if Open MPI loads this library as a component.
+    by_component: bool,
     environment: BTreeMap<String, String>,
     seconds: u64,
 }
@@ -53,14 +56,30 @@ impl Launch {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
         let seconds = launcher::seconds(SECONDS);
-        Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds }
+        Self { family: ours(), launcher: None, ranks, command, preloaded, by_component: false, environment, seconds }
     }
 
-    /// Preloads this library, which reports in JSON.
+    /// Runs the program with this library, which reports in JSON: preloads it, or has Open MPI load it as a component if
+    /// TRIB_TEST_DOOR says so and the program runs on the family's Open MPI. (That of the wheels loads no components.)
     pub fn with_library(self) -> Self {
         let mut this = self.env("TRIB_REPORT", "json");
+        if this.family == Family::OpenMpi && this.launcher.is_none() && is_component() {
+            return this.by_component();
+        }
         this.preloaded.push(library());
         this
+    }
+
+    /// Has Open MPI load this library as a component.
+    pub fn by_component(self) -> Self {
+        let path = format!("{}:SYSTEM_DEFAULT:USER_DEFAULT", components().display());
+        self.by_component_with("OMPI_MCA_mca_base_component_path", path)
+    }
+
+    /// Sets a variable by which Open MPI finds this library as a component.
+    pub fn by_component_with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.by_component = true;
+        self.env(name, value)
     }
 
     /// Preloads another library after this one.
@@ -133,6 +152,9 @@ impl Launch {
         let status = status.filter(|_| in_time);
         let status = status.unwrap_or_else(|| panic!("{}: not done in {took:?}\n{stdout}{stderr}", self.line()));
         let reports = Report::all(&stderr);
+        let loaded = if self.by_component { "component of Open MPI" } else { "preloaded" };
+        let other = reports.iter().find(|report| report.loaded != loaded);
+        assert!(other.is_none(), "{}: not {loaded}: {other:?}", self.line());
         Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder }
     }
 
@@ -188,6 +210,34 @@ pub fn library() -> PathBuf {
     let paths = folders.into_iter().flatten().map(|folder| folder.join("libtributary_mpiio.so"));
     let found = paths.clone().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
+}
+
+/// Returns true if TRIB_TEST_DOOR asks for the component of Open MPI.
+///
+/// # Panics
+/// Panics if the variable has another value, or if the tests run on another MPI library.
+pub fn is_component() -> bool {
+    match std::env::var("TRIB_TEST_DOOR").as_deref() {
+        Err(_) | Ok("" | "preload") => false,
+        Ok("component") if ours() == Family::OpenMpi => true,
+        Ok("component") => panic!("TRIB_TEST_DOOR=component needs Open MPI; set MPICC to its compiler wrapper"),
+        Ok(other) => panic!("TRIB_TEST_DOOR={other}; allowed: preload, component"),
+    }
+}
+
+/// Returns a folder with this library under the name of a component of Open MPI.
+pub fn components() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
+        let fresh = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target directory");
+        let made = fresh.path().join("component");
+        std::fs::create_dir_all(&folder).expect("a folder in the target directory");
+        std::os::unix::fs::symlink(library(), &made).expect("a link to the library");
+        // Other test programs may be using the link.
+        std::fs::rename(&made, folder.join("mca_io_tributary.so")).expect("the link under its name");
+        folder
+    })
 }
 
 fn empty_folder() -> tempfile::TempDir {

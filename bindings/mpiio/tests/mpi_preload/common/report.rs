@@ -38,6 +38,8 @@ pub struct Passed {
 #[allow(dead_code, reason = "a report must have every field")]
 pub struct Report {
     pub file: String,
+    /// The way in which the program's calls reached the library.
+    pub loaded: String,
     pub ranks: Option<usize>,
     pub driver: Option<String>,
     pub aggregators: Option<usize>,

@@ -2,6 +2,7 @@
 //! error that names both calls.
 
 use super::{HOSTS, launch};
+use crate::common::launch::is_component;
 
 /// Hint that makes ranks of one host exchange messages.
 const MESSAGES: &str = "trib_shared_memory=disable";
@@ -22,7 +23,9 @@ fn names_both(arguments: &[&str], call: &str) {
         if outcome.status.success() {
             let codes: Vec<_> = outcome.stdout.lines().filter_map(|line| line.split_once(": code ")).collect();
             assert_eq!(codes.len(), ranks, "{all}");
-            assert!(codes.iter().all(|(_, code)| *code != "0"), "{all}");
+            // Open MPI returns success from MPI_File_close whatever a component returns.
+            let is_lost = |line: &str| call == "close" && is_component() && line == "rank 1";
+            assert!(codes.iter().all(|(who, code)| *code != "0" || is_lost(who)), "{all}");
         }
     }
 }

@@ -1,0 +1,96 @@
+//! Decides how calls of the program reach this library: as the preloaded library, or as a component of Open MPI.
+//!
+//! The same file is both. Preloaded, or linked in front of MPI, its `MPI_...` functions are called instead of MPI's.
+//! Under the name `mca_io_tributary.so`, Open MPI loads it and calls the functions of its table (`component`). The
+//! first call that comes in decides for the whole process, and the other door then passes every call on.
+
+use std::ffi::{c_int, c_void};
+use std::mem::transmute;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tributary_abi::path_of;
+
+/// The way in which calls of the program reach this library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Door {
+    /// The dynamic linker binds MPI's functions to this library.
+    Preload = 1,
+    /// Open MPI has loaded this library as a component.
+    Component = 2,
+}
+
+impl Door {
+    /// Returns the words of reports for this door.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preload => "preloaded",
+            Self::Component => "component of Open MPI",
+        }
+    }
+}
+
+/// The door that is open; 0 until a call has decided.
+static OPEN: AtomicU8 = AtomicU8::new(0);
+
+/// Returns true if calls reach this library through `door`. Decides for `door` if nothing is decided yet. Local.
+#[inline]
+pub fn is_through(door: Door) -> bool {
+    match OPEN.load(Ordering::Relaxed) {
+        0 => decide(door),
+        open => open == door as u8,
+    }
+}
+
+#[cold]
+fn decide(door: Door) -> bool {
+    let before = OPEN.compare_exchange(0, door as u8, Ordering::Relaxed, Ordering::Relaxed);
+    before.is_ok() || before == Err(door as u8)
+}
+
+/// Returns true if Open MPI calls this library as a component. Decides nothing. Local.
+#[inline]
+pub fn is_component() -> bool {
+    OPEN.load(Ordering::Relaxed) == Door::Component as u8
+}
+
+/// Returns the open door, for reports. Local.
+pub fn current() -> Door {
+    if is_component() { Door::Component } else { Door::Preload }
+}
+
+/// Returns 1 if this copy of the library takes the program's calls as the preloaded library, otherwise 0. A second
+/// copy that Open MPI loads as a component asks for it.
+#[unsafe(export_name = "tributary_mpiio_is_preloaded")]
+extern "C" fn is_preloaded() -> c_int {
+    c_int::from(is_through(Door::Preload))
+}
+
+/// Returns true if another copy of this library takes the program's calls, as a preloaded library. Local.
+pub fn is_taken_by_another_copy() -> bool {
+    type IsPreloaded = extern "C" fn() -> c_int;
+    // SAFETY: a terminated name.
+    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"tributary_mpiio_is_preloaded".as_ptr()) };
+    // The linker may bind an exported name in this copy to the other copy, so a function that is not exported says which
+    // file this is.
+    if first.is_null() || path_of(first as usize) == path_of(decide as *const () as usize) {
+        return false;
+    }
+    // SAFETY: the function of this name in another copy, which has this type.
+    let first = unsafe { transmute::<*mut c_void, IsPreloaded>(first) };
+    first() != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_call_decides() {
+        assert!(!is_component());
+        assert!(is_through(Door::Preload));
+        assert!(!is_through(Door::Component));
+        assert_eq!(current(), Door::Preload);
+        assert!(!is_taken_by_another_copy());
+    }
+}
