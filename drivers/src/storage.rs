@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::Path;
 
 /// The mode in which a file is opened.
@@ -64,6 +65,12 @@ impl FileSystem {
     /// file.
     pub fn is_of_one_machine(&self) -> bool {
         Self::OF_ONE_MACHINE.contains(&self.magic)
+    }
+
+    /// Returns true if all hosts see the locks that a host takes on parts of a file ([`Storage::hold`]): on file systems
+    /// of one machine, Lustre (mounted with `flock`, its default) and GPFS. Elsewhere a lock may hold on one host only.
+    pub fn shares_locks(&self) -> bool {
+        self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
     }
 
     /// Returns true if two hosts may write different bytes of one page at the same time without losing any.
@@ -200,6 +207,24 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Shows to all other handles of the file, on any host, that this handle has bytes that are not in the file yet, or
+    /// (`taken` is false) that it has none. `number` is a number of this handle's own. It is a lock on one byte far
+    /// behind all data (`F_OFD_SETLKW`), which does not prevent any write or read.
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    fn hold(&self, _number: u64, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]).
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    fn wait_for_holders(&self, _numbers: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -31,6 +33,30 @@ nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_o
 // LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
+
+/// Offset of the byte that stands for number 0 in [`Storage::hold`]: no file has data there.
+#[cfg(target_os = "linux")]
+const HELD: libc::off_t = 1 << 62;
+
+/// Takes a lock of type `kind` on the bytes that stand for `numbers`, or releases it (`F_UNLCK`), and waits for handles
+/// with a lock that forbids it. The lock belongs to the open file and not to the process (`F_OFD_SETLKW`), so ranks that
+/// are threads of one process have locks of their own.
+#[cfg(target_os = "linux")]
+fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>) -> io::Result<()> {
+    let lock = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: HELD + numbers.start as libc::off_t,
+        l_len: (numbers.end - numbers.start) as libc::off_t,
+        l_pid: 0,
+    };
+    loop {
+        match fcntl(file, FcntlArg::F_OFD_SETLKW(&lock)) {
+            Err(Errno::EINTR) => {}
+            outcome => return Ok(outcome.map(drop)?),
+        }
+    }
+}
 
 /// Type of the function `gpfs_fcntl` of GPFS's library.
 type GpfsControl = unsafe extern "C" fn(libc::c_int, *mut libc::c_void) -> libc::c_int;
@@ -238,6 +264,23 @@ impl Storage for File {
         // SAFETY: the descriptor is open, and the calls take a number.
         unsafe { if taken { lock_group(file, group) } else { unlock_group(file, group) } }?;
         Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
+        lock(self, if taken { libc::F_WRLCK } else { libc::F_UNLCK }, number..number + 1)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        // A handle that may not read can take the other kind of lock only.
+        let access = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?) & OFlag::O_ACCMODE;
+        let kind = if access == OFlag::O_WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
+        lock(self, kind, numbers.clone())?;
+        lock(self, libc::F_UNLCK, numbers)
     }
 
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {

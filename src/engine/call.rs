@@ -80,6 +80,23 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
+        let Some(behind) = self.handle.behind.clone() else { return self.call_now(call, checked).await };
+        let is_write = call.memory.direction() == Direction::Write;
+        let own = behind.take_error();
+        if is_write {
+            behind.begin_call(self.name(CallKind::Write));
+        }
+        let checked = own.clone().map_or(checked, Err);
+        let outcome = Box::pin(self.call_now(call, checked)).await;
+        if is_write {
+            behind.end_call();
+        }
+        behind.returned(own, &outcome);
+        outcome
+    }
+
+    /// Runs a collective call like [`File::call`], without a look at what earlier calls have left behind.
+    async fn call_now(&mut self, call: &mut CallAccess<'_>, checked: Result<()>) -> Result<CallReport> {
         self.observers.start();
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
@@ -116,6 +133,12 @@ impl File {
             self.setup.decide(&mut state.agreed, self.rules(team, direction));
         }
         self.learn(team, direction, &state.agreed);
+        if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
+            behind.agree(state.agreed.all.start, state.agreed.all.end);
+            if state.agreed.redone {
+                behind.note_call();
+            }
+        }
         if state.agreed.decision.way.is_over() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
             call.moved = early.map_or(0, |outcome| outcome.bytes);
@@ -134,7 +157,8 @@ impl File {
                 let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
-                let windows = ThroughWindows { setup, team, arena, rank, storage, agreed, runs };
+                let behind = self.handle.behind.as_deref();
+                let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
                 state.all =
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
@@ -304,17 +328,23 @@ impl File {
         let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.team.clone());
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
-        let (mut agreed, mut error) = (Agreed::default(), checked.err());
+        let behind = self.handle.behind.clone();
+        let deferred = behind.as_ref().and_then(|behind| behind.take_error());
+        let (mut agreed, mut error) = (Agreed::default(), deferred.clone().or(checked.err()));
         let (setup, direction, arena, storage) = (&self.setup, Direction::Write, None, None);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();
         came?;
-        match agreed.failed {
+        let outcome = match agreed.failed {
             Some(fault) => Err(self.fault(fault, error, name).await?),
             None => Ok(agreed),
+        };
+        if let Some(behind) = behind {
+            behind.returned(deferred, &outcome);
         }
+        outcome
     }
 
     /// Returns the error of a failed first agreement in the call `name`. If a rank closes the file while other ranks make
