@@ -65,8 +65,8 @@ impl Drop for FileHandle {
 impl FileHandle {
     /// Returns the handle of `rank`, which is not open yet.
     pub fn new(files: Arc<dyn OpenStorage>, rank: Rank, setup: &Setup) -> Self {
-        let behind = setup.write_behind(rank).map(|budget| {
-            Behind::new(files.clone(), (&setup.path, setup.mode), (rank, setup.topology.ranks()), budget)
+        let behind = setup.write_behind(rank).map(|limits| {
+            Behind::new(files.clone(), (&setup.path, setup.mode), (rank, setup.topology.ranks()), limits)
         });
         Self { files, rank, storage: None, queue: None, is_ahead: false, is_behind: false, was_closed: false, behind }
     }

@@ -17,13 +17,14 @@ use crate::engine::policy::decision::Decision;
 use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
 use crate::engine::policy::paths::{Rules, Way};
-use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};
+use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
+use crate::engine::storage::StorageFailure;
+use crate::engine::storage::behind::{self, BehindLimits};
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
-use crate::engine::storage::{StorageFailure, behind};
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
@@ -374,19 +375,19 @@ impl Setup {
         Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole, self.known)
     }
 
-    /// Returns the maximum number of bytes that `rank` may leave behind; `None` if collective writes leave no bytes behind.
-    pub fn write_behind(&self, rank: Rank) -> Option<u64> {
-        let own = match self.hints.write_behind {
+    /// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
+    pub fn write_behind(&self, rank: Rank) -> Option<BehindLimits> {
+        let each = match self.hints.write_behind {
             Some(0) => return None,
-            Some(own) => own,
+            Some(each) => each,
             None => behind::automatic_budget(self.topology.ranks_on(self.topology.node_of(rank))),
         };
         let (ranks, aggregators) = (self.topology.ranks(), &self.roles.aggregators);
-        let serves = match self.shares_memory || !aggregators.contains(&rank) {
-            true => 1,
-            false => ranks.div_ceil(aggregators.len()),
-        };
-        Some(own.saturating_mul(serves as u64))
+        // In shared memory every rank writes, and others with it.
+        let writes_for_others = !self.shares_memory && aggregators.contains(&rank);
+        let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
+        let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
+        Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads })
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

@@ -29,7 +29,6 @@ use nix::unistd::{SysconfVar, sysconf};
 use tributary_base::wire;
 
 use crate::drivers::{FileSystem, Identity, Mode};
-use crate::engine::policy::MOST_WRITERS;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::worker::leave_to_program;
@@ -92,6 +91,15 @@ pub fn automatic_budget(ranks: usize) -> u64 {
     (memory / 16 / ranks.max(1) as u64).min(256 << 20)
 }
 
+/// Limits of what a rank leaves behind.
+#[derive(Debug, Clone, Copy)]
+pub struct BehindLimits {
+    /// Maximum number of bytes.
+    pub bytes: u64,
+    /// Maximum number of threads that write at a time.
+    pub threads: u32,
+}
+
 /// The bytes that this rank has left behind, and what it knows of other ranks.
 pub struct Behind {
     files: Arc<dyn OpenStorage>,
@@ -99,8 +107,7 @@ pub struct Behind {
     mode: Mode,
     rank: Rank,
     ranks: usize,
-    /// Maximum number of bytes that are left behind.
-    budget: u64,
+    limits: BehindLimits,
     /// Process that writes the bytes: not a child of fork(2).
     process: u32,
     file: OnceLock<Arc<dyn Storage>>,
@@ -247,12 +254,12 @@ extern "C" fn at_exit() {
 }
 
 impl Behind {
-    /// Returns the write-behind of `rank` among `ranks` ranks, for the file at `path`, with a budget in bytes.
+    /// Returns the write-behind of `rank` among `ranks` ranks, for the file at `path`.
     pub fn new(
         files: Arc<dyn OpenStorage>,
         (path, mode): (&Path, Mode),
         (rank, ranks): (Rank, usize),
-        budget: u64,
+        limits: BehindLimits,
     ) -> Arc<Self> {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| {
@@ -262,7 +269,7 @@ impl Behind {
         });
         let (path, process) = (path.to_path_buf(), std::process::id());
         let (file, state, changed) = Default::default();
-        let behind = Arc::new(Self { files, path, mode, rank, ranks, budget, process, file, state, changed });
+        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, file, state, changed });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         all.push(Arc::downgrade(&behind));
@@ -403,12 +410,12 @@ impl Behind {
     /// write. Waits for bytes at the same place, and for room in the budget.
     fn leave(self: &Arc<Self>, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> Option<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
-        let room = self.budget.saturating_sub(PIECE).min(MOST_AT_ONCE as u64) as usize;
+        let room = self.limits.bytes.saturating_sub(PIECE).min(MOST_AT_ONCE as u64) as usize;
         let len = all.min(room);
         let (range, cost) = (offset..offset.checked_add(len as u64)?, len as u64 + PIECE);
         let mut state = self.lock();
         let call = state.call.filter(|_| len > 0)?;
-        while state.overlaps(&range) || state.used + cost > self.budget {
+        while state.overlaps(&range) || state.used + cost > self.limits.bytes {
             state = self.sleep(state);
         }
         if state.used == 0 && self.ranks > 1 && file.hold(self.rank as u64, true).is_err() {
@@ -439,7 +446,7 @@ impl Behind {
     /// Makes sure that a thread will write. Starts another one if the file is slow and none is idle. Returns false if
     /// there is none.
     fn has_thread(self: &Arc<Self>, state: &mut BehindState) -> bool {
-        let most = if state.is_slow { MOST_WRITERS } else { 1 };
+        let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.waiting.len() && state.threads < most {
             let behind = self.clone();
             let thread = std::thread::Builder::new().name("tributary behind".to_string());
