@@ -51,6 +51,7 @@ impl GioFile {
         }
         let rank = self.file.endpoint().rank();
         let failed = |operation| move |cause: std::io::Error| (operation, cause);
+        self.wait_for_writes()?;
         let file = std::fs::File::open(&self.path);
         let file = file.or_else(|_| std::fs::OpenOptions::new().write(true).open(&self.path));
         let synced = file.map_err(failed("open")).and_then(|file| file.sync_all().map_err(failed("sync")));

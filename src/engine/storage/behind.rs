@@ -21,7 +21,7 @@ use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -221,9 +221,12 @@ impl BehindState {
 static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
 /// True once the process has made a [`Behind`].
 static IS_USED: AtomicBool = AtomicBool::new(false);
+/// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
+/// another thread of its parent held.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 fn all() -> Vec<Arc<Behind>> {
-    if !IS_USED.load(Ordering::Relaxed) {
+    if !may_be_behind() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
         return Vec::new();
     }
     ALL.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
@@ -273,6 +276,7 @@ impl Behind {
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         all.push(Arc::downgrade(&behind));
+        PROCESS.store(process, Ordering::Relaxed);
         IS_USED.store(true, Ordering::Relaxed);
         behind
     }

@@ -24,6 +24,8 @@ extern "C-unwind" fn profiling() -> Word {
 }
 
 fn end(function: &'static InterposedFunction) -> Word {
+    // Files that the program has not closed.
+    tributary::engine::write_everything();
     if job::is_to_be_told() || is_without_files() { enter(function, &[], told) } else { function.call(&[]) }
 }
 
