@@ -46,12 +46,12 @@ pub unsafe extern "C-unwind" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Of
 impl GioFile {
     /// Syncs this rank's descriptor. The operating system syncs all data of the file on this node, whichever descriptor wrote it.
     fn sync(&mut self) -> Result<()> {
+        self.file.write_left_bytes()?;
         if !self.unsynced {
             return Ok(());
         }
         let rank = self.file.endpoint().rank();
         let failed = |operation| move |cause: std::io::Error| (operation, cause);
-        self.wait_for_writes()?;
         let file = std::fs::File::open(&self.path);
         let file = file.or_else(|_| std::fs::OpenOptions::new().write(true).open(&self.path));
         let synced = file.map_err(failed("open")).and_then(|file| file.sync_all().map_err(failed("sync")));

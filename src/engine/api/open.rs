@@ -152,6 +152,17 @@ impl File {
         agreed
     }
 
+    /// Waits until the bytes that collective writes have left behind on this rank are in the file. Local; [`File::sync`]
+    /// does so on all ranks.
+    ///
+    /// # Errors
+    /// The error of such a write, which no other call returns then.
+    pub fn write_left_bytes(&mut self) -> Result<()> {
+        let Some(behind) = &self.handle.behind else { return Ok(()) };
+        behind.write();
+        behind.take_error().map_or(Ok(()), Err)
+    }
+
     /// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it
     /// starts when all ranks are known to be in this call. Collective. Costs two agreements.
     ///
