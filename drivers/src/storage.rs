@@ -212,15 +212,17 @@ pub trait Storage: Send + Sync {
 
     /// Shows to all other handles of the file, on any host, that this handle has bytes that are not in the file yet, or
     /// (`taken` is false) that it has none. `number` is a number of this handle's own. It is a lock on one byte far
-    /// behind all data (`F_OFD_SETLKW`), which does not prevent any write or read.
+    /// behind all data (`F_OFD_SETLK`), which does not prevent any write or read. Waits for a moment only.
     ///
     /// # Errors
-    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error, for example if another program has locked the whole file;
+    /// [`io::ErrorKind::Unsupported`] by default.
     fn hold(&self, _number: u64, _taken: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]).
+    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]), of which this handle holds
+    /// none.
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.

@@ -9,6 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
@@ -38,11 +40,16 @@ nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size
 #[cfg(target_os = "linux")]
 const HELD: libc::off_t = 1 << 62;
 
-/// Takes a lock of type `kind` on the bytes that stand for `numbers`, or releases it (`F_UNLCK`), and waits for handles
-/// with a lock that forbids it. The lock belongs to the open file and not to the process (`F_OFD_SETLKW`), so ranks that
-/// are threads of one process have locks of their own.
+/// Number of attempts to take a lock that another handle forbids, one a millisecond. A handle that waits forbids it for a
+/// moment only; a program that has locked the whole file may forbid it for long.
 #[cfg(target_os = "linux")]
-fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>) -> io::Result<()> {
+const ATTEMPTS: usize = 20;
+
+/// Takes a lock of type `kind` on the bytes that stand for `numbers`, or releases it (`F_UNLCK`). If `waits`, waits for
+/// handles with a lock that forbids it. The lock belongs to the open file and not to the process (`F_OFD_SETLK`), so
+/// ranks that are threads of one process have locks of their own.
+#[cfg(target_os = "linux")]
+fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>, waits: bool) -> io::Result<()> {
     let lock = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -51,7 +58,7 @@ fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>) -> io::Result<()> {
         l_pid: 0,
     };
     loop {
-        match fcntl(file, FcntlArg::F_OFD_SETLKW(&lock)) {
+        match fcntl(file, if waits { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) }) {
             Err(Errno::EINTR) => {}
             outcome => return Ok(outcome.map(drop)?),
         }
@@ -268,7 +275,16 @@ impl Storage for File {
 
     #[cfg(target_os = "linux")]
     fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        lock(self, if taken { libc::F_WRLCK } else { libc::F_UNLCK }, number..number + 1)
+        let kind = if taken { libc::F_WRLCK } else { libc::F_UNLCK };
+        let mut tried = lock(self, kind, number..number + 1, false);
+        for _ in 1..ATTEMPTS {
+            if !tried.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            tried = lock(self, kind, number..number + 1, false);
+        }
+        tried
     }
 
     #[cfg(target_os = "linux")]
@@ -279,8 +295,8 @@ impl Storage for File {
         // A handle that may not read can take the other kind of lock only.
         let access = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?) & OFlag::O_ACCMODE;
         let kind = if access == OFlag::O_WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
-        lock(self, kind, numbers.clone())?;
-        lock(self, libc::F_UNLCK, numbers)
+        lock(self, kind, numbers.clone(), true)?;
+        lock(self, libc::F_UNLCK, numbers, false)
     }
 
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
@@ -303,5 +319,33 @@ mod tests {
         assert_eq!(found, [false; 5]);
         let found = ["4.18.0-553.el8.x86_64", "5.0.0", "6.1-rc3", "10.0.1"].map(finds_all_data);
         assert_eq!(found, [true; 4]);
+    }
+
+    /// A handle waits for handles that hold a number. A program that has locked the whole file lets
+    /// nobody hold one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_handle_waits_for_holders() {
+        use std::sync::mpsc::{RecvTimeoutError, channel};
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let [holder, waits, reads_only] =
+            [Mode::Update, Mode::Update, Mode::Read].map(|mode| SystemFiles.open(file.path(), mode).unwrap());
+        holder.hold(1, true).unwrap();
+        holder.wait_for_holders(2..4).unwrap();
+        waits.wait_for_holders(2..4).unwrap();
+        waits.hold(2, true).unwrap();
+        std::thread::scope(|scope| {
+            let (sender, waited) = channel();
+            scope.spawn(move || sender.send(waits.wait_for_holders(0..2)).unwrap());
+            assert_eq!(waited.recv_timeout(Duration::from_millis(100)).err(), Some(RecvTimeoutError::Timeout));
+            holder.hold(1, false).unwrap();
+            waited.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
+        });
+        assert!(reads_only.hold(1, true).is_err(), "a handle that does not write");
+        // The thread has closed its handle, which held 2.
+        holder.wait_for_holders(0..4).unwrap();
+        let whole = File::open(file.path()).unwrap();
+        lock(&whole, libc::F_RDLCK, 0..1, true).unwrap();
+        assert_eq!(holder.hold(0, true).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

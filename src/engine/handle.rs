@@ -123,7 +123,7 @@ impl FileHandle {
         self.queue = None;
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
         if let Some(behind) = &self.behind {
-            behind.end_threads();
+            behind.close();
         }
         settled.map_err(|cause| Error::io(self.rank, "close", &setup.path, None, &cause))
     }

@@ -148,7 +148,9 @@ impl File {
         let synced = self.handle.sync(&self.setup);
         self.handle.note_others_bytes();
         let agreed = waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop);
-        self.handle.all_have_synced();
+        if agreed.is_ok() {
+            self.handle.all_have_synced();
+        }
         agreed
     }
 
@@ -183,7 +185,9 @@ impl File {
         if let Some(behind) = &self.handle.behind {
             behind.returned(deferred, &outcome);
         }
-        self.handle.all_have_synced();
+        if outcome.is_ok() {
+            self.handle.all_have_synced();
+        }
         outcome
     }
 

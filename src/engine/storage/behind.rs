@@ -22,7 +22,7 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
@@ -40,7 +40,7 @@ use crate::topology::Rank;
 /// First words of the operation in the error of a write that was left behind.
 const DEFERRED: &str = "deferred write";
 /// Maximum number of bytes that one write to the file has.
-const MOST_AT_ONCE: usize = 16 << 20;
+const MOST_AT_ONCE: u64 = 16 << 20;
 /// Number of bytes of the budget that a piece takes besides its own bytes.
 const PIECE: u64 = 128;
 /// Time after which a thread ends that has nothing to write.
@@ -110,7 +110,6 @@ pub struct Behind {
     limits: BehindLimits,
     /// Process that writes the bytes: not a child of fork(2).
     process: u32,
-    file: OnceLock<Arc<dyn Storage>>,
     state: Mutex<BehindState>,
     /// Notified when `state` changes.
     changed: Condvar,
@@ -118,6 +117,8 @@ pub struct Behind {
 
 #[derive(Default)]
 struct BehindState {
+    /// The file to which threads write; `None` until this rank has opened it, and after the close.
+    file: Option<Arc<dyn Storage>>,
     /// The collective write that runs now.
     call: Option<CallOnFile>,
     /// Number of collective writes so far.
@@ -131,7 +132,9 @@ struct BehindState {
     threads: u32,
     /// Number of threads that wait for bytes.
     idle: u32,
+    /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
+    /// True if threads end when they have nothing to write.
     is_ending: bool,
     /// First failure that no call has returned yet.
     error: Option<Error>,
@@ -145,7 +148,7 @@ struct CallOnFile {
     name: &'static str,
     /// Its number among the collective writes on the file, from 1.
     number: u64,
-    /// The range of the file that the ranks write; `None` until they agree on it.
+    /// Start and end of what the ranks write in the file; the whole file until they agree on it.
     range: (u64, u64),
     is_agreed: bool,
 }
@@ -187,7 +190,7 @@ impl BehindState {
         let follows = |last: &&mut LeftBytes| {
             last.end() == offset
                 && last.call.number == left.call.number
-                && last.len + left.len <= MOST_AT_ONCE as u64
+                && last.len + left.len <= MOST_AT_ONCE
                 && last.pieces.len() < MOST_PARTS
         };
         match self.waiting.back_mut().filter(follows) {
@@ -271,8 +274,8 @@ impl Behind {
             unsafe { libc::atexit(at_exit) };
         });
         let (path, process) = (path.to_path_buf(), std::process::id());
-        let (file, state, changed) = Default::default();
-        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, file, state, changed });
+        let (state, changed) = Default::default();
+        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         all.push(Arc::downgrade(&behind));
@@ -283,7 +286,7 @@ impl Behind {
 
     /// Returns the storage that leaves writes to `file` behind.
     pub fn over(self: &Arc<Self>, file: Arc<dyn Storage>) -> BehindFile {
-        let file = self.file.get_or_init(|| file).clone();
+        self.lock().file = Some(file.clone());
         BehindFile { behind: self.clone(), file }
     }
 
@@ -366,8 +369,9 @@ impl Behind {
         if !waits || self.process != std::process::id() {
             return Ok(());
         }
-        let file: Arc<dyn Storage> = match self.file.get() {
-            Some(file) => file.clone(),
+        let opened = self.lock().file.clone();
+        let file: Arc<dyn Storage> = match opened {
+            Some(file) => file,
             None => self.files.open(&self.path, self.mode)?.into(),
         };
         let (own, ranks) = (self.rank as u64, self.ranks as u64);
@@ -386,8 +390,14 @@ impl Behind {
         self.wait_for_others(range)
     }
 
-    /// Waits until this rank has no bytes left behind, and ends the threads: nothing uses the file afterwards.
-    pub fn end_threads(&self) {
+    /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
+    pub fn close(&self) {
+        self.end_threads();
+        self.lock().file = None;
+    }
+
+    /// Waits until this rank has no bytes left behind, and ends the threads.
+    fn end_threads(&self) {
         if self.process != std::process::id() {
             return;
         }
@@ -414,8 +424,9 @@ impl Behind {
     /// write. Waits for bytes at the same place, and for room in the budget.
     fn leave(self: &Arc<Self>, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> Option<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
-        let room = self.limits.bytes.saturating_sub(PIECE).min(MOST_AT_ONCE as u64) as usize;
-        let len = all.min(room);
+        // Cut at round offsets, for file systems that lock or write whole blocks.
+        let most = MOST_AT_ONCE - offset % MOST_AT_ONCE;
+        let len = all.min(most.min(self.limits.bytes.saturating_sub(PIECE)) as usize);
         let (range, cost) = (offset..offset.checked_add(len as u64)?, len as u64 + PIECE);
         let mut state = self.lock();
         let call = state.call.filter(|_| len > 0)?;
@@ -473,7 +484,7 @@ impl Behind {
     fn work(&self) {
         leave_to_program();
         let mut state = self.lock();
-        while let Some(file) = self.file.get() {
+        while let Some(file) = state.file.clone() {
             let Some(next) = state.waiting.pop_front() else {
                 if state.is_ending {
                     break;
@@ -489,7 +500,7 @@ impl Behind {
             };
             drop(state);
             let pace = Pace::begin();
-            let outcome = next.write(&**file);
+            let outcome = next.write(&*file);
             let (_, is_slow) = pace.end(next.len);
             state = self.lock();
             state.is_slow = is_slow;
@@ -498,7 +509,7 @@ impl Behind {
                 let operation = format!("{DEFERRED} ({name}, collective write {number})");
                 state.error.get_or_insert_with(|| Error::io(self.rank, &operation, &self.path, offset, &cause));
             }
-            self.forget(&mut state, &**file, next.offset, next.cost());
+            self.forget(&mut state, &*file, next.offset, next.cost());
             self.changed.notify_all();
         }
         state.threads -= 1;
