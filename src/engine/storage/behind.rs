@@ -17,7 +17,6 @@
 //! process (exit, or the end of main). A child of fork(2) has no threads; it neither writes nor waits.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::CStr;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -28,7 +27,7 @@ use std::time::Duration;
 use nix::unistd::{SysconfVar, sysconf};
 use tributary_base::wire;
 
-use crate::drivers::{FileSystem, Identity, Mode};
+use crate::drivers::{FileSystem, Mode};
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::worker::leave_to_program;
@@ -533,7 +532,8 @@ fn copy(parts: &[IoSlice<'_>], len: usize) -> io::Result<Block> {
     Ok(block)
 }
 
-/// An open file whose writes in collective calls are left behind.
+/// An open file whose writes in collective calls are left behind. Everything that is asked only of a file that was just
+/// created or opened, such as its identity, is asked of that file.
 pub struct BehindFile {
     behind: Arc<Behind>,
     file: Arc<dyn Storage>,
@@ -587,29 +587,5 @@ impl Storage for BehindFile {
     fn settle(&self) -> io::Result<()> {
         self.behind.wait_for_own(&WHOLE);
         self.file.settle()
-    }
-
-    fn see_other_hosts(&self) -> io::Result<()> {
-        self.file.see_other_hosts()
-    }
-
-    fn identity(&self) -> io::Result<Option<Identity>> {
-        self.file.identity()
-    }
-
-    fn preferred_size(&self) -> io::Result<u64> {
-        self.file.preferred_size()
-    }
-
-    fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
-        self.file.attribute(name)
-    }
-
-    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        self.file.hold(number, taken)
-    }
-
-    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
-        self.file.wait_for_holders(numbers)
     }
 }
