@@ -271,7 +271,7 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
 }
 
 /// Without write-behind, and with budgets from less than a window to more than a call.
-const BEHIND: [&str; 4] = ["", "trib_write_behind=900", "trib_write_behind=0", "trib_write_behind=1M"];
+const BEHIND: [&str; 6] = ["", "trib_write_behind=900", "", "trib_write_behind=1M", "", ""];
 
 /// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
@@ -284,7 +284,7 @@ pub fn all_hints(ranks: usize) -> Vec<Hints> {
             for (t, throttle) in throttle_hints(&kernels).into_iter().enumerate() {
                 let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
                 let buffers = 1 + (k + t) % 3;
-                let behind = BEHIND[(k + 2 * d + t) % 4];
+                let behind = BEHIND[(k + 2 * d + t) % BEHIND.len()];
                 let text = format!(
                     "{common};{nodes};{kernels};{driver};{throttle};{behind};romio_ds_write={sieve};trib_write_buffers={buffers}"
                 );
