@@ -112,6 +112,15 @@ pub trait Storage: Send + Sync {
         parts.first().map_or(Ok(0), |first| self.write_at(first, offset))
     }
 
+    /// Returns the storage for a write of `range` that must be in the file when it returns, because others may write a part
+    /// of it as soon as the call is over. Default: `None`, which means this storage.
+    ///
+    /// # Errors
+    /// Earlier writes of the range cannot be waited for.
+    fn at_once(&self, _range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        Ok(None)
+    }
+
     /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Tests write-behind with ranks as threads, on storage that is slow, fails or has no locks.
 
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,6 +95,34 @@ fn later_writes_stay() {
             let written = std::fs::read(&path).unwrap();
             assert_eq!(written.len(), image.iter().rposition(|&byte| byte != 0).unwrap() + 1);
             assert!(written == image[..written.len()], "{way}");
+        }
+    });
+}
+
+/// What others write into holes as soon as the call is over stays, although the call fills the holes.
+#[test]
+fn holes_belong_to_others_after_the_call() {
+    on_threads("holes after the call", RANKS, |mut endpoint, directory| {
+        for (number, way) in WAYS[..3].iter().enumerate() {
+            let (path, rank) = (directory.join(format!("{number}")), endpoint.rank());
+            let pattern = Interleaved::with_holes(RANKS, 24, 200);
+            if rank == 0 {
+                std::fs::write(&path, vec![0x11; pattern.end() as usize]).unwrap();
+            }
+            let hints = hints(way, "trib_write_behind=1M; cb_buffer_size=4k; romio_ds_write=enable");
+            let storage = Hostile::new(Fault::Slow(Duration::from_millis(5)));
+            let mut file = File::open_on(endpoint, &path, Mode::Update, hints, Arc::new(storage)).unwrap();
+            pattern.write(&mut file, 1).unwrap();
+            if rank == 0 {
+                let other = std::fs::File::options().write(true).open(&path).unwrap();
+                for hole in (24..pattern.end()).step_by(48) {
+                    other.write_all_at(&[0; 24], hole).unwrap();
+                }
+            }
+            endpoint = file.close().unwrap();
+            if rank == 0 {
+                pattern.check_whole(&path, 1, way);
+            }
         }
     });
 }

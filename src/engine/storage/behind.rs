@@ -557,6 +557,11 @@ impl Storage for BehindFile {
         }
     }
 
+    fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        self.behind.wait(&range)?;
+        Ok(Some(&*self.file))
+    }
+
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.behind.wait(&(offset..offset.saturating_add(bytes.len() as u64)))?;
         self.file.read_at(bytes, offset)
