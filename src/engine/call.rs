@@ -80,32 +80,23 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        let Some(behind) = self.handle.behind.clone() else { return self.call_now(call, checked).await };
-        let is_write = call.memory.direction() == Direction::Write;
-        let own = behind.take_error();
-        if is_write {
-            behind.begin_call(self.name(CallKind::Write));
-        }
-        let checked = own.clone().map_or(checked, Err);
-        let outcome = Box::pin(self.call_now(call, checked)).await;
-        if is_write {
-            behind.end_call();
-        }
-        behind.returned(own, &outcome);
-        outcome
-    }
-
-    /// Runs a collective call like [`File::call`], without a look at what earlier calls have left behind.
-    async fn call_now(&mut self, call: &mut CallAccess<'_>, checked: Result<()>) -> Result<CallReport> {
         self.observers.start();
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
+        if let Some(behind) = &self.handle.behind {
+            let name = self.name(call.memory.direction().into());
+            state.error = behind.begin_call(call.memory.direction(), name).or(state.error);
+        }
         if self.setup.hosts_cache_apart {
             let passed = Box::pin(self.see_other_hosts(call.memory.direction())).await?;
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
-        self.finish(&team, call.memory.direction(), &mut state).await
+        let outcome = self.finish(&team, call.memory.direction(), &mut state).await;
+        if let Some(behind) = &self.handle.behind {
+            behind.end_call(&outcome);
+        }
+        outcome
     }
 
     /// Moves the bytes of a call among the ranks of a team. Collective over the team.
@@ -328,9 +319,8 @@ impl File {
         let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.team.clone());
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
-        let behind = self.handle.behind.clone();
-        let deferred = behind.as_ref().and_then(|behind| behind.take_error());
-        let (mut agreed, mut error) = (Agreed::default(), deferred.clone().or(checked.err()));
+        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
         let (setup, direction, arena, storage) = (&self.setup, Direction::Write, None, None);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
         self.observers.begin(self.endpoint.waiting(), name);
@@ -341,8 +331,8 @@ impl File {
             Some(fault) => Err(self.fault(fault, error, name).await?),
             None => Ok(agreed),
         };
-        if let Some(behind) = behind {
-            behind.returned(deferred, &outcome);
+        if let Some(behind) = &self.handle.behind {
+            behind.returned(&outcome);
         }
         outcome
     }

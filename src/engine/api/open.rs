@@ -177,13 +177,13 @@ impl File {
         waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
         let synced = self.handle.sync(&self.setup).and(synced);
-        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.take_error());
-        let synced = deferred.clone().map_or(synced, Err);
+        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let synced = deferred.map_or(synced, Err);
         self.observers.begin(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
         self.observers.end();
         if let Some(behind) = &self.handle.behind {
-            behind.returned(deferred, &outcome);
+            behind.returned(&outcome);
         }
         if outcome.is_ok() {
             self.handle.all_have_synced();

@@ -28,6 +28,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use tributary_base::wire;
 
 use crate::drivers::{FileSystem, Mode};
+use crate::engine::direction::Direction;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::worker::leave_to_program;
@@ -137,6 +138,8 @@ struct BehindState {
     is_ending: bool,
     /// First failure that no call has returned yet.
     error: Option<Error>,
+    /// Error that this rank has brought to a collective call, until all ranks have returned one.
+    brought: Option<Error>,
     /// Ranges in which other ranks may have left bytes behind.
     others: Vec<Range<u64>>,
 }
@@ -297,12 +300,15 @@ impl Behind {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a collective write.
-    pub fn begin_call(&self, name: &'static str) {
-        let mut state = self.lock();
-        state.calls += 1;
-        let number = state.calls;
-        state.call = Some(CallOnFile { name, number, range: (0, u64::MAX), is_agreed: false });
+    /// Begins a collective write or read. Returns an error like [`Behind::bring_error`].
+    pub fn begin_call(&self, direction: Direction, name: &'static str) -> Option<Error> {
+        if direction == Direction::Write {
+            let mut state = self.lock();
+            state.calls += 1;
+            let number = state.calls;
+            state.call = Some(CallOnFile { name, number, range: (0, u64::MAX), is_agreed: false });
+        }
+        self.bring_error()
     }
 
     /// Sets the range that all ranks write in the call, unless it is known already. (The ranks of a host agree on a part
@@ -322,10 +328,11 @@ impl Behind {
         }
     }
 
-    /// Ends a collective write.
-    pub fn end_call(&self) {
+    /// Ends a collective write or read with this outcome.
+    pub fn end_call<T>(&self, outcome: &Result<T>) {
         self.note_call();
         self.lock().call = None;
+        self.returned(outcome);
     }
 
     /// Forgets the ranges of earlier calls, after all ranks have waited for their own bytes and met. Local.
@@ -333,18 +340,26 @@ impl Behind {
         self.lock().others.clear();
     }
 
-    /// Returns the first error that no call has returned yet, and forgets it.
-    pub fn take_error(&self) -> Option<Error> {
-        self.lock().error.take()
+    /// Returns the first error that no call has returned yet, for this rank's part in a collective call.
+    pub fn bring_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        state.brought = state.brought.take().or(state.error.take());
+        state.brought.clone()
     }
 
-    /// Ends a call with this outcome, the same on all ranks, to which this rank has brought the error `own`. Keeps it for
-    /// the next call if all ranks have returned another rank's error that is not about bytes left behind.
-    pub fn returned<T>(&self, own: Option<Error>, outcome: &Result<T>) {
+    /// Ends a call with this outcome, the same on all ranks. Keeps the error that this rank has brought to the call for the
+    /// next one, if all ranks have returned another rank's error that is not about bytes left behind.
+    pub fn returned<T>(&self, outcome: &Result<T>) {
         let is_told = matches!(outcome, Err(Error::Io { operation, .. }) if operation.starts_with(DEFERRED));
-        if let Some(own) = own.filter(|_| !is_told) {
-            self.lock().error = Some(own);
+        if is_told {
+            self.lock().brought = None;
         }
+    }
+
+    /// Returns the first error that no call has returned yet, and forgets it.
+    pub fn take_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        state.brought.take().or(state.error.take())
     }
 
     /// Waits until this rank has no bytes left behind.
