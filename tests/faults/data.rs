@@ -59,15 +59,6 @@ fn no_space_for_bytes_left_behind() {
 }
 
 #[test]
-fn a_thread_that_writes_later_panics() {
-    let (operation, class, offset) = ("write", IoClass::Other, Offset::OfWindow);
-    let expected = Expected { name: "panic", pattern: full(), operation, class, cause: PANIC, offset };
-    with_all_settings("a_thread_that_writes_later_panics", expected, "trib_write_behind=350", |storage, at| {
-        storage.set(at.map_or(Fault::None, Fault::Panic));
-    });
-}
-
-#[test]
 fn a_file_too_large_on_one_aggregator() {
     write_fault("a_file_too_large_on_one_aggregator", libc::EFBIG, IoClass::TooLarge);
 }

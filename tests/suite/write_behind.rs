@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tributary::drivers::hostile::{Fault, Hostile};
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::engine::Direction;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Error, Extents, File, Hints, Mode, Result};
@@ -178,6 +178,24 @@ fn check(error: &Error, what: &str) {
     let Error::Io { operation, class, .. } = error else { panic!("{what}: {error}") };
     assert_eq!(operation, "deferred write (MPI_File_write_all, collective write 1)", "{what}");
     assert_eq!(*class, IoClass::NoSpace, "{what}");
+}
+
+/// A panic of the storage in a thread that writes later is an error like others.
+#[test]
+fn a_thread_that_writes_later_panics() {
+    on_threads("a thread that writes later panics", RANKS, |mut endpoint, directory| {
+        for (number, way) in WAYS.into_iter().enumerate() {
+            let (path, storage) = (directory.join(format!("{number}")), Hostile::new(Fault::Panic(1)));
+            let hints = hints(way, "trib_write_behind=1M; cb_buffer_size=4k");
+            let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+            let outcome = write(&mut file).and_then(|()| file.sync());
+            let error = same_error(file.endpoint(), outcome, way);
+            assert!(error.to_string().contains(PANIC), "{way}: {error}");
+            storage.set(Fault::None);
+            write(&mut file).unwrap();
+            endpoint = file.close().unwrap();
+        }
+    });
 }
 
 #[test]

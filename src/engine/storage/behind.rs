@@ -136,8 +136,8 @@ struct BehindState {
     is_slow: bool,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
-    /// First failure that no call has returned yet.
-    error: Option<Error>,
+    /// Error that no call has returned yet, of the earliest call and its lowest offset; with number of the call and offset.
+    error: Option<(u64, Option<u64>, Error)>,
     /// Error that this rank has brought to a collective call, until all ranks have returned one.
     brought: Option<Error>,
     /// Ranges in which other ranks may have left bytes behind.
@@ -182,6 +182,10 @@ impl LeftBytes {
 }
 
 impl BehindState {
+    fn take_error(&mut self) -> Option<Error> {
+        self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
+    }
+
     fn overlaps(&self, range: &Range<u64>) -> bool {
         self.ranges.range(..range.end).next_back().is_some_and(|(_, &end)| end > range.start)
     }
@@ -343,7 +347,7 @@ impl Behind {
     /// Returns the first error that no call has returned yet, for this rank's part in a collective call.
     pub fn bring_error(&self) -> Option<Error> {
         let mut state = self.lock();
-        state.brought = state.brought.take().or(state.error.take());
+        state.brought = state.take_error();
         state.brought.clone()
     }
 
@@ -358,8 +362,7 @@ impl Behind {
 
     /// Returns the first error that no call has returned yet, and forgets it.
     pub fn take_error(&self) -> Option<Error> {
-        let mut state = self.lock();
-        state.brought.take().or(state.error.take())
+        self.lock().take_error()
     }
 
     /// Waits until this rank has no bytes left behind.
@@ -521,7 +524,10 @@ impl Behind {
             if let Err(StorageFailure { offset, cause, .. }) = outcome {
                 let CallOnFile { name, number, .. } = next.call;
                 let operation = format!("{DEFERRED} ({name}, collective write {number})");
-                state.error.get_or_insert_with(|| Error::io(self.rank, &operation, &self.path, offset, &cause));
+                if state.error.as_ref().is_none_or(|(call, at, _)| (number, offset) < (*call, *at)) {
+                    let error = Error::io(self.rank, &operation, &self.path, offset, &cause);
+                    state.error = Some((number, offset, error));
+                }
             }
             self.forget(&mut state, &*file, next.offset, next.cost());
             self.changed.notify_all();
