@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
@@ -170,6 +171,14 @@ impl Storage for DirectWrites {
 
     fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {
         self.file.lock_for_group(group, taken)
+    }
+
+    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
+        self.file.hold(number, taken)
+    }
+
+    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
+        self.file.wait_for_holders(numbers)
     }
 
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {

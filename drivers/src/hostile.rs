@@ -341,6 +341,14 @@ impl Storage for HostileFile {
         Ok(Hostile(self.state.clone()).handle(self.file.open_direct()?, true))
     }
 
+    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
+        self.file.hold(number, taken)
+    }
+
+    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
+        self.file.wait_for_holders(numbers)
+    }
+
     fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {
         let (all, held) = &mut *self.state.locks.lock().unwrap();
         assert_ne!(self.is_in_group.swap(taken, Ordering::SeqCst), taken, "a handle takes it once, and gives it back");

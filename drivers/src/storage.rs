@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::Path;
 
 /// The mode in which a file is opened.
@@ -66,6 +67,12 @@ impl FileSystem {
         Self::OF_ONE_MACHINE.contains(&self.magic)
     }
 
+    /// Returns true if all hosts see the locks that a host takes on parts of a file ([`Storage::hold`]): on file systems
+    /// of one machine, Lustre (mounted with `flock`, its default) and GPFS. Elsewhere a lock may hold on one host only.
+    pub fn shares_locks(&self) -> bool {
+        self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
+    }
+
     /// Returns true if two hosts may write different bytes of one page at the same time without losing any.
     pub fn is_coherent(&self) -> bool {
         !Self::CACHED_APART.contains(&self.magic)
@@ -103,6 +110,15 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         parts.first().map_or(Ok(0), |first| self.write_at(first, offset))
+    }
+
+    /// Returns the storage for a write of `range` that must be in the file when it returns, because others may write a part
+    /// of it as soon as the call is over. Default: `None`, which means this storage.
+    ///
+    /// # Errors
+    /// Earlier writes of the range cannot be waited for.
+    fn at_once(&self, _range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        Ok(None)
     }
 
     /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
@@ -200,6 +216,26 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.
     fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Shows to all other handles of the file, on any host, that this handle has bytes that are not in the file yet, or
+    /// (`taken` is false) that it has none. `number` is a number of this handle's own. It is a lock on one byte far
+    /// behind all data (`F_OFD_SETLK`), which does not prevent any write or read. Waits for a moment only.
+    ///
+    /// # Errors
+    /// The system's error, for example if another program has locked the whole file;
+    /// [`io::ErrorKind::Unsupported`] by default.
+    fn hold(&self, _number: u64, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]), of which this handle holds
+    /// none.
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    fn wait_for_holders(&self, _numbers: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

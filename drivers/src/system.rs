@@ -3,10 +3,14 @@
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
@@ -31,6 +35,35 @@ nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_o
 // LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
+
+/// Offset of the byte that stands for number 0 in [`Storage::hold`]: no file has data there.
+#[cfg(target_os = "linux")]
+const HELD: libc::off_t = 1 << 62;
+
+/// Number of attempts to take a lock that another handle forbids, one a millisecond. A handle that waits forbids it for a
+/// moment only; a program that has locked the whole file may forbid it for long.
+#[cfg(target_os = "linux")]
+const ATTEMPTS: usize = 20;
+
+/// Takes a lock of type `kind` on the bytes that stand for `numbers`, or releases it (`F_UNLCK`). If `waits`, waits for
+/// handles with a lock that forbids it. The lock belongs to the open file and not to the process (`F_OFD_SETLK`), so
+/// ranks that are threads of one process have locks of their own.
+#[cfg(target_os = "linux")]
+fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>, waits: bool) -> io::Result<()> {
+    let lock = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: HELD + numbers.start as libc::off_t,
+        l_len: (numbers.end - numbers.start) as libc::off_t,
+        l_pid: 0,
+    };
+    loop {
+        match fcntl(file, if waits { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) }) {
+            Err(Errno::EINTR) => {}
+            outcome => return Ok(outcome.map(drop)?),
+        }
+    }
+}
 
 /// Type of the function `gpfs_fcntl` of GPFS's library.
 type GpfsControl = unsafe extern "C" fn(libc::c_int, *mut libc::c_void) -> libc::c_int;
@@ -240,6 +273,32 @@ impl Storage for File {
         Ok(())
     }
 
+    #[cfg(target_os = "linux")]
+    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
+        let kind = if taken { libc::F_WRLCK } else { libc::F_UNLCK };
+        let mut tried = lock(self, kind, number..number + 1, false);
+        for _ in 1..ATTEMPTS {
+            if !tried.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            tried = lock(self, kind, number..number + 1, false);
+        }
+        tried
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        // A handle that may not read can take the other kind of lock only.
+        let access = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?) & OFlag::O_ACCMODE;
+        let kind = if access == OFlag::O_WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
+        lock(self, kind, numbers.clone(), true)?;
+        lock(self, libc::F_UNLCK, numbers, false)
+    }
+
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
         let call = gpfs_control().ok_or(io::ErrorKind::Unsupported)?;
         // SAFETY: the descriptor is open; the advice begins with its own length, and the call reads and writes no more than that.
@@ -260,5 +319,33 @@ mod tests {
         assert_eq!(found, [false; 5]);
         let found = ["4.18.0-553.el8.x86_64", "5.0.0", "6.1-rc3", "10.0.1"].map(finds_all_data);
         assert_eq!(found, [true; 4]);
+    }
+
+    /// A handle waits for handles that hold a number. A program that has locked the whole file lets
+    /// nobody hold one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_handle_waits_for_holders() {
+        use std::sync::mpsc::{RecvTimeoutError, channel};
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let [holder, waits, reads_only] =
+            [Mode::Update, Mode::Update, Mode::Read].map(|mode| SystemFiles.open(file.path(), mode).unwrap());
+        holder.hold(1, true).unwrap();
+        holder.wait_for_holders(2..4).unwrap();
+        waits.wait_for_holders(2..4).unwrap();
+        waits.hold(2, true).unwrap();
+        std::thread::scope(|scope| {
+            let (sender, waited) = channel();
+            scope.spawn(move || sender.send(waits.wait_for_holders(0..2)).unwrap());
+            assert_eq!(waited.recv_timeout(Duration::from_millis(100)).err(), Some(RecvTimeoutError::Timeout));
+            holder.hold(1, false).unwrap();
+            waited.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
+        });
+        assert!(reads_only.hold(1, true).is_err(), "a handle that does not write");
+        // The thread has closed its handle, which held 2.
+        holder.wait_for_holders(0..4).unwrap();
+        let whole = File::open(file.path()).unwrap();
+        lock(&whole, libc::F_RDLCK, 0..1, true).unwrap();
+        assert_eq!(holder.hold(0, true).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

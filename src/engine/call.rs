@@ -83,12 +83,20 @@ impl File {
         self.observers.start();
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
+        if let Some(behind) = &self.handle.behind {
+            let name = self.name(call.memory.direction().into());
+            state.error = behind.begin_call(call.memory.direction(), name).or(state.error);
+        }
         if self.setup.hosts_cache_apart {
             let passed = Box::pin(self.see_other_hosts(call.memory.direction())).await?;
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
-        self.finish(&team, call.memory.direction(), &mut state).await
+        let outcome = self.finish(&team, call.memory.direction(), &mut state).await;
+        if let Some(behind) = &self.handle.behind {
+            behind.end_call(&outcome);
+        }
+        outcome
     }
 
     /// Moves the bytes of a call among the ranks of a team. Collective over the team.
@@ -116,6 +124,12 @@ impl File {
             self.setup.decide(&mut state.agreed, self.rules(team, direction));
         }
         self.learn(team, direction, &state.agreed);
+        if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
+            behind.agree(state.agreed.all.start, state.agreed.all.end);
+            if state.agreed.redone {
+                behind.note_call();
+            }
+        }
         if state.agreed.decision.way.is_over() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
             call.moved = early.map_or(0, |outcome| outcome.bytes);
@@ -134,7 +148,8 @@ impl File {
                 let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
-                let windows = ThroughWindows { setup, team, arena, rank, storage, agreed, runs };
+                let behind = self.handle.behind.as_deref();
+                let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
                 state.all =
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
@@ -305,17 +320,22 @@ impl File {
         let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.team.clone());
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
-        let (mut agreed, mut error) = (Agreed::default(), checked.err());
+        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
         let (setup, direction, arena, storage) = (&self.setup, Direction::Write, None, None);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();
         came?;
-        match agreed.failed {
+        let outcome = match agreed.failed {
             Some(fault) => Err(self.fault(fault, error, name).await?),
             None => Ok(agreed),
+        };
+        if let Some(behind) = &self.handle.behind {
+            behind.returned(&outcome);
         }
+        outcome
     }
 
     /// Returns the error of a failed first agreement in the call `name`. If a rank closes the file while other ranks make

@@ -74,7 +74,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static CaptureTarget>,
     ) -> Self {
-        let handle = FileHandle::new(files, endpoint.rank());
+        let handle = FileHandle::new(files, endpoint.rank(), &setup);
         let seconds = stall_timeout_of(&endpoint, &setup.hints);
         let known = (setup.host().cloned(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
@@ -141,6 +141,12 @@ impl File {
     /// if they share memory, or the hints do not allow it.
     pub fn without_shared_memory(&self) -> Option<&str> {
         self.setup.hosts.as_ref().and_then(|hosts| hosts.refusal())
+    }
+
+    /// Returns why collective writes leave no bytes behind although the hint `trib_write_behind` asks for it. `None` if
+    /// they do, or if the hint does not ask for it.
+    pub fn without_write_behind(&self) -> Option<&'static str> {
+        self.setup.no_write_behind
     }
 
     /// Returns the storage driver of the file.

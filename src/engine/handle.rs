@@ -24,6 +24,7 @@ use crate::drivers::{DirectWrites, Mode};
 use crate::engine::direction::Direction;
 use crate::engine::setup::Setup;
 use crate::engine::staging::ReadMemory;
+use crate::engine::storage::behind::Behind;
 use crate::engine::storage::window_queue::{Outcome, WindowQueue};
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{
@@ -47,12 +48,27 @@ pub struct FileHandle {
     is_behind: bool,
     /// True if a handle was closed whose bytes may not be on stable storage.
     was_closed: bool,
+    /// The bytes that collective writes leave behind; `None` if they leave none.
+    pub behind: Option<Arc<Behind>>,
+}
+
+impl Drop for FileHandle {
+    /// Writes what is left behind, if the file was not closed, and prints an error that no call has returned.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(behind) = &self.behind {
+            behind.finish();
+        }
+    }
 }
 
 impl FileHandle {
     /// Returns the handle of `rank`, which is not open yet.
-    pub fn new(files: Arc<dyn OpenStorage>, rank: Rank) -> Self {
-        Self { files, rank, storage: None, queue: None, is_ahead: false, is_behind: false, was_closed: false }
+    pub fn new(files: Arc<dyn OpenStorage>, rank: Rank, setup: &Setup) -> Self {
+        let behind = setup.write_behind(rank).map(|limits| {
+            Behind::new(files.clone(), (&setup.path, setup.mode), (rank, setup.topology.ranks()), limits)
+        });
+        Self { files, rank, storage: None, queue: None, is_ahead: false, is_behind: false, was_closed: false, behind }
     }
 
     /// Returns the open storage, and opens it if needed.
@@ -75,6 +91,10 @@ impl FileHandle {
         let storage: Arc<dyn Storage> = match setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
+        };
+        let storage = match &self.behind {
+            Some(behind) => Arc::new(behind.over(storage)),
+            None => storage,
         };
         self.storage = Some(storage.clone());
         Ok(storage)
@@ -102,6 +122,9 @@ impl FileHandle {
     pub fn close(&mut self, setup: &Setup) -> Result<()> {
         self.queue = None;
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
+        if let Some(behind) = &self.behind {
+            behind.close();
+        }
         settled.map_err(|cause| Error::io(self.rank, "close", &setup.path, None, &cause))
     }
 
@@ -123,6 +146,21 @@ impl FileHandle {
         };
         let synced = storage.map_or(Ok(()), |storage| storage.sync());
         synced.map_err(|cause| Error::io(self.rank, "sync", &setup.path, None, &cause))
+    }
+
+    /// Waits until this rank's bytes that collective writes have left behind are in the file. Errors stay for the next
+    /// collective call.
+    pub fn write_left_bytes(&self) {
+        if let Some(behind) = &self.behind {
+            behind.write();
+        }
+    }
+
+    /// Records that all ranks have waited for the bytes that they have left behind.
+    pub fn all_have_synced(&self) {
+        if let Some(behind) = &self.behind {
+            behind.forget_others();
+        }
     }
 
     /// Writes an access that needs no other rank.

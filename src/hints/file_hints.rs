@@ -89,7 +89,8 @@ impl FileHints {
         if foreign::why_not(key) == foreign::ABOVE {
             return Ok(());
         }
-        if let Some((_, by)) = self.above.iter().find(|(above, _)| above == key) {
+        let given = foreign::translated(given);
+        if let Some((_, by)) = self.above.iter().find(|(above, _)| *above == given.key) {
             let why = format!("overruled by {by}");
             self.leave_out(given.because(why));
             return Ok(());
@@ -147,6 +148,7 @@ impl FileHints {
     /// # Errors
     /// The errors of [`Hints::set`].
     pub(super) fn take(&mut self, given: Given) -> Result<()> {
+        let given = foreign::translated(given);
         if find(&given.key).is_none() && !given.key.starts_with(super::OURS) {
             let why = match (foreign::why_not(&given.key), meant(&given.key)) {
                 (foreign::UNKNOWN, Some(meant)) => format!("unknown key; did you mean {meant}?"),

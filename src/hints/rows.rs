@@ -8,8 +8,8 @@ use super::names::{
     PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
-    COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO,
-    TRUTH,
+    COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
+    SIZE_OR_ZERO_OR_AUTO, STRIPES_OR_AUTO, TRUTH,
 };
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
@@ -209,6 +209,12 @@ hints! {
     /// ranks exchange the next. 1: no such overlap. `auto`: 2 of the largest windows, up to 8 smaller ones.
     "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
+    /// Write-behind: a collective write returns when its bytes are in memory, and threads write them later. The value is the
+    /// maximum number of such bytes for each rank; an aggregator has that much for each of the ranks that it serves. `auto`: 1/16
+    /// of the host's memory, shared by its ranks, and at most 256 MiB a rank. 0: off. The next collective call, sync or close
+    /// returns the error of a late write. Off in atomic mode, and where ranks could not wait for each other's bytes.
+    "trib_write_behind" write_behind: Option<u64> = Some(0), SIZE_OR_ZERO_OR_AUTO, "bytes per rank",
+        "The file is slow, and the program computes between its writes.";
     /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and
     /// `romio_cb_write` (`romio_cb_read`) is `automatic`. This value is for Lustre and GPFS. On other file systems the size is
     /// 16 KiB, or this value if it is smaller; for a rank with at most 4 requests it is 4 KiB in writes and 0 in reads.

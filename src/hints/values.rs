@@ -36,6 +36,13 @@ pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
     allowed: || "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
+/// Codec of a number of bytes, of which 0 has a meaning of its own, or `auto`.
+pub(super) const SIZE_OR_ZERO_OR_AUTO: Codec<Option<u64>> = Codec {
+    parse: |text| auto_or(text, SIZE_OR_ZERO.parse),
+    print: print_auto,
+    allowed: || "auto|0 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
+};
+
 /// Codec of a number above 0, or `auto`.
 pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
     Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: || "auto|1 or more" };

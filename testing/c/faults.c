@@ -9,6 +9,7 @@
  *   read          a read of it: EIO
  *   short         every N-th read or write of it moves half of the bytes
  *   interrupted   every N-th read or write of it is interrupted: EINTR
+ *   slow          every write of it takes 0.3 s
  *   kill          the rank is killed in that write of "small"
  *   stop          it is stopped there, for a second */
 #define _GNU_SOURCE
@@ -230,6 +231,10 @@ static int effect(int fd, int writes)
     if (!is_ours || !is_rank() || bytes_of_file(fd) < 0)
         return 0;
     errno = saved;
+    if (!strcmp(kind, "slow")) {
+        usleep(300000);
+        return 0;
+    }
     if (is_short || is_interrupted) {
         if (fails == 0 || ++seen % fails)
             return 0;

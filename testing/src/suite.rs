@@ -139,7 +139,11 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     // What was sent from there has arrived.
     others.fill(BACKGROUND);
     // Rank 0 checks the file between two barriers.
-    meet(file.endpoint());
+    if file.hints().write_behind == Some(0) {
+        meet(file.endpoint())
+    } else {
+        file.sync().unwrap()
+    }
     if rank == 0 {
         check_image(case, path, base, |offset| !value(offset));
     }
@@ -266,6 +270,9 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     ]
 }
 
+/// Without write-behind, and with budgets from less than a window to more than a call.
+const BEHIND: [&str; 6] = ["", "trib_write_behind=900", "", "trib_write_behind=1M", "", ""];
+
 /// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
     // What is learned from the times of a call would make plans anew.
@@ -277,8 +284,9 @@ pub fn all_hints(ranks: usize) -> Vec<Hints> {
             for (t, throttle) in throttle_hints(&kernels).into_iter().enumerate() {
                 let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
                 let buffers = 1 + (k + t) % 3;
+                let behind = BEHIND[(k + 2 * d + t) % BEHIND.len()];
                 let text = format!(
-                    "{common};{nodes};{kernels};{driver};{throttle};romio_ds_write={sieve};trib_write_buffers={buffers}"
+                    "{common};{nodes};{kernels};{driver};{throttle};{behind};romio_ds_write={sieve};trib_write_buffers={buffers}"
                 );
                 all.push(Hints::parse(&text).unwrap());
             }
@@ -351,10 +359,11 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
     for (h, text) in SHARED.iter().enumerate() {
         // Many ranks wait for each other at every window: fewer of them, of an odd size.
         let text = if ranks > 8 { text.replace("cb_buffer_size=1;", "cb_buffer_size=23;") } else { text.to_string() };
-        let hints = Hints::parse(&format!("trib_shared_memory=enable;{text}")).unwrap();
         for (c, case) in Case::all(ranks).iter().enumerate() {
             // A window of one byte and an offset beyond 2^33 would take days.
             let far = case.file.iter().filter_map(Extents::span).any(|(_, end)| end > 1 << 30);
+            let behind = BEHIND[(h + c) % BEHIND.len()];
+            let hints = Hints::parse(&format!("trib_shared_memory=enable;{text};{behind}")).unwrap();
             if !(far && text.contains("cb_buffer_size")) {
                 let path = directory.join(format!("{ranks}-shared-{h}-{c}"));
                 endpoint = write_and_check(endpoint, case, &hints, &path, true);
@@ -386,8 +395,9 @@ pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
                 for per_node in [ranks.div_ceil(3), ranks.div_ceil(2)] {
                     // Where hosts hold no bytes of each other, every second time each writes its own.
                     let by_host = if number % 2 == 0 { "automatic" } else { "disable" };
+                    let behind = BEHIND[number / 2 % BEHIND.len()];
                     let text = format!(
-                        "{common};{kernels};{driver};{throttle};trib_ranks_per_node={per_node};trib_host_domains={by_host}"
+                        "{common};{kernels};{driver};{throttle};{behind};trib_ranks_per_node={per_node};trib_host_domains={by_host}"
                     );
                     let hints = Hints::parse(&text).unwrap();
                     for (c, case) in cases.iter().enumerate() {

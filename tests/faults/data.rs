@@ -45,6 +45,19 @@ fn no_space_on_one_aggregator() {
     write_fault("no_space_on_one_aggregator", libc::ENOSPC, IoClass::NoSpace);
 }
 
+/// The sync after the write returns the error of the bytes that the write left behind.
+#[test]
+fn no_space_for_bytes_left_behind() {
+    let (operation, class, cause) = ("write", IoClass::NoSpace, "os error");
+    let expected =
+        Expected { name: "deferred write", pattern: full(), operation, class, cause, offset: Offset::AtFault };
+    for behind in ["trib_write_behind=1M", "trib_write_behind=400"] {
+        with_all_settings("no_space_for_bytes_left_behind", expected.clone(), behind, |storage, at| {
+            storage.set(at.map_or(Fault::None, |at| Fault::Write(at, libc::ENOSPC)));
+        });
+    }
+}
+
 #[test]
 fn a_file_too_large_on_one_aggregator() {
     write_fault("a_file_too_large_on_one_aggregator", libc::EFBIG, IoClass::TooLarge);

@@ -44,7 +44,7 @@ type Bytes = Arc<Mutex<Pages>>;
 
 /// A storage that keeps files in memory.
 #[derive(Default)]
-struct InMemory(Mutex<HashMap<PathBuf, Bytes>>);
+pub struct InMemory(Mutex<HashMap<PathBuf, Bytes>>);
 
 impl OpenStorage for InMemory {
     fn open(&self, path: &Path, _: Mode) -> io::Result<Box<dyn Storage>> {

@@ -30,3 +30,4 @@ mod shared_memory;
 mod sieving;
 mod sizes;
 mod slow_writer;
+mod write_behind;

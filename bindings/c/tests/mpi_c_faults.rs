@@ -15,3 +15,13 @@ fn small(way: &str, fault: &str) -> ProgramResult {
 }
 
 failing_calls!(small, io: "input/output error", space: "no space left on the file system");
+
+/// What a program has written is in the file, also if the program ends without closing it.
+#[test]
+fn a_file_that_is_not_closed_is_complete() {
+    let program = compile(&crate_directory().join("tests/programs/unclosed.c"), Link::Shared);
+    for way in tributary_testing::fault_sweep::BEHIND {
+        let ended = run_linked(&program, way, "slow:-1:0");
+        assert!(ended.success && ended.file == tributary_testing::fault_sweep::written(), "`{way}`: {}", ended.stderr);
+    }
+}

@@ -19,11 +19,13 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
 }
 
 /// Returns the reason why a hint that was set has no effect on the file: the file has other stripes, because it
-/// existed before, or because the file system has fewer servers; or the file system takes no direct writes. None if
+/// existed before, or because the file system has fewer servers; or the file system takes no direct writes; or ranks
+/// could not wait for bytes that are left behind. None if
 /// the hint has an effect, and for all other hints.
 pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     let (hints, layout) = (file.hints(), file.layout());
     match key {
+        "trib_write_behind" => file.without_write_behind().map(String::from),
         "direct_write" if hints.direct_write == Switch::Enable && layout.direct_from.is_none() => {
             let why =
                 "the file is read only, its file system has no direct writes, or trib_announce_writes excludes them";

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::pin::pin;
 
-use tributary::engine::Path;
+use tributary::engine::{Path, wait_for_writes};
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error, File, Hints, Result};
 use tributary_abi::{self as ffi, handles};
@@ -67,6 +67,16 @@ impl GioFile {
         }
         let nothing = || Error::Internal { rank: 0, what: "a file that was opened is not there".to_string() };
         self.alone.as_mut().ok_or_else(nothing)
+    }
+
+    /// Waits until the bytes that collective writes have left behind are in the file, for an access through another
+    /// handle. Not collective.
+    ///
+    /// # Errors
+    /// The file cannot be opened or locked.
+    pub fn wait_for_writes(&mut self) -> Result<()> {
+        let (rank, path) = (self.file.endpoint().rank(), &self.path);
+        wait_for_writes(path, 0..u64::MAX).map_err(|cause| Error::io(rank, "lock", path, None, &cause))
     }
 
     /// Records that a collective write may have left bytes in the memory of this rank's node. `path` is the path of

@@ -53,6 +53,8 @@ fn able(value: &str) -> &str {
 pub fn alone(hints: &Hints) -> Hints {
     Hints {
         ds_write: Switch::Disable,
+        // An independent write returns its own errors.
+        write_behind: Some(0),
         cb_nodes: None,
         ranks_per_node: 0,
         placement: PlacementHint::Default,

@@ -45,6 +45,7 @@ impl GioFile {
         }
         self.unsynced |= direction == Direction::Write;
         if !has_few_pieces(access) {
+            self.wait_for_writes()?;
             // SAFETY: the caller's promise.
             return unsafe { access.transfer(direction, self.alone()?, |_| ()) };
         }

@@ -46,6 +46,7 @@ pub unsafe extern "C-unwind" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Of
 impl GioFile {
     /// Syncs this rank's descriptor. The operating system syncs all data of the file on this node, whichever descriptor wrote it.
     fn sync(&mut self) -> Result<()> {
+        self.file.write_left_bytes()?;
         if !self.unsynced {
             return Ok(());
         }

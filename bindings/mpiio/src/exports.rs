@@ -163,16 +163,16 @@ exports! {
     MPI_File_read_ordered_end(file buffer status) PASS;
 
     MPI_File_delete(name info) open::delete;
-    MPI_File_set_size(file size) PASS;
-    MPI_File_preallocate(file size) PASS;
-    MPI_File_get_size(file size) PASS;
+    MPI_File_set_size(file size) passing::after_writes;
+    MPI_File_preallocate(file size) passing::after_writes;
+    MPI_File_get_size(file size) passing::after_writes;
     MPI_File_get_group(file group) PASS;
     MPI_File_get_amode(file amode) PASS;
     MPI_File_get_view(file displacement etype filetype representation) PASS;
     MPI_File_seek(file offset whence) pointed::seek_to;
     MPI_File_get_position(file offset) pointed::get_position;
     MPI_File_get_byte_offset(file offset displacement) PASS;
-    MPI_File_seek_shared(file offset whence) PASS;
+    MPI_File_seek_shared(file offset whence) passing::after_writes;
     MPI_File_get_position_shared(file offset) PASS;
     MPI_File_get_type_extent(file datatype extent) PASS;
     MPI_File_get_atomicity(file flag) PASS;

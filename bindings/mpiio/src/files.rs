@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use tributary::engine::{may_be_behind, wait_for_writes};
+
+use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
 use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
@@ -13,12 +17,39 @@ use crate::pointer::Pointer;
 /// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
 /// because independent calls must not wait for a collective call of another thread.
 pub struct SharedFile {
+    /// The file's name, as an absolute path.
+    path: Arc<Path>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
 }
 
 impl SharedFile {
+    /// Counts a collective call that MPI runs, and waits until the bytes of earlier calls are in the file.
+    pub fn left_to_mpi(&self, call: &'static str, why: &str) {
+        self.counts().left_to_mpi(call, why);
+        self.wait_for_writes(|| None);
+    }
+
+    /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
+    /// return the offset (in etypes of this rank's view) and the number of bytes of the access: only the bytes in its
+    /// range must be there. Local.
+    pub fn wait_for_writes(&self, place: impl FnOnce() -> Option<(MPI_Offset, u64)>) {
+        if !may_be_behind() {
+            return;
+        }
+        let range = match place() {
+            Some((_, 0)) => return,
+            Some((offset, bytes)) => self.pointer().own().and_then(|own| own.1.select(offset, bytes).ok()?.span()),
+            None => None,
+        };
+        let (start, end) = range.unwrap_or((0, u64::MAX));
+        if let Err(cause) = wait_for_writes(&self.path, start..end) {
+            let path = self.path.display();
+            tributary::say(format_args!("{path}: cannot find out if earlier bytes are written: {cause}"));
+        }
+    }
+
     /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
     pub fn lock(&self) -> Locked<'_> {
         Locked(lock(&self.file))
@@ -91,8 +122,9 @@ pub fn is_any_seen() -> bool {
 /// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
+    let path = file.backend.path.clone();
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's

@@ -147,7 +147,22 @@ impl File {
         let waiting = self.endpoint.waiting().clone();
         let synced = self.handle.sync(&self.setup);
         self.handle.note_others_bytes();
-        waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop)
+        let agreed = waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop);
+        if agreed.is_ok() {
+            self.handle.all_have_synced();
+        }
+        agreed
+    }
+
+    /// Waits until the bytes that collective writes have left behind on this rank are in the file. Local; [`File::sync`]
+    /// does so on all ranks.
+    ///
+    /// # Errors
+    /// The error of such a write, which no other call returns then.
+    pub fn write_left_bytes(&mut self) -> Result<()> {
+        let Some(behind) = &self.handle.behind else { return Ok(()) };
+        behind.write();
+        behind.take_error().map_or(Ok(()), Err)
     }
 
     /// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it
@@ -162,9 +177,17 @@ impl File {
         waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
         let synced = other(self.endpoint.rank());
         let synced = self.handle.sync(&self.setup).and(synced);
+        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let synced = deferred.map_or(synced, Err);
         self.observers.begin(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
         self.observers.end();
+        if let Some(behind) = &self.handle.behind {
+            behind.returned(&outcome);
+        }
+        if outcome.is_ok() {
+            self.handle.all_have_synced();
+        }
         outcome
     }
 
@@ -275,6 +298,7 @@ impl File {
         let amount = |&len: &u64| Amount { start: len, end: len, ..Amount::NONE };
         let all = checked.as_ref().map_or(Amount::NONE, amount);
         let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
+        self.handle.write_left_bytes();
         let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.all;
         if start != end {
             return Err(self.lens_differ(len, [start, end]).await?);

@@ -17,13 +17,14 @@ use crate::engine::policy::decision::Decision;
 use crate::engine::policy::exchange_windows::ExchangeWindows;
 use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
 use crate::engine::policy::paths::{Rules, Way};
-use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};
+use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::choice::Layering;
 use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
+use crate::engine::storage::behind::{self, BehindLimits};
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
@@ -75,6 +76,8 @@ pub struct Setup {
     pub hosts_cache_apart: bool,
     /// What can be known of the bytes of the file without reading them.
     pub known: KnownBytes,
+    /// Why collective writes leave no bytes behind although the hints ask for it; `None` if they do, or need not.
+    pub no_write_behind: Option<&'static str>,
     /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one
     /// machine; otherwise `None`.
     pub identity: Option<Identity>,
@@ -115,8 +118,19 @@ impl Setup {
         // Not earlier: with different hints, not all ranks would take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
-        let Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs } =
-            agreed.created;
+        let Created {
+            name,
+            layout,
+            hosts_cache_apart,
+            known,
+            locks,
+            identity,
+            key,
+            file_system,
+            learned,
+            alike,
+            costs,
+        } = agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
         let by_host =
@@ -133,6 +147,18 @@ impl Setup {
         let hints = match hints.direct_write {
             Switch::Automatic if layout.direct_from.is_some() => Hints { direct_write: Switch::Enable, ..hints },
             _ => hints,
+        };
+        let no_write_behind = match hints.write_behind {
+            Some(0) => None,
+            _ if mode == Mode::Read => Some("the file is only read"),
+            _ if hints.announce_writes => Some("trib_announce_writes is true"),
+            _ if hosts_cache_apart => Some("the hosts cache the file independently"),
+            _ => locks.why_not(several),
+        };
+        // Set the value in force, for readers of the hints.
+        let hints = match no_write_behind {
+            Some(_) => Hints { write_behind: Some(0), ..hints },
+            None => hints,
         };
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
         // The result is the same on all ranks, even an error: it depends only on agreed values.
@@ -160,6 +186,7 @@ impl Setup {
             by_host,
             hosts_cache_apart,
             known,
+            no_write_behind,
             // Files that are only read may be copies on the disks of the hosts.
             identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
@@ -236,6 +263,7 @@ impl Setup {
             by_host,
             hosts_cache_apart,
             known,
+            no_write_behind: None,
             identity,
             is_captured,
             tiling,
@@ -358,6 +386,21 @@ impl Setup {
     /// writing the file during the call.
     pub fn write_sieve(&self, is_sole: bool) -> Sieve {
         Sieve::of_write(self.hints.ds_write, self.window_terms().1, is_sole, self.known)
+    }
+
+    /// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
+    pub fn write_behind(&self, rank: Rank) -> Option<BehindLimits> {
+        let each = match self.hints.write_behind {
+            Some(0) => return None,
+            Some(each) => each,
+            None => behind::automatic_budget(self.topology.ranks_on(self.topology.node_of(rank))),
+        };
+        let (ranks, aggregators) = (self.topology.ranks(), &self.roles.aggregators);
+        // In shared memory every rank writes, and others with it.
+        let writes_for_others = !self.shares_memory && aggregators.contains(&rank);
+        let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
+        let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
+        Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads })
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

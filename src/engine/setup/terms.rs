@@ -12,6 +12,7 @@ use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
+use crate::engine::storage::behind::SeenLocks;
 use crate::engine::storage::guarded;
 use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, Result};
@@ -35,6 +36,8 @@ pub struct Created {
     pub hosts_cache_apart: bool,
     /// What can be known of the bytes of the file without reading them.
     pub known: KnownBytes,
+    /// Who sees the locks of a rank on parts of the file.
+    pub locks: SeenLocks,
     /// Identity of the file, if its file system belongs to one machine; otherwise `None`.
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
@@ -59,7 +62,7 @@ pub struct Alike {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs });
+wire::fields!(struct Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs });
 wire::fields!(struct Alike { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -348,12 +351,14 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
     let costs = machine::costs(&hints.machine);
+    let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, None, &cause))?,
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
+    let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
     if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
         layout.direct_from = None;
     }
@@ -374,7 +379,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
-    Ok(Created { name, layout, hosts_cache_apart, known, identity, key, file_system, learned, alike, costs })
+    Ok(Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

@@ -1,5 +1,6 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank.
 
+pub(in crate::engine) mod behind;
 pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;

@@ -210,7 +210,10 @@ impl<P: Present + ?Sized> Segment<'_, P> {
         while let Some(group) = RunGroup::take(&mut runs, sieve.bridge) {
             if group.runs == 1 || self.fill_holes(storage, &group, sieve)? {
                 let mut all = 0;
-                let outcome = self.write_range(storage, &group.range, &mut all);
+                let outcome = match group.runs {
+                    1 => self.write_range(storage, &group.range, &mut all),
+                    _ => self.rewrite(storage, &group.range, &mut all),
+                };
                 *written += if outcome.is_ok() { group.covered } else { all.min(group.covered) };
                 outcome?;
                 continue;
@@ -220,6 +223,15 @@ impl<P: Present + ?Sized> Segment<'_, P> {
             }
         }
         Ok(())
+    }
+
+    /// Writes a range with holes that were filled. No part of it is written after the call: others may write into the holes
+    /// then.
+    fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
+        let offset = self.offset(range.start);
+        let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
+        let at_once = storage.at_once(offset..self.offset(range.end)).map_err(failure)?;
+        self.write_range(at_once.unwrap_or(storage), range, written)
     }
 
     fn write_range(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {

@@ -18,6 +18,7 @@ use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{Arena, ordered, placing};
 use crate::engine::staging::{CallMemory, ReadMemory};
 use crate::engine::storage::Storage;
+use crate::engine::storage::behind::Behind;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
@@ -34,6 +35,8 @@ pub struct ThroughWindows<'a> {
     pub rank: Rank,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,
+    /// The bytes that collective writes leave behind; `None` if they leave none.
+    pub behind: Option<&'a Behind>,
     /// What the ranks have agreed on.
     pub agreed: &'a Agreed,
     /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
@@ -99,6 +102,9 @@ impl ThroughWindows<'_> {
         let own = CallOutcome::new(self.rank, done, clock);
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         if all.failed.is_none() && all.again {
+            if let Some(behind) = self.behind {
+                behind.note_call();
+            }
             writer.known = DataKnown::ByBits;
             begin = Instant::now();
             ordered::place(endpoint, &writer, Walk::new(file, layout), source, all.turn).await?;

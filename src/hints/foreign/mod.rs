@@ -48,6 +48,15 @@ pub fn why_not(key: &str) -> &'static str {
     KNOWN.iter().find(|(known, _)| is(known)).map_or(UNKNOWN, |(_, why)| why)
 }
 
+/// Returns the hint of this library that a hint of another library means; any other hint unchanged. A program that asks
+/// ROMIO for the visibility of its writes at once leaves no bytes behind.
+pub(super) fn translated(given: Given) -> Given {
+    match (given.key.as_str(), given.value.as_str()) {
+        ("romio_visibility_immediate", "true") => Given::new("trib_write_behind", "0", given.source),
+        _ => given,
+    }
+}
+
 /// Returns the reason why a value that is valid in another library is not used here; `None` if it is used.
 pub(super) fn why_not_this(given: &Given) -> Option<&'static str> {
     let least = ["cb_nodes", "striping_unit", "striping_factor"];
@@ -75,5 +84,17 @@ mod tests {
         assert_eq!(why_not("romio_cb_alltoall"), "use trib_kernel to choose the exchange");
         assert_eq!(why_not("romio_visibility_immediate"), "only ROMIO uses it");
         assert_eq!(why_not("colour"), "unknown key");
+    }
+
+    #[test]
+    fn visibility_at_once_leaves_nothing_behind() {
+        use crate::hints::{FileHints, Hints};
+        for (value, behind) in [("true", Some(0)), ("false", None)] {
+            let mut hints = FileHints::default();
+            hints.program("trib_write_behind", "auto", "TRIB_HINTS").unwrap();
+            hints.program("romio_visibility_immediate", value, "MPI_Info").unwrap();
+            assert_eq!(hints.hints(), &Hints { write_behind: behind, ..Hints::default() });
+            assert!(hints.programs().any(|own| own == ("romio_visibility_immediate", value)));
+        }
     }
 }

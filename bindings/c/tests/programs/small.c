@@ -13,6 +13,8 @@ int main(int argc, char **argv) {
     int64_t offsets[COUNT], lengths[COUNT], bytes;
     trib_file *file;
     trib_status status;
+    /* A later call returns the error of a write that was left behind. */
+    const int leaves_behind = getenv("TRIB_HINTS") && strstr(getenv("TRIB_HINTS"), "trib_write_behind");
     start(&argc, &argv);
     for (int i = 0; i < COUNT; i++) {
         written[i] = value(rank, i);
@@ -26,9 +28,11 @@ int main(int argc, char **argv) {
             status = trib_write_all(file, COUNT, offsets, lengths, 0, NULL, NULL, written, &bytes);
             say("%s: %s\n", i ? "again" : "write_all", name_of(status));
             TRUE(bytes == (status == TRIB_OK ? 4 * COUNT : 0));
-            is_there |= status == TRIB_OK;
+            is_there = (is_there && !leaves_behind) || status == TRIB_OK;
         }
-        say("sync: %s\n", name_of(trib_sync(file)));
+        status = trib_sync(file);
+        is_there = is_there && (!leaves_behind || status == TRIB_OK);
+        say("sync: %s\n", name_of(status));
         status = trib_read_all(file, COUNT, offsets, lengths, 0, NULL, NULL, read, &bytes);
         TRUE(status != TRIB_OK || !is_there || memcmp(read, written, sizeof read) == 0);
         say("read_all: %s\n", name_of(status));

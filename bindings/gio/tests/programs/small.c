@@ -14,6 +14,8 @@ int main(int argc, char **argv) {
     int written[COUNT], read[COUNT] = {0}, own, worst, is_there = 0;
     MPI_Offset offsets[COUNT], lengths[COUNT], moved, zero = 0, bytes = BYTES;
     GIO_File file;
+    /* A later call returns the error of a write that was left behind. */
+    const int leaves_behind = getenv("TRIB_HINTS") && strstr(getenv("TRIB_HINTS"), "trib_write_behind");
     start(&argc, &argv);
     for (int i = 0; i < COUNT; i++) {
         written[i] = value(rank, i);
@@ -26,11 +28,12 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 2; i++) {
             moved = GIO_write_all(file, written, COUNT, offsets, lengths, 1, &zero, &bytes);
             TRUE(moved < 0 || moved == BYTES);
-            is_there |= moved == BYTES;
+            is_there = (is_there && !leaves_behind) || moved == BYTES;
             say("%s: %s\n", i ? "again" : "write_all", name_of(moved));
         }
         own = GIO_sync(file);
         MUST(MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+        is_there = is_there && (!leaves_behind || worst == GIO_NOERR);
         say("sync: %s\n", name_of(worst));
         moved = GIO_read_all(file, read, COUNT, offsets, lengths, 1, &zero, &bytes);
         TRUE(moved < 0 || !is_there || (moved == BYTES && memcmp(read, written, sizeof read) == 0));

@@ -18,6 +18,7 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
             && let Some(file) = files::find(handle)
         {
             pending::settle(&file);
+            file.wait_for_writes(|| None);
             // SAFETY: the argument is an int.
             file.lock().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
         }

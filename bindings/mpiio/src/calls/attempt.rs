@@ -80,7 +80,7 @@ impl Backend {
             let engine = match self.engine() {
                 Ok(engine) => engine,
                 Err(why) => {
-                    counts.counts().left_to_mpi(name, &why);
+                    counts.left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
             };
@@ -100,12 +100,12 @@ impl Backend {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
                 Err(Error::Refused { reason: LEFT_TO_MPI, why, .. }) => {
-                    counts.counts().left_to_mpi(name, &why);
+                    counts.left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
                 // MPI may still be able to run the call, because it has its file open already.
                 Err(error @ Error::Io { class: IoClass::UsedUp, .. }) if is_of_opening(&error) => {
-                    counts.counts().left_to_mpi(name, &error.to_string());
+                    counts.left_to_mpi(name, &error.to_string());
                     self.give_up(&error).await?;
                     return Ok(Ended::LeftToMpi);
                 }

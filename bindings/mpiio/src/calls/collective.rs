@@ -123,7 +123,7 @@ pub fn run(
         if starts_write {
             note_started_write();
         }
-        shared.counts().left_to_mpi(function.name(), why);
+        shared.left_to_mpi(function.name(), why);
         drop(file);
         return match form.ending {
             Ending::Begin => split::pass(&shared, form, &call, at, arguments),
@@ -206,7 +206,7 @@ unsafe fn wait(
             waiting.wait(pin!(unsafe { backend.attempt(direction, access, function, counts, first, true) }))
         }
         None => {
-            counts.counts().left_to_mpi(name, &backend.engine().err().unwrap_or_default());
+            counts.left_to_mpi(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::LeftToMpi)
         }
     }
@@ -271,6 +271,11 @@ impl CallArguments {
     /// Returns the number of bytes that the program asks to move; 0 if the arguments are not allowed.
     pub fn asked(&self) -> u64 {
         pointed::bytes_of(self.count, self.datatype)
+    }
+
+    /// Returns the explicit offset in etypes, if the function has one.
+    pub fn offset(&self) -> Option<MPI_Offset> {
+        self.offset
     }
 
     /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library

@@ -25,6 +25,8 @@ extern "C-unwind" fn profiling() -> Word {
 }
 
 fn end(function: &'static InterposedFunction) -> Word {
+    // Files that the program has not closed.
+    tributary::engine::write_everything();
     let is_to_tell = door::is_through(Door::Preload) && (job::is_to_be_told() || is_without_files());
     if is_to_tell { enter(function, &[], told) } else { function.call(&[]) }
 }

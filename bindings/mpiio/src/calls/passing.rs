@@ -1,13 +1,18 @@
 //! Handles calls that the MPI library runs.
 
+use tributary::engine::Direction;
+
+use super::collective::{CallArguments, CountType, Ending, Form, Position};
+use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
 use crate::backend;
 use crate::entry::Answer;
-use crate::files;
+use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
 use crate::report;
 
-/// Passes a call on the file `arguments[0]` to the MPI library, and counts it.
+/// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one waits for bytes
+/// that collective calls have left behind, if it touches them.
 pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
@@ -15,6 +20,31 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
     }
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().left_to_mpi(function.name(), why);
+        file.wait_for_writes(|| place(&file, function.name(), arguments));
+    }
+    Answer::Pass
+}
+
+/// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.
+fn place(file: &SharedFile, name: &str, arguments: &[Word]) -> Option<(MPI_Offset, u64)> {
+    let form = Form {
+        direction: Direction::Read,
+        place: if name.contains("_at") { Position::Offset } else { Position::Pointer },
+        ending: Ending::Now,
+        counts: if name.ends_with("_c") { CountType::Large } else { CountType::Int },
+    };
+    if name.contains("_shared") || name.contains("_ordered") {
+        return None;
+    }
+    let call = CallArguments::parse(form, arguments)?;
+    let offset = call.offset().or_else(|| Some(file.pointer().own()?.0))?;
+    Some((offset, call.asked()))
+}
+
+/// Passes a call on the file `arguments[0]` to the MPI library, after the bytes of all collective calls are in the file.
+pub fn after_writes(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
+        file.wait_for_writes(|| None);
     }
     Answer::Pass
 }

@@ -102,7 +102,7 @@ pub fn seek_to(function: &'static InterposedFunction, arguments: &[Word]) -> Ans
     let from = match whence {
         whence if whence == all.seek_set => 0,
         whence if whence == all.seek_cur => position,
-        whence if whence == all.seek_end => match file_size(handle) {
+        whence if whence == all.seek_end => match file_size(&shared, handle) {
             Some(size) => view.end(size),
             None => return Answer::Pass,
         },
@@ -149,7 +149,8 @@ pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
     check("MPI_File_get_position", code as c_int).map(|()| position)
 }
 
-fn file_size(handle: Word) -> Option<u64> {
+fn file_size(file: &SharedFile, handle: Word) -> Option<u64> {
+    file.wait_for_writes(|| None);
     static GET_SIZE: InterposedFunction = InterposedFunction::new("PMPI_File_get_size\0");
     let mut size: MPI_Offset = 0;
     let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;

@@ -62,8 +62,8 @@ pub fn point_at_file(request: MPI_Request, file: Word) {
     }
 }
 
-/// Sees to it that the line about the job is written when MPI is finalised: MPI_Finalize first deletes the attributes
-/// of MPI_COMM_SELF. Local.
+/// Sees to it that bytes left behind and the line about the job are written when MPI is finalised: MPI_Finalize first
+/// deletes the attributes of MPI_COMM_SELF. Local.
 pub fn watch_the_end() {
     static WATCHED: Once = Once::new();
     if !is_world_there().unwrap_or(false) {
@@ -95,6 +95,10 @@ unsafe extern "C" fn not_copied(
 }
 
 unsafe extern "C" fn ends(_comm: MPI_Comm, _key: c_int, _value: *mut c_void, _extra: *mut c_void) -> c_int {
-    alone_inside("MPI_Finalize", finalize::tell);
+    alone_inside("MPI_Finalize", || {
+        // Files that the program has not closed.
+        tributary::engine::write_everything();
+        finalize::tell();
+    });
     ffi::SUCCESS
 }

@@ -1,13 +1,14 @@
 //! Tests that a rank's own bytes are right when they are read back or written again just after a collective write,
 //! with the library on every MPI. Without the library OMPIO loses them (`docs/ompio.md`).
 
+use tributary_testing::fault_sweep::BEHIND;
 use tributary_testing::wheels::Wheel;
 
 use crate::abis::{compiled, under};
 use crate::common::family::{Family, ours};
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::Setting;
-use crate::common::programs::compile;
+use crate::common::programs::{compile, preloadable};
 
 const RANKS: usize = 4;
 /// Number of rounds of a run: without the library a fifth of them or more went wrong in each run of 200 that was tried.
@@ -62,5 +63,18 @@ fn are_lost_by_ompio_alone() {
         let launch = under(&wheel, &program, RANKS).arg(case).arg(ROUNDS);
         assert!(goes_wrong(&launch), "{case} on Open MPI 5");
         right_with(&launch, &format!("{case} on Open MPI 5"));
+    }
+}
+
+/// Reads, writes and sizes that MPI runs see what collective writes have left behind of a file that is slow.
+#[test]
+fn are_seen_by_mpi_where_they_were_left_behind() {
+    let launch = Launch::new(3, &compile("behind.c")).with_library().also_preload(&preloadable("faults"));
+    let ends = [1001, 1001, 1000].into_iter().enumerate();
+    let due: String = ends.map(|(rank, end)| format!("rank {rank}\nsize 11992, end {end}\nsize 6004\n")).collect();
+    for way in BEHIND {
+        let outcome = launch.clone().hints(way).env("TRIB_TEST_FAULT", "slow:-1:0").run();
+        assert_eq!(outcome.stdout, due, "`{way}`");
+        assert!(outcome.reports[0].hints_not_used.is_empty(), "{:?}", outcome.reports[0]);
     }
 }

@@ -18,6 +18,12 @@ const SMALL: &str = "striping_unit=4096; striping_factor=3; cb_nodes=2; cb_buffe
 /// the hosts, in which little data and large pieces are done.
 const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
 
+/// Hints with which collective writes leave their bytes behind: of ranks of several hosts, and in messages.
+const BEHIND: [&str; 2] = [
+    "trib_shared_memory=enable; trib_ranks_per_node=2; trib_write_behind=auto",
+    "trib_shared_memory=disable; trib_ranks_per_node=2; trib_write_behind=10k; cb_buffer_size=8192; romio_cb_write=enable",
+];
+
 /// A kernel for both phases, and a driver.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
@@ -74,7 +80,7 @@ pub fn same(with: &Outcome, without: &Outcome, what: &str) {
     compare_files(&with.files, &without.files, what);
 }
 
-/// Runs `launch` with the library: with default hints, as on several hosts, and with each of `settings`; passes each
+/// Runs `launch` with the library: with default hints, as on several hosts, with write-behind, and with each of `settings`; passes each
 /// outcome to `judge`. The engine must have run each of the functions `calls`.
 ///
 /// # Panics
@@ -82,12 +88,12 @@ pub fn same(with: &Outcome, without: &Outcome, what: &str) {
 pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[impl AsRef<str>], judge: impl Fn(&Outcome, &str)) {
     let with = launch.clone().with_library();
     let defaults = ("defaults".to_string(), with.clone(), None);
-    let hosts = (HOSTS.to_string(), with.clone().hints(HOSTS), None);
+    let others = [HOSTS, BEHIND[0], BEHIND[1]].map(|hints| (hints.to_string(), with.clone().hints(hints), None));
     let forced = settings.iter().map(|setting| {
         let hints = setting.hints();
         (hints.clone(), with.clone().hints(&hints), Some(setting))
     });
-    for (what, launch, setting) in [defaults, hosts].into_iter().chain(forced) {
+    for (what, launch, setting) in [defaults].into_iter().chain(others).chain(forced) {
         let outcome = launch.run();
         judge(&outcome, &what);
         for call in calls {

@@ -1,7 +1,7 @@
 //! Tests failures of calls that this library makes on one rank: of MPI, of the allocator, of the file system. Every
 //! rank gets the same error, or the job ends with a message. No rank hangs.
 
-use tributary_testing::fault_sweep::{Heard, ProgramResult, RANKS, Small, WAYS};
+use tributary_testing::fault_sweep::{BEHIND, Heard, ProgramResult, RANKS, Small, WAYS};
 
 use crate::common::launch::{Launch, is_component};
 use crate::common::programs::{compile, preloadable};
@@ -18,6 +18,17 @@ pub fn small(way: &str, fault: &str) -> ProgramResult {
 #[test]
 fn every_call_of_mpi_fails_once() {
     Small(&small).sweep("mpi", &WAYS, 12);
+}
+
+/// The next call, or the sync, returns the error of a write that was left behind; no later call writes these bytes then.
+#[test]
+fn writes_left_behind_fail_on_one_rank() {
+    Small(&small).sweep("memory", &BEHIND, 2);
+    Small(&small).sweep("mpi", &BEHIND, 3);
+    let due = ["wait", "write_all", "end", "sync"].map(|call| format!("{call}: ERR_NO_SPACE"));
+    let mut due: Vec<&str> = due.iter().map(String::as_str).collect();
+    due.push("read_at_all: SUCCESS, other bytes");
+    Small(&small).fails_with("space", &BEHIND, 3, &due, Heard::Always);
 }
 
 #[test]

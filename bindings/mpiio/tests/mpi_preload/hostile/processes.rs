@@ -1,8 +1,10 @@
 //! Tests processes that signals interrupt, that have children, and that are stopped or killed between their calls.
 
+use tributary_testing::fault_sweep::{BEHIND, written};
+
 use crate::common::launch::Launch;
 use crate::common::matrix::{Setting, same_as_without};
-use crate::common::programs::compile;
+use crate::common::programs::{compile, preloadable};
 
 const RANKS: usize = 3;
 
@@ -39,5 +41,40 @@ fn a_rank_is_killed() {
         let outcome = launch.try_run();
         assert!(!outcome.status.success(), "{what}: {}{}", outcome.stdout, outcome.stderr);
         assert!(!outcome.stdout.contains("rank "), "{what}: a rank got to its end\n{}", outcome.stdout);
+    }
+}
+
+/// Runs `unclosed.c`, whose writes leave their bytes behind, with a fault.
+fn unclosed(ranks: usize, end: &str, way: &str, fault: &str) -> Launch {
+    let launch = Launch::new(ranks, &compile("unclosed.c")).arg(end).with_library();
+    launch.also_preload(&preloadable("faults")).hints(way).env("TRIB_TEST_FAULT", fault).seconds(40)
+}
+
+/// What a program has written collectively is in its file, also if the program does not close it, and if a child ends
+/// while bytes are left behind.
+#[test]
+fn a_file_that_is_not_closed_is_complete() {
+    for way in BEHIND {
+        for end in ["finalize", "fork"] {
+            let outcome = unclosed(RANKS, end, way, "slow:-1:0").run();
+            assert!(outcome.files["small"] == written(), "{end}, `{way}`");
+        }
+        // Launchers end the other ranks when one exits without MPI_Finalize.
+        let outcome = unclosed(1, "exit", way, "slow:-1:0").try_run();
+        let bytes: Vec<u8> = (0..500).flat_map(|at: i32| (1 + 1000 * at).to_ne_bytes()).collect();
+        assert!(outcome.files["small"] == bytes, "exit, `{way}`");
+    }
+}
+
+#[test]
+fn an_error_that_no_call_returns_is_printed() {
+    for way in BEHIND {
+        let outcome = unclosed(RANKS, "finalize", way, "space:-1:1").run();
+        let line = outcome
+            .stderr
+            .lines()
+            .find(|line| line.contains("deferred write (MPI_File_write_all, collective write 1)"));
+        let is_told = line.is_some_and(|line| line.contains("No space left") && line.contains("no call has returned"));
+        assert!(is_told, "`{way}`: {}", outcome.stderr);
     }
 }
