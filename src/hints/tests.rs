@@ -41,6 +41,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),
+    ("trib_write_behind", &["auto", "4096"], &["-1", "later"]),
     ("trib_direct_min", &["1048576"], &["0"]),
     ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
     ("trib_host_domains", &["enable", "disable"], &["yes", ""]),

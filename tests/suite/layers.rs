@@ -38,13 +38,17 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi counts datatype supported next error_handler channel view pointer hints job backend open_file report unopened entry \
-            files pending calls exports",
+        "abi door counts datatype supported next error_handler channel view pointer hints job backend open_file report unopened entry \
+            files pending calls exports component",
         &[
             ("backend", "unopened", "a backend opens itself"),
             ("open_file", "calls", "keeps the split call"),
             ("open_file", "pending", "keeps the queue"),
             ("pending", "calls", "ends an attempt"),
+            ("next", "component", "the next function of a component is ompio's"),
+            ("entry", "component", "ompio shows the hints of a file that was opened"),
+            ("pending", "component", "Open MPI raises the error of a request of a component"),
+            ("calls", "component", "Open MPI advances the calls in flight of a component"),
         ],
     ),
     (
