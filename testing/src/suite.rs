@@ -178,7 +178,8 @@ fn meet(endpoint: &mut Endpoint) {
     waiting.wait(std::pin::pin!(all)).unwrap();
 }
 
-/// Checks that bytes go through shared memory of nodes if, and only if, the hints ask for two layers and allow it.
+/// Checks that bytes go through shared memory of nodes if, and only if, the hints or `auto` take two layers and the hints
+/// allow it.
 fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallReport) {
     use tributary::hints::{KernelHint, Switch};
     let ranks = case.file.len();
@@ -186,7 +187,10 @@ fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallR
     let allowed = hints.shared_memory != Switch::Disable;
     let asked = [hints.metadata_kernel(), hints.data_kernel()].contains(&layer);
     let in_nodes = allowed && asked && (2..ranks).contains(&hints.ranks_per_node) && hints.num_aggrs_per_node == 1;
-    if !(allowed && asked) {
+    let chosen = [first, again].iter().any(|call| {
+        call.auto.is_some_and(|choice| matches!(choice.kernel, tributary::engine::AutoKernel::TwoLayer { .. }))
+    });
+    if !(allowed && (asked || chosen)) {
         assert_eq!((first.in_memory, again.in_memory), (0, 0), "{} under {hints:?}", case.name);
     }
     if in_nodes && again.bytes > 0 && first.path == tributary::engine::Path::Exchange {

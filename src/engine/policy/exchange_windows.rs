@@ -7,6 +7,9 @@ use crate::engine::facts::Amount;
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
 const MOST_OPEN: u64 = 8;
 
+/// Size of a page in the cache of a file system, in bytes: windows that no hint sets are whole pages.
+const PAGE: u64 = 4 << 10;
+
 /// The windows of aggregators in one call, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeWindows {
@@ -42,7 +45,9 @@ impl ExchangeWindows {
             None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED)),
             Some((paces, cost)) => (best_windows(paces.nanos(bytes / aggregators), cost), LEAST_LEARNED),
         };
-        let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least)).max(unit).min(largest);
+        let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least));
+        // Otherwise two windows would have bytes in one page, and the second one would read what the first has written.
+        let window = window.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX).max(unit).min(largest);
         Self { window, open: (2 * largest / window).clamp(2, MOST_OPEN) as usize }
     }
 }
@@ -76,8 +81,8 @@ mod tests {
             let paces = Paces { exchange: 10_000, file };
             ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some((paces, 500_000))).window
         };
-        assert_eq!(of(10_000), 8 * MIB / 12 + 1, "both take as long");
+        assert_eq!(of(10_000), (8 * MIB / 12).next_multiple_of(PAGE), "both take as long");
         assert_eq!(of(0), 8 * MIB, "there is nothing to overlap");
-        assert_eq!(of(1 << 40), 8 * MIB / 12 + 1, "the shorter time decides");
+        assert_eq!(of(1 << 40), (8 * MIB / 12).next_multiple_of(PAGE), "the shorter time decides");
     }
 }
