@@ -41,8 +41,8 @@ pub enum SendMode {
     /// The send is finished when the buffer may be reused (MPI_Isend). MPI may buffer the message, so a fast sender
     /// can run ahead.
     Standard,
-    /// The send is finished when the receiver has matched the message (MPI_Issend). A sender never runs a round ahead
-    /// of its receiver.
+    /// The send is finished when the receiver has matched the message (MPI_Issend). So a sender ends a round only after
+    /// its receivers have begun it.
     Synchronous,
 }
 
