@@ -41,9 +41,13 @@ pub fn library() -> PathBuf {
 
 /// Runs `trib-lab compare` with the tools.
 pub fn compare(arguments: &[&str]) -> Output {
-    let (mpicc, mpiexec) = tools();
+    compare_with(&tools(), arguments)
+}
+
+/// Runs `trib-lab compare` with the compiler wrapper and launcher that are named.
+pub fn compare_with((mpicc, mpiexec): &(String, String), arguments: &[&str]) -> Output {
     let mut command = Command::new(TRIB_LAB);
-    command.args(["compare", "--mpicc", &mpicc, "--mpiexec", &mpiexec, "--library"]).arg(library());
+    command.args(["compare", "--mpicc", mpicc, "--mpiexec", mpiexec, "--library"]).arg(library());
     // Open MPI: more ranks than cores, and containers where all is root.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
