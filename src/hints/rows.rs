@@ -77,7 +77,7 @@ hints! {
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system is faster with more (or fewer) writers than the default.", ONLY_EXCHANGED;
     /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
-    /// `trib_write_buffers` such buffers. `auto`: a sixteenth of the part of an aggregator in the call, so that filling, sending
+    /// `trib_write_buffers` such buffers. `auto`: 1/32 of the part of an aggregator in the call, so that filling, sending
     /// and writing go on at the same time; at least 256 KiB, and 32 KiB times the number of ranks that send to aggregators; at
     /// most 16 MiB, and on file systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB.
     /// Later calls take what the times of earlier ones suggest (`trib_aggregators_fixed`). A window that is larger than a stripe or block is rounded to whole
@@ -206,7 +206,7 @@ hints! {
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "You try kernels and placements for several nodes on one node, or the launcher hides which ranks share a node.";
     /// Number of windows that an aggregator has in memory. With 2 or more, the aggregator writes (or reads) one round while
-    /// ranks exchange the next. 1: no such overlap. `auto`: 2 of the largest windows, up to 8 smaller ones.
+    /// ranks exchange the next. 1: no such overlap. `auto`: 4 of the largest windows, up to 8 smaller ones.
     "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
     /// Write-behind: a collective write returns when its bytes are in memory, and threads write them later. The value is the

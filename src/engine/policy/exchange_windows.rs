@@ -7,6 +7,10 @@ use crate::engine::facts::Amount;
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
 const MOST_OPEN: u64 = 8;
 
+/// Maximum number of windows of the largest size that an aggregator has in memory: with two, the file often waits for a
+/// window, as all aggregators and their messages share links.
+const LARGEST_OPEN: u64 = 4;
+
 /// Size of a page in the cache of a file system, in bytes: windows that no hint sets are whole pages.
 const PAGE: u64 = 4 << 10;
 
@@ -22,7 +26,7 @@ pub struct ExchangeWindows {
 
 impl ExchangeWindows {
     /// Returns the windows of a call in which `senders` ranks send `amount` to `aggregators` aggregators. An aggregator
-    /// has up to two windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
+    /// has up to four windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
     /// Each aggregator gets several windows, so that it fills one while it writes others; but no more than messages are
@@ -48,7 +52,7 @@ impl ExchangeWindows {
         let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least));
         // Otherwise two windows would have bytes in one page, and the second one would read what the first has written.
         let window = window.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX).max(unit).min(largest);
-        Self { window, open: (2 * largest / window).clamp(2, MOST_OPEN) as usize }
+        Self { window, open: (LARGEST_OPEN * largest / window).clamp(2, MOST_OPEN) as usize }
     }
 }
 
@@ -65,13 +69,13 @@ mod tests {
             let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None);
             (window, open)
         };
-        assert_eq!(of(64 * MIB, 64 * MIB, 16, 1), (MIB, 8), "sixteen for each aggregator");
+        assert_eq!(of(128 * MIB, 128 * MIB, 16, 1), (MIB, 8), "32 for each aggregator");
         assert_eq!(of(2 * MIB, 2 * MIB, 4, 1), (LEAST_EXCHANGED, 8), "no smaller than a call on the file is worth");
         assert_eq!(of(32 * MIB, 32 * MIB, 128, 1), (4 * MIB, 8), "no smaller than messages are worth");
-        assert_eq!(of(32 * MIB, 8 * MIB, 64, 1), (8 * MIB, 4), "holes make windows longer, not messages larger");
-        assert_eq!(of(4096 * MIB, 4096 * MIB, 16, 1), (16 * MIB, 2), "no larger than the largest");
-        assert_eq!(of(32 * MIB, 32 * MIB, 16, 8 * MIB), (8 * MIB, 4), "what is locked together");
-        assert_eq!(of(0, 0, 1, u64::MAX), (16 * MIB, 2), "a unit beyond all windows");
+        assert_eq!(of(32 * MIB, 8 * MIB, 64, 1), (8 * MIB, 8), "holes make windows longer, not messages larger");
+        assert_eq!(of(4096 * MIB, 4096 * MIB, 16, 1), (16 * MIB, 4), "no larger than the largest");
+        assert_eq!(of(32 * MIB, 32 * MIB, 16, 8 * MIB), (8 * MIB, 8), "what is locked together");
+        assert_eq!(of(0, 0, 1, u64::MAX), (16 * MIB, 4), "a unit beyond all windows");
     }
     #[test]
     fn windows_follow_from_what_was_measured() {

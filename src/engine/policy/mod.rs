@@ -109,7 +109,7 @@ pub const WINDOWS_AHEAD: u64 = 4;
 
 /// Number of windows of an aggregator in the first exchange of a file: filling, sending and writing then go on at the
 /// same time, and what does not overlap is the first window and the last.
-pub const WINDOWS_IN_CALL: u64 = 16;
+pub const WINDOWS_IN_CALL: u64 = 32;
 /// Minimum size of a window in the first exchange of a file, in bytes: what a call on a file over a network costs.
 pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;
 /// Minimum mean size of a message in the first exchange of a file, in bytes, if every sender has bytes in every window:
