@@ -26,7 +26,7 @@
 //! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |
 //! | `datatype` | MPI datatypes as extents |
-//! | `counts`, `report` | counts of calls, and TRIB_REPORT |
+//! | `counts`, `deletions`, `report` | counts of calls; of calls that deleted nothing; TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 
@@ -37,6 +37,7 @@ mod channel;
 mod component;
 mod counts;
 pub mod datatype;
+mod deletions;
 mod door;
 mod entry;
 mod error_handler;

@@ -19,6 +19,7 @@ use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
 use crate::channel::{self, TakenFile, Wants};
+use crate::deletions;
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
@@ -141,7 +142,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon. Local.
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, and counts calls that find no file. Every call
+/// goes to MPI ([`deletions`]). Local.
 pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
@@ -149,7 +151,10 @@ pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answ
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    named(name, 0, function, arguments, Answer::Return)
+    named(name, 0, function, arguments, |code| {
+        deletions::note(code as c_int);
+        Answer::Return(code)
+    })
 }
 
 /// Calls an MPI function whose argument number `at` is a file's name, and then `then`. ROMIO takes the text before a

@@ -49,6 +49,9 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Calls of MPI_File_delete that found no file, if several ranks made such calls: `calls` and `ranks`.
+    #[serde(default)]
+    pub deletions_in_vain: Option<BTreeMap<String, u64>>,
     pub hints_not_used: Vec<NotUsed>,
     /// Hints in force, by key; empty if the engine did not take the file.
     #[serde(default)]
