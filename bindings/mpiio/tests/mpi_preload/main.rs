@@ -5,6 +5,7 @@ mod capture;
 mod common;
 mod component;
 mod constructors;
+mod daos;
 mod datatypes;
 mod device;
 mod errors;
