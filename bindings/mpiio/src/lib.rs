@@ -20,6 +20,7 @@
 //! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
+//! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
@@ -47,6 +48,7 @@ mod hints;
 mod job;
 mod next;
 mod open_file;
+mod own_handle;
 mod pending;
 mod pointer;
 mod report;

@@ -28,7 +28,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
     let (waiting, mut backend) = (file.backend.waiting(), file.backend);
-    let (is_reported, mut deleted) = (backend.is_reported, None);
+    let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.all_alone(), None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
@@ -36,19 +36,19 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         // The report counts independent calls and deletions of all ranks. If not all ranks know that there is a report,
         // nothing is sent.
         let deletions = if is_reported && closed.has_several_ranks() { deletions::take() } else { [0; 2] };
-        let mut numbers = [&counts.independent()[..], &deletions].concat();
+        let mut numbers = [&counts.independent()[..], &[counts.all_alone()], &deletions].concat();
         if is_reported
             && closed.sum(&mut numbers).await.is_ok()
-            && let (Some(&independent), Some(&sums)) = (numbers.first_chunk(), numbers.last_chunk())
+            && let (Some(&independent), Some(&[sum, calls, ranks])) = (numbers.first_chunk(), numbers.last_chunk())
         {
             counts.set_independent(independent);
-            deleted = DeletionsInVain::from_sums(sums);
+            (alone, deleted) = (sum, DeletionsInVain::from_sums([calls, ranks]));
         }
         Ok(closed)
     });
     if let Some(mut report) = report {
         report.passed_through = counts.all_left_to_mpi();
-        report.deletions_in_vain = deleted;
+        (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
     }
     match closed {

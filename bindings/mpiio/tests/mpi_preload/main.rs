@@ -21,6 +21,7 @@ mod legal;
 mod mounts;
 mod mpi4py;
 mod names;
+mod nfs;
 mod outages;
 mod own_bytes;
 mod pack_trial;
