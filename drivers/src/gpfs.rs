@@ -48,7 +48,7 @@ impl Driver for Gpfs {
     /// Takes the block size from the hint `striping_unit`, or else from the file system if it is GPFS, or else 1 MiB.
     fn layout(&self, files: &dyn OpenStorage, path: &Path, _: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let own = match files.file_system(path) {
-            Some(FileSystem { magic: MAGIC, block }) if block > 0 => block,
+            Some(FileSystem { magic: MAGIC, block, .. }) if block > 0 => block,
             _ => BLOCK,
         };
         Ok(Layout { direct_from: hints.direct_from(false), ..Layout::of(hints.striping_unit.unwrap_or(own), 1) })

@@ -30,13 +30,14 @@
 //! |---|---|
 //! | `driver` | [`Driver`]: the trait, and its types |
 //! | `registry` | [`DriverName`], [`driver()`]: all drivers; **a new driver goes there** |
-//! | `posix`, `lustre`, `gpfs` | one driver each |
+//! | `posix`, `lustre`, `gpfs`, `nfs` | one driver each |
 //! | `lov` | the encoding of Lustre's layouts |
 //! | [`domains`] | [`Domains`], [`Window`]: the parts of the file that each aggregator owns, and its windows |
 //! | [`placement`] | which ranks are aggregators |
 //! | `hints` | [`DriverHints`]: the hints for a driver |
 //! | `storage` | [`Storage`], [`OpenStorage`]: a file; creates and opens files |
 //! | `system` | [`SystemFiles`]: files of the operating system |
+//! | `mounts` | the type of a mount that `statfs` does not tell |
 //! | `direct` | [`DirectWrites`]: large writes that bypass the page cache |
 //! | [`size_limit`] | prevents the signal of a file-size limit |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
@@ -50,6 +51,8 @@ mod hints;
 pub mod hostile;
 mod lov;
 mod lustre;
+mod mounts;
+mod nfs;
 pub mod placement;
 mod posix;
 mod registry;

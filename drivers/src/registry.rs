@@ -16,7 +16,7 @@ use crate::driver::Driver;
 use crate::hints::DriverHints;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 use crate::system::SystemFiles;
-use crate::{gpfs, lustre, posix};
+use crate::{gpfs, lustre, nfs, posix};
 
 macro_rules! drivers {
     ($($(#[$doc:meta])* $name:ident = $word:literal: $driver:expr,)+) => {
@@ -77,6 +77,8 @@ drivers! {
     Lustre = "lustre": lustre::Lustre,
     /// The driver for GPFS: equal ranges of whole blocks.
     Gpfs = "gpfs": gpfs::Gpfs,
+    /// The driver for NFS: ranges of equal bytes, several aggregators a node.
+    Nfs = "nfs": nfs::Nfs,
 }
 
 impl DriverName {
@@ -173,17 +175,17 @@ mod tests {
         for name in DriverName::ALL {
             assert_eq!(name.to_string().to_uppercase().parse(), Ok(*name));
         }
-        assert_eq!(DriverName::ALLOWED, "auto|posix|lustre|gpfs");
+        assert_eq!(DriverName::ALLOWED, "auto|posix|lustre|gpfs|nfs");
         let refused = "ext4".parse::<DriverName>().unwrap_err();
-        assert_eq!(refused.to_string(), "driver: ext4; allowed: auto|posix|lustre|gpfs");
+        assert_eq!(refused.to_string(), "driver: ext4; allowed: auto|posix|lustre|gpfs|nfs");
     }
 
     #[test]
     fn file_systems_are_known_by_their_types() {
         let of = |magic| of_magic(magic);
         assert_eq!(
-            [0x0BD0_0BD0, 0x4750_4653, 0xEF53].map(of),
-            [DriverName::Lustre, DriverName::Gpfs, DriverName::Posix]
+            [0x0BD0_0BD0, 0x4750_4653, 0x6969, 0xEF53].map(of),
+            [DriverName::Lustre, DriverName::Gpfs, DriverName::Nfs, DriverName::Posix]
         );
     }
 }

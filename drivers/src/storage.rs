@@ -24,6 +24,8 @@ pub struct FileSystem {
     pub magic: u32,
     /// Block size in bytes (`f_bsize`); 0 if unknown.
     pub block: u64,
+    /// True if DAOS serves the file system (dfuse), whose type is that of every FUSE.
+    pub is_daos: bool,
 }
 
 impl FileSystem {
@@ -31,10 +33,13 @@ impl FileSystem {
     pub(crate) const LUSTRE: u32 = 0x0BD0_0BD0;
     /// Type of GPFS.
     pub(crate) const GPFS: u32 = 0x4750_4653;
-    const NFS: u32 = 0x6969;
+    /// Type of NFS.
+    pub(crate) const NFS: u32 = 0x6969;
+    /// Type of every file system that a user-space program serves.
+    pub(crate) const FUSE: u32 = 0x6573_5546;
     /// Types of file systems whose clients cache whole pages and do not know of each other's caches (NFS, SMB, AFS),
     /// or may do so (FUSE, 9P).
-    const CACHED_APART: [u32; 7] = [Self::NFS, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
+    const CACHED_APART: [u32; 7] = [Self::NFS, Self::FUSE, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
     /// Types of file systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
     const OF_ONE_MACHINE: [u32; 8] =

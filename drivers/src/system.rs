@@ -1,11 +1,12 @@
 //! The storage that programs use: files of the operating system.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
 #[cfg(target_os = "linux")]
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
@@ -14,14 +15,17 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
-use nix::sys::statfs::{Statfs, fstatfs, statfs};
 use nix::sys::utsname::uname;
 use nix::unistd::{Whence, lseek};
 
+use crate::mounts::is_daos;
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
 /// Maximum size of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
+
+/// Type of a file system whose type nobody has told.
+const UNTOLD: u32 = 0;
 
 /// Permissions of a new file before the process's umask, as MPI libraries create files.
 const PERMISSIONS: u32 = 0o666;
@@ -127,16 +131,34 @@ impl OpenStorage for SystemFiles {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let found = statfs(path);
+        let found = file_system_of(path);
         // A link to a file that does not exist yet: the file may be on another file system.
         if matches!(found, Err(Errno::ENOENT))
             && let Ok(target) = std::fs::read_link(path)
         {
             return self.file_system(&directory.join(target));
         }
-        let found = found.or_else(|_| statfs(directory)).ok()?;
-        Some(of_system(&found))
+        found.or_else(|_| file_system_of(directory)).ok()
     }
+}
+
+/// Returns the file system of an existing path.
+fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+    // SAFETY: the name ends with a zero, and the call writes to `told` only.
+    let found = told_system(|told| unsafe { libc::statfs(name.as_ptr(), told) })?;
+    let may_be_daos = [FileSystem::FUSE, UNTOLD].contains(&found.magic);
+    let is_daos = may_be_daos && std::fs::canonicalize(path).is_ok_and(|path| is_daos(&path));
+    Ok(FileSystem { is_daos, ..found })
+}
+
+/// Returns what a call like statfs(2) writes. DAOS's library libpil4dfs, which takes the calls of a program, writes sizes and
+/// no type: so the call finds zeros ([`UNTOLD`]), and not what happened to be in memory.
+fn told_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
+    // SAFETY: a structure of numbers.
+    let mut told: libc::statfs = unsafe { std::mem::zeroed() };
+    Errno::result(call(&raw mut told))?;
+    Ok(FileSystem { magic: told.f_type as u32, block: u64::try_from(told.f_bsize).unwrap_or(0), is_daos: false })
 }
 
 /// Returns true if `SEEK_DATA` finds all data on a system with this release of Linux. Before 4.18, ext4 and XFS overlooked
@@ -144,10 +166,6 @@ impl OpenStorage for SystemFiles {
 fn finds_all_data(release: &str) -> bool {
     let mut numbers = release.split(|other: char| !other.is_ascii_digit()).map(|number| number.parse::<u64>());
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (4, 18))
-}
-
-fn of_system(found: &Statfs) -> FileSystem {
-    FileSystem { magic: found.filesystem_type().0 as u32, block: u64::try_from(found.block_size()).unwrap_or(0) }
 }
 
 /// Makes the file system ask its server for the file's size. Uses the system call directly: C libraries before glibc
@@ -220,9 +238,11 @@ impl Storage for File {
     }
 
     fn see_other_hosts(&self) -> io::Result<()> {
-        let (flags, system) = (OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?), fstatfs(self)?);
+        let flags = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?);
+        // SAFETY: the descriptor is open, and the call writes to `told` only.
+        let system = told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?;
         let is_written = flags & OFlag::O_ACCMODE != OFlag::O_RDONLY;
-        if is_written && of_system(&system).writes_whole_pages() {
+        if is_written && system.writes_whole_pages() {
             fcntl(self, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
         }
         // An old kernel (4.10) or a security filter may not know this call; reads then see what the host's cache has.

@@ -48,7 +48,7 @@ fn names_and_detection() {
 #[test]
 fn what_is_known_of_a_file_depends_on_its_file_system() {
     let known = |magic| {
-        let found = FileSystem { magic, block: 0 };
+        let found = FileSystem { magic, block: 0, is_daos: false };
         (found.knows_size(), found.knows_data())
     };
     for exact in [0xEF53, 0x5846_5342, 0x0102_1994] {
@@ -131,7 +131,8 @@ fn a_file_system_is_what_the_storage_says() {
     assert_eq!(of_auto.magic(), Some(0x0BD0_0BD0));
 }
 
-/// Drivers choose one aggregator per node; GPFS chooses two if there are several nodes and no placement is hinted.
+/// Drivers choose one aggregator per node; GPFS chooses two and NFS four if there are several nodes and no placement is
+/// hinted.
 #[test]
 fn aggregators_of_nodes() {
     let layout = Layout::of(1 << 20, 0);
@@ -145,11 +146,14 @@ fn aggregators_of_nodes() {
         assert_eq!(count(name, &several, &default), [0, 4, 8]);
     }
     assert_eq!(count(DriverName::Gpfs, &several, &default), [0, 1, 4, 5, 8, 9]);
-    for hints in [&most, &strided] {
-        assert_eq!(count(DriverName::Gpfs, &several, hints), [0, 4, 8]);
+    assert_eq!(count(DriverName::Nfs, &Topology::blocks(12, 6).unwrap(), &default), [0, 1, 2, 3, 6, 7, 8, 9]);
+    for name in [DriverName::Gpfs, DriverName::Nfs] {
+        for hints in [&most, &strided] {
+            assert_eq!(count(name, &several, hints), [0, 4, 8]);
+        }
+        assert_eq!(count(name, &Topology::blocks(12, 12).unwrap(), &default), [0]);
+        assert_eq!(count(name, &Topology::blocks(3, 1).unwrap(), &default), [0, 1, 2]);
     }
-    assert_eq!(count(DriverName::Gpfs, &Topology::blocks(12, 12).unwrap(), &default), [0]);
-    assert_eq!(count(DriverName::Gpfs, &Topology::blocks(3, 1).unwrap(), &default), [0, 1, 2]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_throttle_mode", &["batch", "window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
     ("trib_two_layer_outer", &["balanced", "pairwise"], &["two_layer"]),
-    ("trib_driver", &["posix", "lustre", "gpfs"], &["ufs", "pvfs2"]),
+    ("trib_driver", &["posix", "lustre", "gpfs", "nfs"], &["ufs", "pvfs2"]),
     (
         "trib_placement",
         &["stride:64", "spread", "lowest_per_node", "list:0,4,8"],

@@ -60,7 +60,7 @@ fn put(into: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 
 impl Client {
     fn file_system(&self) -> FileSystem {
-        FileSystem { magic: self.magic, block: 4096 }
+        FileSystem { magic: self.magic, block: 4096, is_daos: false }
     }
 
     fn pass_on(&self) {

@@ -21,7 +21,7 @@ const FOLDERS: &[Folder] = &[
     (
         "drivers/src",
         "crate::",
-        "size_limit storage direct system hints placement domains driver lov posix gpfs lustre registry hostile",
+        "size_limit storage mounts direct system hints placement domains driver lov posix gpfs nfs lustre registry hostile",
         &[],
     ),
     (
@@ -38,7 +38,7 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi door counts datatype supported next error_handler channel view pointer hints job backend open_file report unopened entry \
+        "abi door counts deletions datatype supported next error_handler channel view pointer hints own_handle job backend open_file report unopened entry \
             files pending calls exports component",
         &[
             ("backend", "unopened", "a backend opens itself"),

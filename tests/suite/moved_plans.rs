@@ -31,7 +31,7 @@ fn bytes(step: usize, extents: &Extents) -> Vec<u8> {
 
 /// Returns offsets of steps that are written in this order, and for each whether it must reuse the plan of the first.
 fn steps(driver: &str) -> [(u64, bool); 6] {
-    let any = driver == "posix";
+    let any = ["posix", "nfs"].contains(&driver);
     [
         (8 * PERIOD, false),
         (10 * PERIOD, true),

@@ -54,12 +54,13 @@ pub struct Prefixed<'a> {
     pub rest: &'a [u8],
 }
 
-/// Splits a name into prefix and rest; None if it begins with no known prefix.
+/// Splits a name into prefix and rest; None if it begins with no known prefix. Capital letters are as good as small ones:
+/// ROMIO of MPICH 4 takes `Ufs:`, older versions take `UFS:`.
 pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
-    PREFIXES.iter().find_map(|&(prefix, storage)| {
-        let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(b":")?;
-        Some(Prefixed { prefix, storage, rest })
-    })
+    let colon = name.iter().position(|&byte| byte == b':')?;
+    let (before, rest) = (&name[..colon], &name[colon + 1..]);
+    let known = PREFIXES.iter().find(|(prefix, _)| before.eq_ignore_ascii_case(prefix.as_bytes()));
+    known.map(|&(prefix, storage)| Prefixed { prefix, storage, rest })
 }
 
 /// Returns a file's name without its prefix. `argument` names the file's name in an error.
@@ -90,6 +91,8 @@ mod tests {
         assert_eq!(of("pvfs2:f"), Some(("pvfs2", Other, &b"f"[..])));
         assert_eq!(of("pvfs:f"), Some(("pvfs", Other, &b"f"[..])));
         assert_eq!(of("daos://pool/f"), Some(("daos", Other, &b"//pool/f"[..])));
+        assert_eq!(of("UFS:a:b"), Some(("ufs", Files, &b"a:b"[..])));
+        assert_eq!(of("Quobyte:f"), Some(("quobyte", Other, &b"f"[..])));
         for name in ["history_15:00.nc", "/ufs:f", "ufs", "lustre", "ufsdata:f", "a:b", ""] {
             assert_eq!(of(name), None, "{name}");
         }

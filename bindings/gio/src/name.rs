@@ -47,6 +47,9 @@ mod tests {
         assert_eq!(path(c"lustre:/data/f.nc").unwrap(), Path::new("/data/f.nc"));
         assert_eq!(path(c"/data/ufs:f").unwrap(), Path::new("/data/ufs:f"));
         assert_eq!(path(c"/ufsdata:f").unwrap(), Path::new("/ufsdata:f"));
+        assert_eq!(path(c"Lustre:/data/f.nc").unwrap(), Path::new("/data/f.nc"));
+        assert_eq!(path(c"/data/f_15:00").unwrap(), Path::new("/data/f_15:00"));
+        assert!(path(c"f_15:00.nc").unwrap().ends_with("f_15:00.nc"));
         assert!(path(c"f").unwrap().is_absolute());
         assert!(path(c"").is_err() && path(c"ufs:").is_err());
         let said = path(c"daos://pool/f").unwrap_err().to_string();

@@ -291,6 +291,11 @@ impl Closed {
         self.endpoint.as_ref().map(|endpoint| endpoint.waiting().clone())
     }
 
+    /// Returns true if the file has an endpoint, with more than one rank. All ranks get the same answer.
+    pub fn has_several_ranks(&self) -> bool {
+        self.endpoint.as_ref().is_some_and(|endpoint| endpoint.ranks() > 1)
+    }
+
     /// Replaces each number by its sum over all ranks. Collective if the file has an endpoint; otherwise does
     /// nothing.
     ///

@@ -78,6 +78,8 @@ pub struct CallCounts {
     sum: CallReport,
     exchanged_bytes: u64,
     plans_reused: u64,
+    /// Number of independent calls through this library's own handle.
+    alone: u64,
 }
 
 impl CallCounts {
@@ -96,6 +98,16 @@ impl CallCounts {
     /// Counts a call of the function `call` that the MPI library runs for the reason `why`.
     pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
+    }
+
+    /// Counts an independent call through this library's own handle of the file.
+    pub fn ran_alone(&mut self) {
+        self.alone += 1;
+    }
+
+    /// Returns the number of independent calls of this rank through this library's own handle.
+    pub fn all_alone(&self) -> u64 {
+        self.alone
     }
 
     /// Returns how often this rank called each function of [`INDEPENDENT`], in the order of that table. Calls with a

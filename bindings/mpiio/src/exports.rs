@@ -8,7 +8,7 @@ use std::ffi::c_void;
 
 use crate::abi::word::Word;
 use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
-use crate::calls::{atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
+use crate::calls::{alone, atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, Handler, enter_exported, enter_slot};
 use crate::next::InterposedFunction;
@@ -110,6 +110,16 @@ macro_rules! pointer {
     };
 }
 
+/// Makes a handler of an independent blocking read or write with an explicit offset.
+macro_rules! alone {
+    ($direction:ident $counts:ident) => {
+        |function, arguments| {
+            const FORM: Form = Form { direction: $direction, place: Offset, ending: Now, counts: $counts };
+            alone::run(FORM, arguments).unwrap_or_else(|| passing::note(function, arguments, ALONE_REASON))
+        }
+    };
+}
+
 /// Handler that passes the call to MPI and does not count it in reports.
 const PASS: Handler = |_function, _arguments| Answer::Pass;
 /// Handler that passes an independent read or write to MPI and counts it.
@@ -144,9 +154,9 @@ exports! {
     MPI_File_read_at_all_end(file buffer status) end!(Read Offset);
 
     MPI_File_write(file buffer count datatype status) pointer!(Write Now Int MPI_File_write_at);
-    MPI_File_write_at(file offset buffer count datatype status) ALONE;
+    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Int);
     MPI_File_read(file buffer count datatype status) pointer!(Read Now Int MPI_File_read_at);
-    MPI_File_read_at(file offset buffer count datatype status) ALONE;
+    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Int);
     MPI_File_iwrite(file buffer count datatype request) pointer!(Write Request Int MPI_File_iwrite_at);
     MPI_File_iwrite_at(file offset buffer count datatype request) ALONE;
     MPI_File_iread(file buffer count datatype request) pointer!(Read Request Int MPI_File_iread_at);
@@ -197,9 +207,9 @@ exports! {
     MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Begin Large);
 
     MPI_File_write_c(file buffer count datatype status) pointer!(Write Now Large MPI_File_write_at_c);
-    MPI_File_write_at_c(file offset buffer count datatype status) ALONE;
+    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Large);
     MPI_File_read_c(file buffer count datatype status) pointer!(Read Now Large MPI_File_read_at_c);
-    MPI_File_read_at_c(file offset buffer count datatype status) ALONE;
+    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Large);
     MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write Request Large MPI_File_iwrite_at_c);
     MPI_File_iwrite_at_c(file offset buffer count datatype request) ALONE;
     MPI_File_iread_c(file buffer count datatype request) pointer!(Read Request Large MPI_File_iread_at_c);

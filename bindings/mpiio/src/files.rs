@@ -12,6 +12,7 @@ use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
 use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
+use crate::own_handle::OwnHandle;
 use crate::pointer::Pointer;
 
 /// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
@@ -19,6 +20,8 @@ use crate::pointer::Pointer;
 pub struct SharedFile {
     /// The file's name, as an absolute path.
     path: Arc<Path>,
+    /// This library's own handle for independent calls, if the file is on NFS.
+    pub own: Option<Arc<OwnHandle>>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
@@ -122,9 +125,9 @@ pub fn is_any_seen() -> bool {
 /// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let path = file.backend.path.clone();
+    let (path, own) = (file.backend.path.clone(), file.own.clone());
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's

@@ -20,13 +20,14 @@
 //! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
+//! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |
 //! | `datatype` | MPI datatypes as extents |
-//! | `counts`, `report` | counts of calls, and TRIB_REPORT |
+//! | `counts`, `deletions`, `report` | counts of calls; of calls that deleted nothing; TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 
@@ -37,6 +38,7 @@ mod channel;
 mod component;
 mod counts;
 pub mod datatype;
+mod deletions;
 mod door;
 mod entry;
 mod error_handler;
@@ -46,6 +48,7 @@ mod hints;
 mod job;
 mod next;
 mod open_file;
+mod own_handle;
 mod pending;
 mod pointer;
 mod report;

@@ -10,6 +10,7 @@ use tributary_abi::constants;
 use crate::abi::MPI_Offset;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
+use crate::own_handle::OwnHandle;
 use crate::pending::CallQueue;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
@@ -22,6 +23,8 @@ pub struct OpenFile {
     pub view: View,
     /// Hints that were set on this rank, with their sources.
     pub asked: FileHints,
+    /// This library's own handle for independent calls, if the file is on NFS.
+    pub own: Option<Arc<OwnHandle>>,
     /// True if the program set atomic mode.
     pub is_atomic: bool,
     /// Split collective that the program has begun and not ended.
@@ -32,9 +35,17 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// Creates the state of a newly opened file, whose view is all bytes.
-    pub fn new(backend: Backend, asked: FileHints) -> Self {
+    pub fn new(backend: Backend, asked: FileHints, own: Option<OwnHandle>) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self { backend, view, asked, is_atomic: false, split: None, queue: CallQueue::default() }
+        Self {
+            backend,
+            view,
+            asked,
+            own: own.map(Arc::new),
+            is_atomic: false,
+            split: None,
+            queue: CallQueue::default(),
+        }
     }
 
     /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get
@@ -64,6 +75,6 @@ impl OpenFile {
     /// Returns a placeholder that replaces a file after it was closed.
     pub fn closed() -> Self {
         let runner = Runner::Mpi("closed".to_string());
-        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())
+        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default(), None)
     }
 }

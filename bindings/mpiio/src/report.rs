@@ -12,6 +12,7 @@ use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
+use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::hints::effective;
 use crate::open_file::OpenFile;
@@ -37,6 +38,12 @@ pub struct Report {
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
+    /// Number of independent calls of all ranks through this library's own handle of the file, past the host's cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub past_cache: u64,
+    /// Calls of MPI_File_delete since the last file was closed that found no file, if several ranks made such calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletions_in_vain: Option<DeletionsInVain>,
     /// Hints that were set, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
     /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
@@ -104,6 +111,8 @@ impl Report {
             not_taken,
             accelerated: counts.all_run().clone(),
             passed_through: counts.all_left_to_mpi(),
+            past_cache: counts.all_alone(),
+            deletions_in_vain: None,
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(Path::name),
@@ -136,6 +145,8 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
         rows.extend(self.passed_through.iter().map(left));
+        rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
+        rows.extend(self.deletions_in_vain.iter().map(|vain| ("deleted in vain", deleted_text(vain))));
         rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
         let path = |(path, calls): (&String, &u64)| ("path", format!("{calls} {} {path}", plural(*calls, "call")));
         rows.extend(self.paths_in_words.iter().map(path));
@@ -296,6 +307,20 @@ fn times(seconds: &Seconds) -> String {
     let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
     let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
     format!("{total:.4} in all{all}")
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Returns the number of independent calls past the cache, as text.
+fn past_cache_text(calls: u64) -> String {
+    format!("{calls} independent {}, which ranks on all hosts see at once", plural(calls, "call"))
+}
+
+/// Returns the deletions that found no file, with advice, as text.
+fn deleted_text(&DeletionsInVain { calls, ranks }: &DeletionsInVain) -> String {
+    format!("{calls} MPI_File_delete of {ranks} ranks found no file; each asks the file system: let one rank delete")
 }
 
 /// Returns what limits the calls, as text.

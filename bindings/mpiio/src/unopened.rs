@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
+use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::engine::{FirstAgreement, calls_differ};
 use tributary::fabric::Waiting;
 use tributary::fingerprint;
+use tributary::hints::DriverName;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode, wire};
 use tributary_abi::constants;
@@ -25,6 +27,9 @@ use crate::next::InterposedFunction;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
 /// lowest and the highest number of the call that the ranks are in ([`CallOfUnopened::word`]).
 const WORDS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
+/// Reason why MPI runs the calls of a file on DAOS. MPICH and its derivatives have a driver that calls DAOS's own library;
+/// this library would write through dfuse.
+const DAOS: &str = "it is on DAOS, for which MPI may have a driver; trib_driver=posix takes it";
 /// Value that stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -199,12 +204,18 @@ impl UnopenedFile {
             _ if rank == 0 && identity(path) != self.identity => {
                 Decision::Leave(format!("{} is not the file that MPI opened", path.display()))
             }
+            Ok(hints) if rank == 0 && is_of_other_driver(path, &hints) => Decision::Leave(DAOS.to_string()),
             hints => {
                 let hints = hints.unwrap_or_default();
                 Decision::Take(UnopenedTerms { path: path.to_path_buf(), hints })
             }
         }
     }
+}
+
+/// Returns true if the file at `path` is on DAOS and no hint chooses a driver. Local.
+fn is_of_other_driver(path: &Path, hints: &Hints) -> bool {
+    hints.driver == DriverName::Auto && SystemFiles.file_system(path).is_some_and(|found| found.is_daos)
 }
 
 /// Returns the numbers that a rank brings to the allreduce with the operations [`WORDS`].

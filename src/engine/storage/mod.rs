@@ -18,6 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::access::{BufferLayout, Extents, Sink, Source, WriteAccess};
+use crate::engine::policy::LARGE_OF_FEW;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::error::Error;
 use crate::topology::Rank;
@@ -132,6 +134,38 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
         }
     }
     Ok(done as u64)
+}
+
+/// Writes an access without other ranks and returns the number of its bytes. `place` is this rank and the path of the file, for
+/// errors. Local.
+///
+/// # Errors
+/// An error of the system. Some of the bytes may then be in the file.
+pub fn write_alone(
+    storage: &dyn Storage,
+    file: &Extents,
+    layout: &BufferLayout,
+    source: Source<'_>,
+    (rank, path): (Rank, &Path),
+) -> Result<u64, Error> {
+    let outcome = direct::write(storage, WriteAccess { file, layout, source }, rank, path);
+    outcome.error.map_or(Ok(outcome.bytes), Err)
+}
+
+/// Reads an access without other ranks and returns the number of its bytes before the end of the file. `place` is this rank and
+/// the path of the file, for errors. Local.
+///
+/// # Errors
+/// An error of the system.
+pub fn read_alone(
+    storage: &dyn Storage,
+    file: &Extents,
+    layout: &BufferLayout,
+    sink: Sink<'_>,
+    (rank, path): (Rank, &Path),
+) -> Result<u64, Error> {
+    let read = guarded("read", None, || direct_read::read(storage, file, layout, sink, LARGE_OF_FEW));
+    read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
 }
 
 /// Reads like [`read_present`], and fills the rest of `bytes` with zeros.

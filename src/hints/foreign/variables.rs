@@ -67,7 +67,8 @@ fn driver(file_system: &str) -> Meaning {
     let driver = match name.as_str() {
         "lustre" => "lustre",
         "gpfs" => "gpfs",
-        "ufs" | "nfs" | "xfs" | "testfs" => "posix",
+        "nfs" => "nfs",
+        "ufs" | "xfs" | "testfs" => "posix",
         _ => return Meaning::Nothing("there is no driver for it; allowed: lustre, gpfs, ufs, nfs".to_string()),
     };
     Meaning::Hint("trib_driver", driver.to_string())

@@ -69,7 +69,7 @@ pub struct How {
     /// Throttle of both phases: maximum number of outstanding sends of a rank, and of outstanding receives.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
-    /// File-system driver: auto, posix, lustre, gpfs.
+    /// File-system driver: auto, posix, lustre, gpfs, nfs.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
     /// Treat every N consecutive ranks as one node.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nix::sys::statfs::{self, FsType};
-use tributary::drivers::{DriverName, detect};
+use tributary::drivers::{DriverName, OpenStorage, SystemFiles, detect};
 
 use crate::parallel::processors;
 
@@ -25,17 +25,21 @@ pub fn load() -> f64 {
 /// Returns the type of a directory's file system.
 pub fn file_system(directory: &Path) -> String {
     const XFS: FsType = FsType(0x5846_5342);
+    const FUSE: FsType = FsType(0x6573_5546);
     const ZFS: FsType = FsType(0x2fc1_2fc1);
     let driver = detect(directory);
     if driver != DriverName::Posix {
         return driver.to_string();
     }
+    if SystemFiles.file_system(directory).is_some_and(|found| found.is_daos) {
+        return "daos".to_string();
+    }
     let known = [
         (statfs::TMPFS_MAGIC, "tmpfs"),
         (statfs::EXT4_SUPER_MAGIC, "ext4"),
         (statfs::BTRFS_SUPER_MAGIC, "btrfs"),
-        (statfs::NFS_SUPER_MAGIC, "nfs"),
         (statfs::OVERLAYFS_SUPER_MAGIC, "overlay"),
+        (FUSE, "fuse"),
         (XFS, "xfs"),
         (ZFS, "zfs"),
     ];

@@ -155,6 +155,11 @@ fn next(
         None if program.is_some_and(|program| program.may_load_mpi_later()) => {
             format!("trib run --report -- {line}: the report says whether the program makes collective calls on files")
         }
+        None if place.is_left_to_mpi => format!(
+            "trib run --report -- {line}: MPI runs the calls on files on {}, for which it may have a driver; --hint \
+             trib_driver=posix tries the library",
+            place.file_system
+        ),
         None if !place.is_coherent => format!(
             "trib run -- {line}: with ranks on several hosts, files are better on a parallel file system than on {}",
             place.file_system

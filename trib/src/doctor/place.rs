@@ -21,6 +21,8 @@ pub struct FilePlace {
     pub driver: &'static str,
     /// True if two hosts may write into one page at a time.
     pub is_coherent: bool,
+    /// True if MPI runs the calls on files there, unless `trib_driver` names a driver: DAOS.
+    pub is_left_to_mpi: bool,
     /// Stripes or blocks of the file, if the file system has them.
     pub stripes: Option<FileStripes>,
 }
@@ -53,12 +55,14 @@ impl FilePlace {
             let file = File::open(there).ok()?;
             driver(name, there).layout(&SystemFiles, there, &file, &DriverHints::default()).ok()
         };
-        let layout = if name == DriverName::Posix { None } else { layout() };
+        let layout = if [DriverName::Posix, DriverName::Nfs].contains(&name) { None } else { layout() };
+        let found = SystemFiles.file_system(there);
         Self {
             nearest: missing.map(|_| there.to_path_buf()),
             file_system: machine::file_system(there),
             driver: name.as_str(),
-            is_coherent: SystemFiles.file_system(there).is_none_or(|found| found.is_coherent()),
+            is_coherent: found.is_none_or(|found| found.is_coherent()),
+            is_left_to_mpi: found.is_some_and(|found| found.is_daos),
             stripes: layout.map(|layout| FileStripes { unit: layout.unit, factor: layout.factor }),
             path,
         }

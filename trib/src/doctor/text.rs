@@ -32,9 +32,14 @@ pub fn of(findings: &Findings) -> String {
         servers => format!(", stripes of {} bytes over {servers}", stripes.unit),
     });
     let apart = if place.is_coherent { "" } else { ", where hosts do not see each other's writes at once" };
+    let left = match place.is_left_to_mpi {
+        true => "; MPI runs the calls on files there, unless trib_driver=posix is set",
+        false => "",
+    };
     let (name, note) =
         place.nearest.as_ref().map_or((&place.path, ""), |nearest| (nearest, " (the nearest folder that is there)"));
-    line("files", format!("{}{note}: {}, driver {}{stripes}{apart}", name.display(), place.file_system, place.driver));
+    let (kind, driver) = (&place.file_system, place.driver);
+    line("files", format!("{}{note}: {kind}, driver {driver}{stripes}{apart}{left}", name.display()));
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));
     }

@@ -87,7 +87,7 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
     let (number, ranks) = call;
     let named = DriverName::from_str(&header.driver).ok().filter(|name| *name != DriverName::Auto);
     let bad = |what: &str, value: &str, allowed: &str| Failure::new(format!("{what}: {value}; allowed: {allowed}"));
-    let name = named.ok_or_else(|| bad("driver of the capture", &header.driver, "posix, lustre, gpfs"))?;
+    let name = named.ok_or_else(|| bad("driver of the capture", &header.driver, "posix, lustre, gpfs, nfs"))?;
     if header.unit == 0 {
         return Err(bad("unit of the capture", "0", "1 or more bytes"));
     }

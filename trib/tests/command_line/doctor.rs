@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tributary_testing::fault_sweep::preloadable;
 
 fn doctor(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let library = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
@@ -94,6 +95,26 @@ fn a_script_is_looked_at_by_its_interpreter() {
     let output = doctor(&["--", script.to_str().unwrap()], &[]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("its interpreter /nowhere/python is not there"));
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// A library that is preloaded stands in for DAOS.
+#[test]
+fn files_on_daos_are_left_to_mpi() {
+    let folder = tempfile::tempdir().unwrap();
+    let daos = preloadable("cc", "dfuse", &folder.path().join("dfuse.so"));
+    std::fs::create_dir(folder.path().join("dfuse")).unwrap();
+    let library = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
+    let says = |path: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+        command.args(["doctor", "--path", path, "--library"]).arg(&library).current_dir(folder.path());
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("LD_PRELOAD", &daos);
+        let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        printed.lines().find(|line| line.starts_with("files:")).unwrap_or_default().to_string()
+    };
+    let left = "; MPI runs the calls on files there, unless trib_driver=posix is set";
+    let (there, beside) = (says("dfuse/file"), says("file"));
+    assert!(there.contains(": daos, driver posix") && there.ends_with(left), "{there}");
+    assert!(!beside.contains("daos") && !beside.ends_with(left) && beside.contains("driver"), "{beside}");
 }
 
 #[test]

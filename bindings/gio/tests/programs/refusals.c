@@ -1,5 +1,6 @@
 /* What is wrong on one rank is the same code on all ranks, and the file goes on to be usable. */
 #include "check.h"
+#include <unistd.h>
 
 static GIO_File fh;
 static char buf[64];
@@ -61,6 +62,9 @@ static void opening(const char *path) {
     memset(below, 'x', 4000);
     below[4000] = 0;
     IS(GIO_open(MPI_COMM_WORLD, below, O_RDWR | O_CREAT, MPI_INFO_NULL, &none), GIO_EBAD_FILE);
+    IS(GIO_open(MPI_COMM_WORLD, "daos:f", O_RDWR | O_CREAT, MPI_INFO_NULL, &none), GIO_EBAD_FILE);
+    IS(GIO_open(MPI_COMM_WORLD, "Pvfs2:f", O_RDWR | O_CREAT, MPI_INFO_NULL, &none), GIO_EBAD_FILE);
+    IS(access("daos:f", F_OK) == 0 || access("Pvfs2:f", F_OK) == 0, 0);
     IS(none == GIO_FILE_NULL, 1);
     IS(GIO_delete(NULL), GIO_EBAD_FILE);
     IS(GIO_delete("/nothing/here"), GIO_ENOENT);
@@ -84,6 +88,27 @@ static void handles(void) {
     OK(GIO_close(&fh));
     IS(GIO_sync(stale), GIO_EINVAL);
     IS(GIO_close(&stale), GIO_EINVAL);
+}
+
+/* A prefix of ROMIO is no part of a file's name; anything else before a colon is. */
+static void prefixes(const char *path) {
+    const char *all[][2] = {{"ufs:%s", "%s"}, {"LUSTRE:%s", "%s"}, {"Bg:%s", "%s"}, {"%s_15:00.nc", "%s_15:00.nc"},
+                            {"ufs:%s_15:00.nc", "%s_15:00.nc"}};
+    char given[4096], made[4096];
+    MPI_Offset size;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        snprintf(given, sizeof given, all[i][0], path);
+        snprintf(made, sizeof made, all[i][1], path);
+        OK(GIO_open(MPI_COMM_WORLD, given, O_RDWR | O_CREAT, MPI_INFO_NULL, &fh));
+        OK(GIO_get_size(fh, &size));
+        IS(access(made, F_OK), 0);
+        OK(GIO_close(&fh));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0 && strcmp(made, path) != 0)
+            OK(GIO_delete(given));
+        MPI_Barrier(MPI_COMM_WORLD);
+        IS(access(made, F_OK) == 0, strcmp(made, path) == 0);
+    }
 }
 
 /* Hints go in and come back, with what else the program has in its info. */
@@ -147,6 +172,7 @@ int main(int argc, char **argv) {
     IS(size, 0);
     OK(GIO_close(&fh));
     hints(path);
+    prefixes(path);
 
     /* A full device. */
     OK(GIO_open(MPI_COMM_WORLD, "/dev/full", O_RDWR, MPI_INFO_NULL, &fh));

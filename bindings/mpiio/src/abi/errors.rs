@@ -53,6 +53,11 @@ pub fn class(error: &Error) -> c_int {
     }
 }
 
+/// Returns true if an MPI error code says that there is no such file.
+pub fn is_no_such_file(code: c_int) -> bool {
+    code != SUCCESS && io_class(code) == IoClass::NoSuchFile
+}
+
 /// Returns the class of an MPI error code; [`IoClass::Other`] if the class is not one of file I/O.
 fn io_class(code: c_int) -> IoClass {
     // A code of Open MPI's own, which its components return, and which MPI_Error_class does not take.

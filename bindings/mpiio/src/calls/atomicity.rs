@@ -20,7 +20,11 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
             pending::settle(&file);
             file.wait_for_writes(|| None);
             // SAFETY: the argument is an int.
-            file.lock().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+            let is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+            file.lock().is_atomic = is_atomic;
+            if let Some(own) = &file.own {
+                own.set_atomic(is_atomic);
+            }
         }
         Answer::Return(code)
     })

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi::errors::class;
 use crate::abi::word::Word;
+use crate::deletions::{self, DeletionsInVain};
 use crate::entry::Answer;
 use crate::files;
 use crate::job;
@@ -27,21 +28,27 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
     let (waiting, mut backend) = (file.backend.waiting(), file.backend);
-    let is_reported = backend.is_reported;
+    let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.all_alone(), None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
         let mut closed = checked.and(closed)?;
-        // The report counts independent calls of all ranks. If not all ranks know that there is a report, nothing is
-        // sent.
-        let mut independent = counts.independent();
-        if is_reported && closed.sum(&mut independent).await.is_ok() {
+        // The report counts independent calls and deletions of all ranks. If not all ranks know that there is a report,
+        // nothing is sent.
+        let deletions = if is_reported && closed.has_several_ranks() { deletions::take() } else { [0; 2] };
+        let mut numbers = [&counts.independent()[..], &[counts.all_alone()], &deletions].concat();
+        if is_reported
+            && closed.sum(&mut numbers).await.is_ok()
+            && let (Some(&independent), Some(&[sum, calls, ranks])) = (numbers.first_chunk(), numbers.last_chunk())
+        {
             counts.set_independent(independent);
+            (alone, deleted) = (sum, DeletionsInVain::from_sums([calls, ranks]));
         }
         Ok(closed)
     });
     if let Some(mut report) = report {
         report.passed_through = counts.all_left_to_mpi();
+        (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
     }
     match closed {

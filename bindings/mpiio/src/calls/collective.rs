@@ -280,7 +280,7 @@ impl CallArguments {
 
     /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library
     /// keeps, also returns the step by which the pointer has moved.
-    fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
+    pub fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
         let step = if self.offset.is_none() { Step::take(shared, self.asked()) } else { None };
         (self.located(view, step.as_ref()), step)
     }

@@ -14,6 +14,10 @@ use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
 
+/// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. Its driver for
+/// NFS says `false`, and this library's own handle sees to it ([`own_handle`](crate::own_handle)).
+const VISIBILITY: &str = "romio_visibility_immediate";
+
 /// Handles MPI_File_get_info. Local.
 pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, place] = *arguments else { return Answer::Pass };
@@ -35,7 +39,13 @@ fn complete(file: &mut OpenFile, used: MPI_Info) {
         unsafe { info::set(used, key, value) };
     }
     // SAFETY: likewise.
-    let known: BTreeSet<_> = unsafe { info::entries(used) }.into_iter().map(|(key, _)| key).collect();
+    let entries = unsafe { info::entries(used) };
+    let is_denied = entries.iter().any(|(key, value)| key == VISIBILITY && value == "false");
+    if is_denied && file.own.as_ref().is_some_and(|own| own.is_visible_at_once()) {
+        // SAFETY: likewise.
+        unsafe { info::set(used, VISIBILITY, "true") };
+    }
+    let known: BTreeSet<_> = entries.into_iter().map(|(key, _)| key).collect();
     for (key, value) in hints::kept(&file.asked, &known) {
         // SAFETY: likewise.
         unsafe { info::set(used, &key, &value) };

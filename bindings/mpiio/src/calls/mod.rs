@@ -5,11 +5,13 @@
 //! | [`mod@open`], [`mod@close`], [`mod@sync`] | opening, closing and syncing a file |
 //! | [`mod@set_view`], [`mod@set_info`], [`mod@get_info`], [`atomicity`] | its view, hints and mode |
 //! | [`collective`], [`attempt`] | collective reads and writes of every form; their common work |
+//! | [`alone`] | independent reads and writes through this library's own handle |
 //! | [`finalize`] | the end of the program |
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
 //! | [`passing`], [`pointed`], [`step`] | calls that the MPI library runs; those at the individual file pointer |
 
+pub mod alone;
 pub mod atomicity;
 pub mod attempt;
 pub mod close;

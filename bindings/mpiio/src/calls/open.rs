@@ -19,11 +19,13 @@ use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner};
 use crate::channel::{self, TakenFile, Wants};
+use crate::deletions;
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
+use crate::own_handle::{self, InfoForMpi, OwnHandle};
 use crate::report;
 use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
@@ -62,8 +64,18 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
         lay_out(&path, amode, asked);
     }
+    let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
+    // SAFETY: MPI is initialised; the program's info.
+    let for_mpi = if has_own { unsafe { InfoForMpi::without_sieving(info) } } else { None };
+    let mut arguments = arguments.to_vec();
+    if let (Some(info), Some(place)) = (&for_mpi, arguments.get_mut(3)) {
+        *place = info.as_word();
+    }
     let opened = name.to_owned();
-    named(name, 1, function, arguments, move |code| {
+    named(name, 1, function, &arguments, move |code| {
+        // Not dropped before: MPI reads the info.
+        let has_own = for_mpi.is_some();
+        drop(for_mpi);
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
@@ -96,12 +108,22 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         backend.is_reported = is_reported;
-        let file = OpenFile::new(backend, asked.unwrap_or_default());
+        let has_own = has_own && own_handle::is_of_nfs_driver(handle);
+        let own = if has_own { OwnHandle::new(backend.path.clone(), rank as usize) } else { None };
+        let file = OpenFile::new(backend, asked.unwrap_or_default(), own);
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
         files::add(handle, file, pointer);
         Answer::Return(code)
     })
+}
+
+/// Returns true if independent calls on a file use this library's own handle, if ROMIO's driver for NFS opens it: the file is
+/// on NFS, no prefix names another driver, and the site does not leave the file to MPI. Local.
+fn has_own_handle(path: &Path, (name, amode): (&CStr, c_int), asked: &Result<FileHints, Error>) -> bool {
+    let is_wanted = asked.as_ref().is_ok_and(|asked| own_handle::is_wanted(path, amode, asked));
+    let is_of_other_driver = prefixed(name.to_bytes()).is_some_and(|all| all.prefix != "nfs");
+    is_wanted && !is_of_other_driver && !is_open_mpi() && hints::left_by_site(&plain(name)).is_none()
 }
 
 /// Prints, once in a process, that MPI runs the calls of a file because a resource is used up.
@@ -141,7 +163,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon. Local.
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, and counts calls that find no file. Every call
+/// goes to MPI ([`deletions`]). Local.
 pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
@@ -149,7 +172,10 @@ pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answ
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    named(name, 0, function, arguments, Answer::Return)
+    named(name, 0, function, arguments, |code| {
+        deletions::note(code as c_int);
+        Answer::Return(code)
+    })
 }
 
 /// Calls an MPI function whose argument number `at` is a file's name, and then `then`. ROMIO takes the text before a

@@ -11,6 +11,7 @@ use tributary::engine::Direction;
 use tributary::fabric::mpi::library;
 use tributary_abi::{constants, handles};
 
+use super::alone;
 use super::collective::{CallArguments, Ending, Form};
 use super::passing::note;
 use super::step::Step;
@@ -32,6 +33,11 @@ pub fn independent(
     function: &'static InterposedFunction,
     arguments: &[Word],
 ) -> Answer {
+    if form.ending == Ending::Now
+        && let Some(answer) = alone::run(form, arguments)
+    {
+        return answer;
+    }
     let passed = note(function, arguments, ALONE);
     let Some((call, shared)) =
         CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))

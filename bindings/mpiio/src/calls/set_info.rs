@@ -11,12 +11,18 @@ use crate::files;
 use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
+use crate::own_handle::InfoForMpi;
 use crate::pending;
 
 /// Handles MPI_File_set_info. Local.
 pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
-    Answer::call(function, arguments, move |code| {
+    let own = files::find(handle).and_then(|shared| shared.own.clone());
+    let mut arguments = [handle, info];
+    // SAFETY: the program's info, in a call that takes one.
+    let for_mpi = unsafe { InfoForMpi::in_place(own.as_ref(), &mut arguments, 1) };
+    Answer::call(function, &arguments, move |code| {
+        drop(for_mpi);
         if code as c_int == SUCCESS
             && let Some(shared) = files::find(handle)
         {

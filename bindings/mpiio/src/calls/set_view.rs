@@ -12,6 +12,7 @@ use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::InterposedFunction;
+use crate::own_handle::InfoForMpi;
 use crate::pending;
 use crate::pointer::Pointer;
 use crate::view::{KnownView, View};
@@ -28,7 +29,11 @@ pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> An
     }
     shared.lock().view = View::Foreign { why: "MPI_File_set_view failed".to_string(), etype: 0 };
     *shared.pointer() = Pointer::default();
-    Answer::call(function, arguments, move |code| {
+    let mut arguments = [handle, displacement, etype, filetype, representation, info];
+    // SAFETY: the program's info, in a call that takes one.
+    let for_mpi = unsafe { InfoForMpi::in_place(shared.own.as_ref(), &mut arguments, 5) };
+    Answer::call(function, &arguments, move |code| {
+        drop(for_mpi);
         if code as c_int != SUCCESS {
             return Answer::Return(code);
         }

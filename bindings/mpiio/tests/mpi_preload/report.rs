@@ -1,5 +1,7 @@
 //! Tests values of `TRIB_REPORT`, one of which was removed.
 
+use std::collections::BTreeMap;
+
 use crate::common::launch::{Launch, is_component};
 use crate::common::programs::compile;
 
@@ -29,6 +31,24 @@ fn calls_of_single_ranks_are_counted_over_all_ranks() {
     let passed: Vec<_> =
         report.passed_through.iter().map(|left| (left.call.as_str(), left.why.as_str(), left.calls)).collect();
     assert_eq!(passed, [("write_at", "independent", 3)], "{report:?}");
+}
+
+/// All ranks delete one file: each call reaches MPI, and the report of the next file says how many found nothing. A
+/// single rank that deletes a missing file is not worth a line.
+#[test]
+fn deletions_that_found_no_file_are_counted_over_all_ranks() {
+    for (who, ranks) in [("all", RANKS as u64 - 1), ("one", 1)] {
+        let outcome = Launch::new(RANKS, &compile("deletions.c")).arg("file").arg(who).with_library().run();
+        assert!(outcome.stdout.ends_with("ok\n"), "{}{}", outcome.stdout, outcome.stderr);
+        // Rank 0 opens the file by itself first, to make it.
+        let reports: Vec<_> = outcome.reports.iter().filter(|report| report.ranks == Some(RANKS)).collect();
+        let [first, second] = reports[..] else { panic!("{}", outcome.stderr) };
+        // Open MPI does not ask its component for MPI_File_delete.
+        let counted = ranks > 1 && !is_component();
+        let expected = counted.then(|| BTreeMap::from([("calls".to_string(), ranks), ("ranks".to_string(), ranks)]));
+        assert_eq!(first.deletions_in_vain, expected, "{who}: {}", outcome.stderr);
+        assert_eq!(second.deletions_in_vain, None, "{who}: {}", outcome.stderr);
+    }
 }
 
 /// The seconds of functions add up to those of all calls, and the limit is the longer of its two parts.

@@ -43,12 +43,21 @@ pub struct Report {
     pub ranks: Option<usize>,
     pub driver: Option<String>,
     pub aggregators: Option<usize>,
+    /// Reason why MPI runs the calls of the file.
+    #[serde(default)]
+    pub not_taken: Option<String>,
     #[serde(default)]
     pub no_shared_memory: Option<String>,
     pub kernel_meta: Option<String>,
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Number of independent calls through the library's own handle.
+    #[serde(default)]
+    pub past_cache: u64,
+    /// Calls of MPI_File_delete that found no file, if several ranks made such calls: `calls` and `ranks`.
+    #[serde(default)]
+    pub deletions_in_vain: Option<BTreeMap<String, u64>>,
     pub hints_not_used: Vec<NotUsed>,
     /// Hints in force, by key; empty if the engine did not take the file.
     #[serde(default)]

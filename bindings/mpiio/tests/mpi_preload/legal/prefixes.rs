@@ -21,13 +21,15 @@ fn same_with_library(prefix: &str) -> (bool, Outcome) {
 
 #[test]
 fn mpi_takes_or_refuses_a_prefix() {
-    let all =
-        ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "ime", "quobyte", "piofs", "pfs", "gridftp"];
+    let all = [
+        "ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "ime", "quobyte", "piofs", "pfs", "gridftp",
+        "Ufs", "DAOS",
+    ];
     for kind in all {
         let (is_open, outcome) = same_with_library(&format!("{kind}:"));
         match ours() {
             // Only the drivers that Debian builds in.
-            Family::Mpich => assert_eq!(is_open, ["ufs", "nfs"].contains(&kind), "{kind}"),
+            Family::Mpich => assert_eq!(is_open, ["ufs", "nfs", "Ufs"].contains(&kind), "{kind}"),
             // OMPIO takes the prefix for a part of the name.
             Family::OpenMpi => assert!(is_open && outcome.files.contains_key(&format!("{kind}:{FILE}")), "{kind}"),
         }
@@ -42,10 +44,12 @@ fn what_is_not_a_file_is_left_to_mpi() {
     if ours() == Family::OpenMpi {
         return;
     }
-    let outcome = prefixed("testfs:", "expect-ok").with_library().run();
-    prints_ok(&outcome, "testfs:");
-    assert!(outcome.stderr.contains("testfs: does not name a file of the operating system"), "{}", outcome.stderr);
-    assert!(outcome.files.is_empty(), "{:?}", outcome.files.keys());
+    for prefix in ["testfs:", "TestFS:"] {
+        let outcome = prefixed(prefix, "expect-ok").with_library().run();
+        prints_ok(&outcome, prefix);
+        assert!(outcome.stderr.contains("testfs: does not name a file of the operating system"), "{}", outcome.stderr);
+        assert!(outcome.files.is_empty(), "{:?}", outcome.files.keys());
+    }
 }
 
 /// Open MPI's ROMIO takes the prefix for a file system, its OMPIO takes it for a part of the name.
@@ -55,7 +59,15 @@ fn open_mpi_has_two_ways() {
     if ours() == Family::Mpich || is_component() {
         return;
     }
-    for (prefix, want) in [("ufs:", "expect-ok"), ("pvfs2:", "expect-error"), ("lustre:", "expect-error")] {
+    let all = [
+        ("ufs:", "expect-ok"),
+        ("UFS:", "expect-ok"),
+        ("Ufs:", "expect-error"),
+        ("pvfs2:", "expect-error"),
+        ("lustre:", "expect-error"),
+        ("LUSTRE:", "expect-error"),
+    ];
+    for (prefix, want) in all {
         let outcome = prefixed(prefix, want).env("OMPI_MCA_io", "romio321").with_library().run();
         prints_ok(&outcome, prefix);
         assert_eq!(accelerated(&outcome.reports, "write_at_all"), u64::from(want == "expect-ok"), "{}", outcome.stderr);

@@ -1,0 +1,189 @@
+//! This library's own handle of a file on NFS, for independent reads and writes.
+//!
+//! The handle is for files whose calls ROMIO's driver for NFS runs. That driver locks the bytes of each call, and returns
+//! `romio_visibility_immediate=false` in MPI_File_get_info: HDF5 1.14 then refuses independent writes. Calls through this handle go past the host's cache, so a byte is on the server
+//! when the call that writes it returns, and a later read on any host gets it. They take no locks.
+//!
+//! MPI still runs other calls on the file: non-blocking ones, calls at the shared file pointer, calls with views that this
+//! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
+//! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
+//! this handle do not wait for. So MPI opens such a file with `romio_ds_write=disable` ([`InfoForMpi`]).
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tributary::Error;
+use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
+use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
+use tributary::engine::{Direction, may_have_device_memory};
+use tributary::hints::{DriverName, FileHints, Switch};
+use tributary_abi::{MPI_Info_free, constants, handles};
+use tributary_bindings::access::Access;
+use tributary_bindings::info::{entries, made_of};
+
+use crate::abi::word::Word;
+use crate::abi::{MPI_Info, SUCCESS};
+use crate::error_handler::returning;
+use crate::next::InterposedFunction;
+
+/// The hint that switches ROMIO's data sieving of writes off.
+const WITHOUT_SIEVING: (&str, &str) = ("romio_ds_write", "disable");
+/// Key and beginning of the value with which ROMIO's driver for NFS names itself in MPI_File_get_info.
+const NFS_DRIVER: (&str, &str) = ("romio_filesystem_type", "NFS:");
+
+/// This rank's own handle of a file. It is opened in the first call that uses it.
+pub struct OwnHandle {
+    path: Arc<Path>,
+    /// Rank of this process in the file's communicator.
+    rank: usize,
+    /// Device and inode of the file that MPI has opened.
+    identity: (u64, u64),
+    /// The open handle; None if it cannot be opened.
+    storage: OnceLock<Option<Box<dyn Storage>>>,
+    /// True in atomic mode.
+    is_atomic: AtomicBool,
+}
+
+/// Returns true if independent calls on a file should use an own handle: the file may be written, is on NFS, and the hints
+/// `asked` choose no other driver and no data sieving. Local; the same on all ranks if all hosts mount the file alike.
+pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
+    let all = constants();
+    let is_written = amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0;
+    let hints = asked.hints();
+    let is_ours = [DriverName::Auto, DriverName::Nfs].contains(&hints.driver) && hints.ds_write != Switch::Enable;
+    is_written && is_ours && is_on_nfs(path)
+}
+
+/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder.
+fn is_on_nfs(path: &Path) -> bool {
+    static KNOWN: Mutex<Option<HashMap<PathBuf, bool>>> = Mutex::new(None);
+    let folder = path.parent().unwrap_or(path).to_path_buf();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let ask = || DriverName::Auto.resolved(&SystemFiles, path) == DriverName::Nfs;
+    *known.get_or_insert_default().entry(folder).or_insert_with(ask)
+}
+
+/// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.
+pub fn is_of_nfs_driver(handle: Word) -> bool {
+    static GET_INFO: InterposedFunction = InterposedFunction::new("PMPI_File_get_info\0");
+    let mut info = handles().info_null;
+    if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
+        return false;
+    }
+    let used = InfoForMpi(info);
+    let (key, start) = NFS_DRIVER;
+    // SAFETY: a new info of MPI's.
+    unsafe { entries(used.0) }.iter().any(|(known, value)| known == key && value.starts_with(start))
+}
+
+/// An info that MPI gets, which is freed with this value.
+pub struct InfoForMpi(MPI_Info);
+
+impl InfoForMpi {
+    /// Returns a copy of an info that switches data sieving of writes off; None if MPI cannot make one.
+    ///
+    /// # Safety
+    /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
+    pub unsafe fn without_sieving(info: MPI_Info) -> Option<Self> {
+        let (key, value) = WITHOUT_SIEVING;
+        // SAFETY: the caller's promise.
+        let all = unsafe { entries(info) }.into_iter().chain([(key.to_string(), value.to_string())]);
+        // SAFETY: MPI is initialised.
+        unsafe { made_of(all) }.ok().map(Self)
+    }
+
+    /// Replaces the info among the arguments of a call, at index `at`, if it would switch data sieving on for a file with
+    /// an own handle. Returns the new info, which must live until the call has ended.
+    ///
+    /// # Safety
+    /// The argument is a valid info, or MPI_INFO_NULL; MPI is initialised.
+    pub unsafe fn in_place(own: Option<&Arc<OwnHandle>>, arguments: &mut [Word], at: usize) -> Option<Self> {
+        let (_, place) = own.zip(arguments.get_mut(at))?;
+        let info = MPI_Info::from_word(*place);
+        // SAFETY: the caller's promise.
+        let is_given = unsafe { entries(info) }.iter().any(|(key, _)| key == WITHOUT_SIEVING.0);
+        // SAFETY: likewise.
+        let own = is_given.then(|| unsafe { Self::without_sieving(info) }).flatten()?;
+        *place = own.as_word();
+        Some(own)
+    }
+
+    /// Returns the info as an argument of a call.
+    pub fn as_word(&self) -> Word {
+        self.0.as_word()
+    }
+}
+
+impl Drop for InfoForMpi {
+    fn drop(&mut self) {
+        // SAFETY: an info of this value's own; MPI is initialised, as a file is open or being opened.
+        unsafe { MPI_Info_free(&mut self.0) };
+    }
+}
+
+impl OwnHandle {
+    /// Describes the file at `path`, which MPI has just opened. Returns None if there is no such file. Local: one call of
+    /// the system.
+    pub fn new(path: Arc<Path>, rank: usize) -> Option<Self> {
+        let found = std::fs::metadata(&path).ok()?;
+        let identity = (found.dev(), found.ino());
+        Some(Self { path, rank, identity, storage: OnceLock::new(), is_atomic: AtomicBool::new(false) })
+    }
+
+    /// Returns true if independent calls may use this handle now: not in atomic mode, and not where memory may be a GPU's.
+    pub fn is_used(&self) -> bool {
+        !self.is_atomic.load(Ordering::Relaxed) && !may_have_device_memory()
+    }
+
+    /// Returns true if a byte that an independent call writes is visible to all ranks when the call returns. Opens the
+    /// handle: it may be that it cannot be opened.
+    pub fn is_visible_at_once(&self) -> bool {
+        self.is_used() && self.storage().is_some()
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        self.storage.get_or_init(|| self.opened()).as_deref()
+    }
+
+    /// Records whether the program is in atomic mode, in which MPI runs all calls.
+    pub fn set_atomic(&self, is_atomic: bool) {
+        self.is_atomic.store(is_atomic, Ordering::Relaxed);
+    }
+
+    /// Moves the bytes of an independent call and returns their number; a read counts only bytes before the end of the
+    /// file. Returns None if MPI must run the call. Local.
+    ///
+    /// # Errors
+    /// An error of the system. Some of the bytes may then be moved.
+    ///
+    /// # Safety
+    /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
+    /// else during the call.
+    pub unsafe fn transfer(&self, direction: Direction, access: &Access) -> Option<Result<u64, Error>> {
+        let storage = self.storage()?;
+        let (file, layout, place) = (&access.file, &access.layout, (self.rank, &*self.path));
+        Some(match direction {
+            // SAFETY: the caller's promise.
+            Direction::Write => write_alone(storage, file, layout, unsafe { access.source() }, place),
+            // SAFETY: likewise.
+            Direction::Read => read_alone(storage, file, layout, unsafe { access.sink() }, place),
+        })
+    }
+
+    /// Opens the handle, past the host's cache; None if this fails, or if another file has the name now.
+    fn opened(&self) -> Option<Box<dyn Storage>> {
+        let open = || {
+            let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+            let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;
+            storage.see_other_hosts().map_err(failure)?;
+            Ok(storage)
+        };
+        let storage = guarded("open", None, open).ok()?;
+        let [_, device, inode] = storage.identity().ok()??;
+        ((device, inode) == self.identity).then_some(storage)
+    }
+}
