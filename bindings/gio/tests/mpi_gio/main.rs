@@ -49,7 +49,8 @@ fn lists_in_device_memory() {
 fn stripes_of_new_files() {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lustre.so");
     let lustre = preloadable(&linked::mpicc(), "lustre", &made);
-    on_all_worlds("striped.c", &Link::Shared, &[("LD_PRELOAD", lustre.to_str().unwrap())]);
+    let environment = [("LD_PRELOAD", lustre.to_str().unwrap()), ("TRIB_HINTS", "trib_ranks_per_node=1")];
+    on_all_worlds("striped.c", &Link::Shared, &environment);
 }
 
 #[test]
