@@ -22,6 +22,8 @@ pub struct OpenFile {
     pub view: View,
     /// Hints that were set on this rank, with their sources.
     pub asked: FileHints,
+    /// True if PnetCDF opened the file by MPI-IO because this library added the hint `nc_driver`.
+    pub is_of_pnetcdf: bool,
     /// True if the program set atomic mode.
     pub is_atomic: bool,
     /// Split collective that the program has begun and not ended.
@@ -34,7 +36,7 @@ impl OpenFile {
     /// Creates the state of a newly opened file, whose view is all bytes.
     pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self { backend, view, asked, is_atomic: false, split: None, queue: CallQueue::default() }
+        Self { backend, view, asked, is_of_pnetcdf: false, is_atomic: false, split: None, queue: CallQueue::default() }
     }
 
     /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get

@@ -16,6 +16,9 @@ use crate::door;
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
+/// Hint that `calls::pnetcdf` adds to those of PnetCDF.
+const DRIVER_ADDED: &str = "nc_driver=mpiio";
+
 /// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -37,6 +40,9 @@ pub struct Report {
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
+    /// Hint that this library has added to those of PnetCDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint_added: Option<&'static str>,
     /// Hints that were set, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
     /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
@@ -104,6 +110,7 @@ impl Report {
             not_taken,
             accelerated: counts.all_run().clone(),
             passed_through: counts.all_left_to_mpi(),
+            hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(Path::name),
@@ -136,6 +143,9 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
         rows.extend(self.passed_through.iter().map(left));
+        let added =
+            |hint: &str| format!("{hint}: PnetCDF calls MPI-IO in place of GIO, which this library does not see");
+        rows.extend(self.hint_added.map(|hint| ("hint added", added(hint))));
         rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
         let path = |(path, calls): (&String, &u64)| ("path", format!("{calls} {} {path}", plural(*calls, "call")));
         rows.extend(self.paths_in_words.iter().map(path));

@@ -14,6 +14,7 @@ use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
 use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
+use super::pnetcdf;
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
@@ -59,6 +60,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
+    let is_of_pnetcdf = pnetcdf::take_answered();
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
         lay_out(&path, amode, asked);
     }
@@ -96,7 +98,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         backend.is_reported = is_reported;
-        let file = OpenFile::new(backend, asked.unwrap_or_default());
+        let mut file = OpenFile::new(backend, asked.unwrap_or_default());
+        file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
         files::add(handle, file, pointer);

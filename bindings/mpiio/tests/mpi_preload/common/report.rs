@@ -50,6 +50,9 @@ pub struct Report {
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
     pub hints_not_used: Vec<NotUsed>,
+    /// Hint that the library has added to those of PnetCDF.
+    #[serde(default)]
+    pub hint_added: Option<String>,
     /// Hints in force, by key; empty if the engine did not take the file.
     #[serde(default)]
     pub hints: BTreeMap<String, String>,
