@@ -17,6 +17,7 @@ mod hostile;
 mod hosts;
 mod late;
 mod legal;
+mod linked;
 mod mounts;
 mod mpi4py;
 mod names;
