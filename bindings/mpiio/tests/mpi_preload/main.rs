@@ -32,4 +32,5 @@ mod recipe;
 mod report;
 mod site;
 mod stripes;
+mod switched;
 mod typemap;
