@@ -23,6 +23,9 @@ pub struct DriverHints {
     pub striping_factor: Option<u32>,
     /// Number of the server (OST) of a new file's first stripe on Lustre, 0 to 65534.
     pub start_iodevice: Option<u16>,
+    /// Number of stripes that a server of a new file on Lustre gets, above 0: `striping_factor` stripes lie on
+    /// `striping_factor` divided by this number servers. 1 leaves the servers to the file system.
+    pub overstriping_ratio: u16,
     /// Number of aggregators, above 0; reduced to the number of ranks, and to what `cb_config_list` permits.
     pub cb_nodes: Option<usize>,
     /// Maximum number of aggregators on a node, above 0; `None`: no limit.
@@ -44,6 +47,7 @@ impl Default for DriverHints {
             striping_unit: None,
             striping_factor: None,
             start_iodevice: None,
+            overstriping_ratio: 1,
             cb_nodes: None,
             cb_config_list: None,
             cb_buffer_size: USUAL_WINDOW,

@@ -325,15 +325,15 @@ impl Storage for HostileFile {
     }
 
     fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
-        let stripes = self.state.stripes.lock().unwrap().filter(|_| name == lustre::ATTRIBUTE);
-        stripes.map(|stripes| stripes.to_vec()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODATA))
+        let stripes = self.state.stripes.lock().unwrap().clone().filter(|_| name == lustre::ATTRIBUTE);
+        stripes.map(|stripes| stripes.0).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODATA))
     }
 
     fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
         if let Fault::Stripes(errno) = *self.state.fault.lock().unwrap() {
             return Err(io::Error::from_raw_os_error(errno));
         }
-        *self.state.stripes.lock().unwrap() = Some(*request);
+        *self.state.stripes.lock().unwrap() = Some(request.clone());
         Ok(())
     }
 

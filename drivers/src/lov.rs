@@ -16,6 +16,15 @@ const COMPOSITE: u32 = 0x0BD6_0BD0;
 
 /// Size of a plain layout without its list of objects, in bytes.
 const PLAIN_HEAD: usize = 32;
+/// Magic number of a plain layout that names the server of each stripe, in a request.
+const NAMED_SERVERS: u32 = PLAIN[2];
+/// Size of the name of a pool behind the head of such a layout, in bytes.
+const POOL: usize = 16;
+/// Size of what such a layout says of one stripe, in bytes; its last 4 bytes are the number of the server.
+const OBJECT: usize = 24;
+/// Pattern of a file whose stripes lie on servers in turn, and the flag that a server may have several.
+const PATTERN_STRIPED: u32 = 0x1;
+const PATTERN_OVERSTRIPED: u32 = 0x200;
 const COMPOSITE_HEAD: usize = 32;
 const COMPONENT: usize = 48;
 
@@ -60,11 +69,29 @@ pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
 /// Returns the bytes for the call that sets stripes, in the byte order of the machine. `None` leaves the choice to
 /// the file system.
 pub fn request(unit: Option<u32>, count: Option<u16>, first: Option<u16>) -> StripeRequest {
-    let mut bytes = [0; PLAIN_HEAD];
-    bytes[..4].copy_from_slice(&PLAIN[0].to_ne_bytes());
+    StripeRequest(head((PLAIN[0], 0), unit, count.unwrap_or(0), first.unwrap_or(ANY_SERVER)))
+}
+
+/// Returns the bytes for the call that gives a file `count` stripes on `servers` servers, from number `first` on:
+/// more stripes than servers (overstriping).
+pub fn overstriped(unit: Option<u32>, count: u16, (first, servers): (u16, u16)) -> StripeRequest {
+    let mut bytes = head((NAMED_SERVERS, PATTERN_STRIPED | PATTERN_OVERSTRIPED), unit, count, first);
+    bytes.resize(PLAIN_HEAD + POOL, 0);
+    for stripe in 0..count {
+        bytes.resize(bytes.len() + OBJECT - size_of::<u32>(), 0);
+        let server = u32::from(first) + u32::from(stripe % servers.max(1));
+        bytes.extend(server.to_ne_bytes());
+    }
+    StripeRequest(bytes)
+}
+
+fn head((magic, pattern): (u32, u32), unit: Option<u32>, count: u16, first: u16) -> Vec<u8> {
+    let mut bytes = vec![0; PLAIN_HEAD];
+    bytes[..4].copy_from_slice(&magic.to_ne_bytes());
+    bytes[4..8].copy_from_slice(&pattern.to_ne_bytes());
     bytes[24..28].copy_from_slice(&unit.unwrap_or(0).to_ne_bytes());
-    bytes[28..30].copy_from_slice(&count.unwrap_or(0).to_ne_bytes());
-    bytes[30..32].copy_from_slice(&first.unwrap_or(ANY_SERVER).to_ne_bytes());
+    bytes[28..30].copy_from_slice(&count.to_ne_bytes());
+    bytes[30..32].copy_from_slice(&first.to_ne_bytes());
     bytes
 }
 
@@ -186,11 +213,22 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_reads_back() {
-        assert_eq!(read(&request(Some(1 << 20), Some(64), Some(3))), stripes(1 << 20, 64, 1));
-        let bytes = request(None, None, None);
+        assert_eq!(read(&request(Some(1 << 20), Some(64), Some(3)).0), stripes(1 << 20, 64, 1));
+        let StripeRequest(bytes) = request(None, None, None);
         assert_eq!(bytes[..4], PLAIN[0].to_ne_bytes());
         assert_eq!(bytes[4..30], [0; 26]);
         assert_eq!(bytes[30..], [0xff; 2]);
+    }
+
+    #[test]
+    fn more_stripes_than_servers_name_the_server_of_each() {
+        let StripeRequest(bytes) = overstriped(Some(1 << 20), 5, (10, 2));
+        assert_eq!(read(&bytes), stripes(1 << 20, 5, 1));
+        assert_eq!(bytes.len(), 48 + 5 * 24);
+        assert_eq!(bytes[..8], [0x0BD5_0BD0u32.to_ne_bytes(), 0x201u32.to_ne_bytes()].concat());
+        assert_eq!(bytes[30..32], 10u16.to_ne_bytes());
+        let server = |stripe: usize| u32::from_ne_bytes(bytes[48 + stripe * 24 + 20..][..4].try_into().unwrap());
+        assert_eq!([0, 1, 2, 3, 4].map(server), [10, 11, 10, 11, 10]);
     }
 
     #[test]

@@ -132,8 +132,9 @@ fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
     files.file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
 
-/// Creates the file with the hinted layout, unless it exists. If Lustre refuses the layout, the file stays, without
-/// it: another process may have opened the file meanwhile.
+/// Creates the file with the hinted layout, unless it exists. If Lustre refuses more stripes than servers, the file gets
+/// as many stripes on servers that Lustre chooses. If Lustre refuses these too, the file stays, without the layout:
+/// another process may have opened the file meanwhile.
 fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     let request = match request(hints) {
         Err(_) if files.open(path, Mode::Read).is_ok() => return Ok(()),
@@ -144,7 +145,14 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         Err(cause) if there_already(&cause) => return Ok(()),
         made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
     };
-    match file.set_stripes(&request) {
+    let striped = match file.set_stripes(&request) {
+        // A Lustre before 2.13, or with fewer servers than the hints ask for.
+        Err(cause) if hints.overstriping_ratio > 1 && !there_already(&cause) => {
+            file.set_stripes(&self::request(&DriverHints { overstriping_ratio: 1, ..hints.clone() })?)
+        }
+        striped => striped,
+    };
+    match striped {
         // Another process has opened the file meanwhile, which gave the file stripes.
         Err(cause) if there_already(&cause) => Ok(()),
         striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, None, &cause)),
@@ -153,8 +161,14 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
 
 /// Returns the hinted layout in the bytes that Lustre takes.
 fn request(hints: &DriverHints) -> Result<StripeRequest> {
+    let (unit, first) = (hinted_unit(hints, true)?, hints.start_iodevice);
     let count = hints.striping_factor.and_then(|count| u16::try_from(count).ok());
-    Ok(lov::request(hinted_unit(hints, true)?, count, hints.start_iodevice))
+    Ok(match (count, hints.overstriping_ratio) {
+        (Some(count), ratio) if ratio > 1 && count > 1 => {
+            lov::overstriped(unit, count, (first.unwrap_or(0), (count / ratio).max(1)))
+        }
+        _ => lov::request(unit, count, first),
+    })
 }
 
 /// Returns the stripes of the file; None, and a warning in the log, if the file has no layout that can be used.
@@ -217,9 +231,32 @@ mod tests {
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = DriverHints { start_iodevice: Some(7), ..DriverHints::default() };
         let file = create(&files, &path, &hints).unwrap();
-        assert_eq!(file.attribute(ATTRIBUTE).unwrap(), lov::request(None, None, Some(7)));
+        assert_eq!(file.attribute(ATTRIBUTE).unwrap(), lov::request(None, None, Some(7)).0);
         lay_out(&Hostile::new(Fault::Stripes(libc::EIO)), &dir.path().join("elsewhere"), &hints).unwrap();
         assert!(!dir.path().join("elsewhere").exists());
+    }
+
+    /// 8 stripes, of which a server gets 3, lie on 2 servers; one stripe, or no number of them, is no overstriping.
+    #[test]
+    fn a_server_gets_as_many_stripes_as_the_hint_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let hints = |striping_factor, overstriping_ratio| DriverHints {
+            striping_factor,
+            overstriping_ratio,
+            start_iodevice: Some(5),
+            ..DriverHints::default()
+        };
+        for (hints, due) in [
+            (hints(Some(8), 3), lov::overstriped(None, 8, (5, 2))),
+            (hints(Some(2), 4), lov::overstriped(None, 2, (5, 1))),
+            (hints(Some(8), 1), lov::request(None, Some(8), Some(5))),
+            (hints(Some(1), 4), lov::request(None, Some(1), Some(5))),
+            (hints(None, 4), lov::request(None, None, Some(5))),
+        ] {
+            let (path, files) = (dir.path().join(format!("{hints:?}")), Hostile::lustre(Fault::None));
+            let file = create(&files, &path, &hints).unwrap();
+            assert_eq!(file.attribute(ATTRIBUTE).unwrap(), due.0, "{hints:?}");
+        }
     }
 
     #[test]

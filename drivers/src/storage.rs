@@ -95,8 +95,10 @@ impl FileSystem {
 /// for the file.
 pub type Identity = [u64; 3];
 
-/// The bytes with which Lustre's call sets a file's stripes.
-pub type StripeRequest = [u8; 32];
+/// The bytes with which Lustre's call sets a file's stripes. Only the driver for Lustre makes them, because the call
+/// reads as many bytes as the first ones say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StripeRequest(pub(crate) Vec<u8>);
 
 /// An open file. Any thread may call it.
 ///

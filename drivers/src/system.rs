@@ -35,7 +35,7 @@ const PERMISSIONS: u32 = 0o666;
 const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
 // LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
-nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), StripeRequest);
+nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), u8);
 // LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
@@ -275,8 +275,9 @@ impl Storage for File {
     }
 
     fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
-        // SAFETY: the descriptor is open; the call reads the 32 bytes of the request, which outlive it, and keeps nothing.
-        unsafe { set_stripe(self.as_raw_fd(), request) }?;
+        // SAFETY: the descriptor is open; the call reads the bytes of the request, whose number follows from its first
+        // ones (`lov::request`), and keeps nothing.
+        unsafe { set_stripe(self.as_raw_fd(), request.0.as_ptr()) }?;
         Ok(())
     }
 

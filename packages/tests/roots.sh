@@ -78,6 +78,10 @@ run_programs() {
     mpiexec -n 3 $(preload) ./strided data 2>report || { cat report; exit 1; }
     grep -q "\"write_all\":{\"calls\":1,\"bytes\":12000," report ||
         { cat report; echo "the library has not run the call"; exit 1; }
+    mpicc -O1 $(pkg-config --libs tributary-mpiio) /files/strided.c -o linked
+    env -u LD_LIBRARY_PATH TRIB_REPORT=json mpiexec -n 3 ./linked data 2>report || { cat report; exit 1; }
+    grep -q "\"write_all\":{\"calls\":1,\"bytes\":12000," report ||
+        { cat report; echo "a program that is linked with the library has not run the call"; exit 1; }
     mpicc -O1 /files/checkerboard.c $(pkg-config --cflags --libs tributary) -o checkerboard
     mpiexec -n 4 ./checkerboard matrix
     trib replay e3sm-f --ranks 4 --fabric threads --verify --json >replay

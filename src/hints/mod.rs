@@ -184,6 +184,7 @@ impl Hints {
             striping_unit: self.striping_unit,
             striping_factor: self.striping_factor,
             start_iodevice: self.start_iodevice,
+            overstriping_ratio: self.overstriping_ratio,
             cb_nodes: self.cb_nodes,
             cb_config_list: self.cb_config_list,
             cb_buffer_size: self.cb_buffer_size.unwrap_or(USUAL_WINDOW),

@@ -8,7 +8,7 @@ use super::names::{
     PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
-    COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
+    COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, RATIO, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
     SIZE_OR_ZERO_OR_AUTO, STRIPES_OR_AUTO, TRUTH,
 };
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
@@ -100,6 +100,11 @@ hints! {
     /// The server (OST) that gets the first stripe of a new file on Lustre. `auto` or -1: Lustre chooses.
     "start_iodevice" start_iodevice: Option<u16> = None, SERVER_OR_AUTO, "",
         "Files that are written at the same time must be on different servers.";
+    /// Number of stripes that a server gets of a new file on Lustre (overstriping): `striping_factor` stripes lie on
+    /// `striping_factor` divided by this number servers, from `start_iodevice` (or 0) on. 1: at most one, on servers that Lustre
+    /// chooses. No effect without `striping_factor`, and on a Lustre before 2.13.
+    "overstriping_ratio" overstriping_ratio: u16 = 1, RATIO, "stripes per server",
+        "The file system has fewer servers than a large file needs stripes.";
     /// Collective buffering of writes: aggregators write for all ranks. `enable`: always. `disable`: never; each rank writes
     /// its own bytes. `automatic`: yes, unless the requests are large and do not overlap (see `trib_direct_min`). If several
     /// ranks write the same bytes, `disable` may leave a mixture of theirs in the file.

@@ -151,12 +151,18 @@ impl Site {
     /// the line's position. None if it is not left to MPI. Local; resolves symbolic links of the name if there are
     /// lines with paths.
     pub fn leaves(&self, name: &str, program: &Path) -> Option<String> {
-        let said = |word: &str, (pattern, source): &(String, HintSource)| format!("{source}: {word} {pattern}");
-        if let Some(line) = self.off.iter().find(|(pattern, _)| is_of(pattern, program)) {
-            return Some(said("off", line));
+        if let Some(why) = self.leaves_program(program) {
+            return Some(why);
         }
         let path = (!self.leave.is_empty()).then(|| real(name))?;
-        self.leave.iter().find(|(pattern, _)| glob::matches(pattern, &path)).map(|line| said("leave", line))
+        let (pattern, source) = self.leave.iter().find(|(pattern, _)| glob::matches(pattern, &path))?;
+        Some(format!("{source}: leave {pattern}"))
+    }
+
+    /// Returns the reason why all files of the program at `program` are left to MPI, as [`Site::leaves`] does. Local.
+    pub fn leaves_program(&self, program: &Path) -> Option<String> {
+        let (pattern, source) = self.off.iter().find(|(pattern, _)| is_of(pattern, program))?;
+        Some(format!("{source}: off {pattern}"))
     }
 
     /// Adds the site's hints for the file `name`, except keys that are set already.

@@ -12,6 +12,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("striping_unit", &["1048576"], &["0", "-1", "wide"]),
     ("striping_factor", &["1", "65532"], &["0", "-1", "65533"]),
     ("start_iodevice", &["0", "65534"], &["65535", "-2", "any"]),
+    ("overstriping_ratio", &["2", "65532"], &["0", "-1", "65533", "auto"]),
     ("romio_cb_write", &["enable", "disable"], &["true", "1", ""]),
     ("romio_cb_read", &["enable", "disable"], &["yes"]),
     ("romio_ds_write", &["enable", "disable"], &["no"]),
@@ -105,11 +106,12 @@ fn text_with_comments_blanks_and_keys_of_others() {
 #[test]
 fn a_driver_is_told_its_hints() {
     assert_eq!(Hints::default().for_driver(), crate::drivers::DriverHints::default());
-    let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;start_iodevice=0;direct_write=enable;trib_announce_writes=true;trib_placement=stride:7";
+    let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;start_iodevice=0;overstriping_ratio=4;direct_write=enable;trib_announce_writes=true;trib_placement=stride:7";
     let told = crate::drivers::DriverHints {
         striping_unit: Some(5),
         striping_factor: Some(6),
         start_iodevice: Some(0),
+        overstriping_ratio: 4,
         cb_nodes: Some(2),
         cb_config_list: Some(3),
         cb_buffer_size: 4,

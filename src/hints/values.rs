@@ -64,6 +64,13 @@ pub(super) const SERVER_OR_AUTO: Codec<Option<u16>> = Codec {
     allowed: || "auto|0 to 65534|-1 (as auto)",
 };
 
+/// Codec of a number of stripes on a server.
+pub(super) const RATIO: Codec<u16> = Codec {
+    parse: |text| text.parse().ok().filter(|ratio| (1..=65_532).contains(ratio)),
+    print: u16::to_string,
+    allowed: || "1 to 65532",
+};
+
 /// Codec of a number; 0 has a meaning of its own.
 pub(super) const COUNT_OR_ZERO: Codec<usize> =
     Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: || "0 or more" };

@@ -25,7 +25,8 @@ __attribute__((unused)) static const char *on_lustre(const char *path, const cha
     return whole;
 }
 
-/* The stripe size, the number of stripes and the first server of a file, as text; "no file" where there is none. */
+/* The stripe size, the number of stripes and the first server of a file, as text, with the number of servers if there are more
+ * stripes than servers; "no file" where there is none. */
 __attribute__((unused)) static const char *stripes_of(const char *path)
 {
     static char text[64];
@@ -34,14 +35,22 @@ __attribute__((unused)) static const char *stripes_of(const char *path)
         uint64_t object[2];
         uint32_t unit;
         uint16_t count, first;
+        struct {
+            uint32_t id[5], server;
+        } objects[64];
     } lov;
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return "no file";
-    if (fgetxattr(fd, "lustre.lov", &lov, sizeof lov) != sizeof lov)
+    if (fgetxattr(fd, "lustre.lov", &lov, sizeof lov) < 32)
         abort();
     close(fd);
-    snprintf(text, sizeof text, "%u %u %u", lov.unit, lov.count, lov.first);
+    int length = snprintf(text, sizeof text, "%u %u %u", lov.unit, lov.count, lov.first);
+    uint64_t servers = 0;
+    for (int i = 0; lov.pattern == 0x201 && i < lov.count; i++)
+        servers |= 1ull << lov.objects[i].server;
+    if (servers)
+        snprintf(text + length, sizeof text - length, " on %d servers", __builtin_popcountll(servers));
     return text;
 }
 

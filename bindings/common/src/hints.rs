@@ -31,7 +31,7 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
                 "the file is read only, its file system has no direct writes, or trib_announce_writes excludes them";
             Some(why.to_string())
         }
-        "striping_factor" | "start_iodevice" if !file.driver().is_striped() => {
+        "striping_factor" | "start_iodevice" | "overstriping_ratio" if !file.driver().is_striped() => {
             Some(format!("the driver {} has no stripes over servers", file.driver()))
         }
         _ if !file.driver().is_striped() => None,

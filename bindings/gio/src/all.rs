@@ -2,6 +2,7 @@
 //! links this library in front of PnetCDF, this table, to which opening a file refers, makes the linker take every
 //! function of GIO from here, not some from there.
 
+use std::mem::transmute;
 use std::sync::atomic::AtomicPtr;
 
 use crate::{code, collective, independent, memory, open, size, subarray};
@@ -35,8 +36,25 @@ static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     memory::GIO_inq_malloc_list,
 ];
 
-/// Refers to the table, so that the linker keeps it.
+/// Runs when the process loads this library: tells the preload library, if it is loaded too, that PnetCDF's GIO is
+/// this one. Otherwise the preload library makes PnetCDF call MPI-IO.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = {
+    extern "C" fn at_load() {
+        // SAFETY: a terminated name.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"tributary_mpiio_keeps_gio".as_ptr()) };
+        if !found.is_null() {
+            // SAFETY: the preload library's function of this name, which takes and returns nothing.
+            let tell = unsafe { transmute::<*mut libc::c_void, extern "C" fn()>(found) };
+            tell();
+        }
+    }
+    at_load
+};
+
+/// Refers to the tables, so that the linker keeps them.
 #[inline]
 pub fn are_linked() {
-    std::hint::black_box(&FUNCTIONS);
+    std::hint::black_box((&FUNCTIONS, &AT_LOAD));
 }

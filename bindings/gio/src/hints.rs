@@ -15,7 +15,7 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Keys of hints that GIO ignores unless their values are above 0.
-const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
+const POSITIVE: [&str; 4] = ["cb_nodes", "striping_unit", "striping_factor", "overstriping_ratio"];
 
 /// Returns the hints of the file `name`, from these entries of an info and from the environment. An entry that is not
 /// allowed is left out, and a line is printed about it.
@@ -34,6 +34,20 @@ pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
         give(&mut asked, (romio(key), able(value)), "GIO_open", true);
     }
     Ok(asked.hints().clone())
+}
+
+/// Returns true if GIO chooses the stripes of a new file, as it does unless `file_striping` is `inherit` (then the file
+/// gets those of its folder) or `striping_factor` is set.
+pub fn chooses_stripes(hints: &Hints, entries: &[(String, String)]) -> bool {
+    let inherits = |(key, value): &(String, String)| key == "file_striping" && value.eq_ignore_ascii_case("inherit");
+    hints.striping_factor.is_none() && !entries.iter().any(inherits)
+}
+
+/// Returns the number of stripes that GIO chooses for a new file on Lustre: one for each host, times the stripes on a
+/// server. Lustre reduces it to the number of its servers.
+pub fn chosen_stripes(hints: &Hints, hosts: usize) -> u32 {
+    const MOST: usize = 65_532;
+    hosts.saturating_mul(hints.overstriping_ratio.into()).clamp(1, MOST) as u32
 }
 
 fn romio(key: &str) -> &str {
@@ -122,6 +136,20 @@ mod tests {
     fn what_is_not_given_or_not_allowed_is_left_out() {
         let hints = of(&[("cb_nodes", "0"), ("striping_unit", "0"), ("cb_buffer_size", "much")]);
         assert_eq!(hints, Hints::default());
+    }
+
+    #[test]
+    fn stripes_are_chosen_unless_they_are_given_or_inherited() {
+        let chosen = |entries: &[(&str, &str)]| {
+            let entries: Vec<_> = entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+            let hints = at_open(Path::new("file"), &entries).unwrap();
+            chooses_stripes(&hints, &entries).then(|| chosen_stripes(&hints, 3))
+        };
+        assert_eq!(chosen(&[]), Some(3));
+        assert_eq!(chosen(&[("file_striping", "automatic"), ("overstriping_ratio", "4")]), Some(12));
+        assert_eq!(chosen(&[("overstriping_ratio", "0"), ("striping_factor", "0")]), Some(3));
+        assert_eq!(chosen(&[("file_striping", "inherit")]), None);
+        assert_eq!(chosen(&[("striping_factor", "8")]), None);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Opens, closes and deletes files, and returns their hints.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
+use tributary::drivers::{DriverName, detect};
+use tributary::engine::meet_hosts;
 use tributary::error::About;
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result, wire};
@@ -46,9 +49,11 @@ struct OpenTerms {
     path: PathBuf,
     amode: c_int,
     hints: Hints,
+    /// True if the file is new, on Lustre, and GIO chooses its stripes.
+    chooses_stripes: bool,
 }
 
-wire::fields!(struct OpenTerms { path, amode, hints });
+wire::fields!(struct OpenTerms { path, amode, hints, chooses_stripes });
 
 /// # Safety
 /// The requirements of [`GIO_open`].
@@ -68,12 +73,28 @@ unsafe fn open(
         true => Err(Error::argument("fh", "NULL", "a pointer to a GIO_File")),
         false => Ok((path, AccessMode::from_amode(amode)?)),
     });
-    let terms = agreed(&mut endpoint, own, amode, &info)?;
+    let mut terms = agreed(&mut endpoint, own, amode, &info)?;
+    if terms.chooses_stripes {
+        let hosts = hosts(&mut endpoint, &terms.hints)?;
+        terms.hints.striping_factor = Some(hints::chosen_stripes(&terms.hints, hosts));
+    }
     let access = AccessMode::from_amode(terms.amode)?;
     let mut file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
     // SAFETY: an intracommunicator, of which an endpoint was made.
     file.set_sole_writer(unsafe { has_the_whole_program(comm.as_given()) });
     Ok(GioFile::new(file, terms.path, access, info))
+}
+
+/// Returns the number of hosts of the ranks, which `trib_ranks_per_node` may pretend. Collective: an allgather and an
+/// allreduce.
+fn hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<usize> {
+    if hints.ranks_per_node > 0 {
+        return Ok(endpoint.ranks().div_ceil(hints.ranks_per_node));
+    }
+    let waiting = endpoint.waiting().clone();
+    waiting.complete(pin!(meet_hosts(endpoint)))?;
+    let labels = endpoint.labels().map(|labels| labels.iter().collect::<BTreeSet<_>>().len());
+    Ok(labels.unwrap_or(1))
 }
 
 /// Returns the first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
@@ -90,7 +111,9 @@ fn agreed(
             let (path, access) = own.clone()?;
             access.prepare(&path)?;
             let hints = hints::at_open(&path, info)?;
-            Ok(OpenTerms { path, amode, hints })
+            let is_new = access.write && !path.exists() && detect(&path) == DriverName::Lustre;
+            let chooses_stripes = is_new && hints::chooses_stripes(&hints, info);
+            Ok(OpenTerms { path, amode, hints, chooses_stripes })
         };
         // An error of the first rank is the result on all ranks.
         let terms = decided_by::<Result<OpenTerms>>(endpoint, 0, decide, "the first rank's terms").await?;

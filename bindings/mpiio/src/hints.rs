@@ -35,9 +35,18 @@ pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<File
 /// Returns the reason why the site's settings leave the file `name` to MPI; None if they do not. The answer of the
 /// file's first rank counts. Local.
 pub fn left_by_site(name: &str) -> Option<String> {
+    Environment::of_process().ok()?.site().leaves(name, program())
+}
+
+/// Returns true if the site's settings that this rank reads leave all files of the program to MPI. Local.
+pub fn is_program_left_by_site() -> bool {
+    Environment::of_process().is_ok_and(|environment| environment.site().leaves_program(program()).is_some())
+}
+
+/// Returns the path of the program.
+fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default());
-    Environment::of_process().ok()?.site().leaves(name, program)
+    PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default())
 }
 
 /// Returns entries for MPI_File_get_info that the program has set and whose keys are not among the `known` keys.

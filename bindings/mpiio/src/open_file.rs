@@ -25,6 +25,8 @@ pub struct OpenFile {
     pub asked: FileHints,
     /// This library's own handle for independent calls, if the file is on NFS.
     pub own: Option<Arc<OwnHandle>>,
+    /// True if PnetCDF opened the file by MPI-IO because this library added the hint `nc_driver`.
+    pub is_of_pnetcdf: bool,
     /// True if the program set atomic mode.
     pub is_atomic: bool,
     /// Split collective that the program has begun and not ended.
@@ -42,6 +44,7 @@ impl OpenFile {
             view,
             asked,
             own: own.map(Arc::new),
+            is_of_pnetcdf: false,
             is_atomic: false,
             split: None,
             queue: CallQueue::default(),

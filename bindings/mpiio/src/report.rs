@@ -17,6 +17,9 @@ use crate::door;
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
+/// Hint that `calls::pnetcdf` adds to those of PnetCDF.
+const DRIVER_ADDED: &str = "nc_driver=mpiio";
+
 /// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -44,6 +47,9 @@ pub struct Report {
     /// Calls of MPI_File_delete since the last file was closed that found no file, if several ranks made such calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions_in_vain: Option<DeletionsInVain>,
+    /// Hint that this library has added to those of PnetCDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint_added: Option<&'static str>,
     /// Hints that were set, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
     /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
@@ -113,6 +119,7 @@ impl Report {
             passed_through: counts.all_left_to_mpi(),
             past_cache: counts.all_alone(),
             deletions_in_vain: None,
+            hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(Path::name),
@@ -147,6 +154,9 @@ impl Report {
         rows.extend(self.passed_through.iter().map(left));
         rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
         rows.extend(self.deletions_in_vain.iter().map(|vain| ("deleted in vain", deleted_text(vain))));
+        let added =
+            |hint: &str| format!("{hint}: PnetCDF calls MPI-IO in place of GIO, which this library does not see");
+        rows.extend(self.hint_added.map(|hint| ("hint added", added(hint))));
         rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
         let path = |(path, calls): (&String, &u64)| ("path", format!("{calls} {} {path}", plural(*calls, "call")));
         rows.extend(self.paths_in_words.iter().map(path));

@@ -11,6 +11,7 @@ use serde::Serialize;
 use tributary::drivers::Storage;
 
 use crate::Failure;
+use crate::launcher::linked;
 use crate::launcher::program as words;
 use crate::launcher::sanitizer::Sanitizer;
 
@@ -42,6 +43,8 @@ pub struct Program {
     has_mpi_inside: bool,
     /// Runtime of AddressSanitizer, if the program is built with it.
     pub sanitizer: Option<Sanitizer>,
+    /// Path of Darshan, if the program is linked with it.
+    pub darshan: Option<PathBuf>,
 }
 
 impl Program {
@@ -71,7 +74,7 @@ impl Program {
         }
         let elf = Elf::parse(&bytes).map_err(|_| fail(&"neither a program of Linux nor a script with #!"))?;
         let machine = elf.header.e_machine;
-        let sanitizer = Sanitizer::from_elf(&elf, &path);
+        let (sanitizer, darshan) = (Sanitizer::from_elf(&elf, &path), linked::darshan_of(&elf, &path));
         Ok(Self {
             path,
             script,
@@ -84,6 +87,7 @@ impl Program {
             libraries: elf.libraries.iter().map(ToString::to_string).collect(),
             has_mpi_inside: defines(&elf, MARK),
             sanitizer,
+            darshan,
         })
     }
 

@@ -17,6 +17,10 @@ pub fn of(findings: &Findings) -> String {
         if let Some(sanitizer) = &program.sanitizer {
             line("sanitizer", first(sanitizer));
         }
+        if let Some(darshan) = &program.darshan {
+            let what = "the program is linked with it, so it must come before the library in LD_PRELOAD; trib run puts it there";
+            line("Darshan", format!("{}: {what}", darshan.display()));
+        }
     }
     match &findings.mpi {
         Some(mpi) => line("MPI", format!("{}, {} ({})", mpi.version, mpi.abi_name, mpi.path.display())),

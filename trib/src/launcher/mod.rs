@@ -10,11 +10,13 @@
 //! | [`component`] | the component of Open MPI, which is not preloaded |
 //! | [`preload`] | the list of LD_PRELOAD, and commands that set it themselves |
 //! | [`sanitizer`] | a library that must come first in it |
+//! | [`linked`] | libraries of the program that decide how the library is loaded: Darshan, PnetCDF |
 
 pub mod child;
 pub mod command;
 pub mod component;
 pub mod library;
+pub mod linked;
 pub mod preload;
 pub mod program;
 pub mod sanitizer;

@@ -2,10 +2,11 @@
 //! ends the program.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use goblin::elf::{Elf, Sym};
 use serde::Serialize;
+
+use super::linked::resolved;
 
 /// Name of a function that the runtime defines.
 const MARK: &str = "__asan_init";
@@ -46,17 +47,6 @@ impl Sanitizer {
     }
 }
 
-/// Returns the path of a library of a program, as the program's dynamic linker finds it (`ldd`).
-fn resolved(linker: &str, program: &Path, name: &str) -> Option<PathBuf> {
-    let output = Command::new(linker).arg("--list").arg(program).env_remove("LD_PRELOAD").output().ok()?;
-    let list = String::from_utf8_lossy(&output.stdout).into_owned();
-    list.lines().find_map(|line| {
-        let rest = line.trim().strip_prefix(name)?.trim_start().strip_prefix("=>")?;
-        let (path, _) = rest.rsplit_once(" (")?;
-        Some(PathBuf::from(path.trim())).filter(|path| path.is_absolute())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,16 +56,5 @@ mod tests {
         let this = std::env::current_exe().unwrap();
         assert_eq!(Sanitizer::at(&this), None);
         assert_eq!(Sanitizer::at(Path::new("/nowhere")), None);
-    }
-
-    #[test]
-    fn libraries_are_found_as_by_the_linker() {
-        let this = std::env::current_exe().unwrap();
-        let bytes = std::fs::read(&this).unwrap();
-        let elf = Elf::parse(&bytes).unwrap();
-        let Some(linker) = elf.interpreter else { return };
-        let libc = resolved(linker, &this, "libc.so.6").unwrap();
-        assert!(libc.ends_with("libc.so.6") && libc.exists(), "{}", libc.display());
-        assert_eq!(resolved(linker, &this, "libasan.so.8"), None);
     }
 }

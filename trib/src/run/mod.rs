@@ -11,12 +11,13 @@ mod gain;
 mod variables;
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cli::run::RunOptions;
 use crate::launcher::command::Ready;
 use crate::launcher::component;
+use crate::launcher::linked;
 use crate::launcher::sanitizer::Sanitizer;
 use crate::launcher::{self, Launcher, child, library, preload, program};
 use crate::{Failure, compare, doctor, say};
@@ -88,11 +89,17 @@ impl RunPlan {
     }
 
     /// Creates the command with the component of Open MPI that is installed beside the library. None if there is none, if
-    /// the user names a library to preload, or if the launcher's ranks would not find the component.
+    /// the user names a library to preload, if the launcher's ranks would not find the component, or if the program's
+    /// PnetCDF opens no file by MPI without a preloaded library.
     fn by_component(options: &RunOptions, library: &Path) -> Result<Option<Self>, Failure> {
         let word = &options.command[0];
         let Some(launcher) = launcher::of(word)? else { return Ok(None) };
         let folder = component::beside(library).filter(|_| options.library.is_none());
+        if folder.is_some()
+            && program_of(&options.command, true).is_some_and(|path| linked::has_pnetcdf_with_gio(&path))
+        {
+            return Ok(None);
+        }
         let Some(folder) = folder.filter(|_| component::is_found_by(launcher, word)) else { return Ok(None) };
         let Some(variable) = component::variable(&folder, component::inherited().as_deref()) else { return Ok(None) };
         let mut all = variables::of(options)?;
@@ -124,8 +131,10 @@ impl RunPlan {
         let launcher = launcher::of(&options.command[0])?;
         let mut words = options.command.clone();
         let inherited = std::env::var(preload::NAME).unwrap_or_default();
-        let from = usize::from(launcher.is_some());
-        let program = program::place(&words, from).and_then(|at| program::file(&words[at]));
+        let program = program_of(&words, launcher.is_some());
+        let darshan = program.as_deref().and_then(linked::darshan_at);
+        let darshan = darshan.as_deref().map(preload::word).transpose()?;
+        let list = &darshan.iter().map(String::as_str).chain([list]).collect::<Vec<_>>().join(":");
         let sanitizer = program.as_deref().and_then(Sanitizer::at);
         let first = match &sanitizer {
             Some(Sanitizer::First(path)) => Some(preload::word(path)?),
@@ -148,10 +157,15 @@ impl RunPlan {
         }
         let ready = Ready::new(launcher, &words, &variables, |name| std::env::var(name).ok())?;
         let others = theirs.unwrap_or_else(|| preload::others(&inherited).iter().map(ToString::to_string).collect());
-        let others: Vec<String> = first.into_iter().chain(others).collect();
+        let others: Vec<String> = first.into_iter().chain(others).chain(darshan).collect();
         let line = line(library, (launcher, &ready), &others);
         Ok(Self { ready, line })
     }
+}
+
+/// Returns the program of a command, whose first word is a launcher or not.
+fn program_of(words: &[String], is_launched: bool) -> Option<PathBuf> {
+    program::place(words, usize::from(is_launched)).and_then(|at| program::file(&words[at]))
 }
 
 /// Adds the variables of this library that the launcher does not give to ranks on other hosts by itself.

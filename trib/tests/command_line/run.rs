@@ -191,7 +191,8 @@ fn an_installed_trib_finds_the_library_beside_itself() {
     assert_eq!(text(&dry().stdout), due);
 }
 
-/// Open MPI 4 loads the installed component. Under Open MPI 5, and if the user names a library, the library is preloaded.
+/// Open MPI 4 loads the installed component. Under Open MPI 5, if the user names a library, and under PnetCDF 1.15, the
+/// library is preloaded.
 #[test]
 fn an_installed_trib_has_open_mpi_load_the_component() {
     let prefix = tempfile::tempdir().unwrap();
@@ -203,13 +204,14 @@ fn an_installed_trib_has_open_mpi_load_the_component() {
     let component = at("lib/tributary/openmpi/mca_io_tributary.so");
     std::os::unix::fs::symlink("../../libtributary_mpiio.so", component).unwrap();
     script(&root, "orterun", "echo \"orterun (OpenRTE) $VERSION\"");
-    let dry = |version: &str, folders: &str, library: &[&str]| {
+    let dry_of = |program: &str, version: &str, folders: &str, library: &[&str]| {
         let mut command = Command::new(at("bin/trib"));
-        command.args(["run", "--dry-run"]).args(library).args(["--", &at("orterun"), "-n", "2", "./rank"]);
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("VERSION", version);
+        command.args(["run", "--dry-run"]).args(library).args(["--", &at("orterun"), "-n", "2", program]);
+        command.current_dir(&root).env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("VERSION", version);
         let output = output_of(command.env("OMPI_MCA_mca_base_component_path", folders));
         text(&output.stdout).trim_end().replace(&at(""), "")
     };
+    let dry = |version: &str, folders: &str, library: &[&str]| dry_of("./rank", version, folders, library);
     let loaded = |folders: &str| {
         format!("orterun -x OMPI_MCA_mca_base_component_path=lib/tributary/openmpi:{folders} -n 2 ./rank")
     };
@@ -218,6 +220,9 @@ fn an_installed_trib_has_open_mpi_load_the_component() {
     assert_eq!(dry("4.0.7", "/a:/b", &[]), loaded("/a:/b"));
     assert_eq!(dry("5.0.7", "", &[]), preloaded);
     assert_eq!(dry("4.1.4", "", &["--library", &at("lib/libtributary_mpiio.so")]), preloaded);
+    // PnetCDF 1.15 chooses its driver before Open MPI loads the component.
+    script(&root, "with_gio", "# nc_driver\0");
+    assert_eq!(dry_of("./with_gio", "4.1.4", "", &[]), preloaded.replace("./rank", "./with_gio"));
 }
 
 #[test]

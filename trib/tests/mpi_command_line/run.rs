@@ -184,6 +184,49 @@ fn what_is_preloaded_already_stays_in_front() {
     assert!(error.contains(", behind counting.so\n") && error.contains("\"write_at_all\""), "{error}");
 }
 
+/// Links the program with a library that counts calls as Darshan does, and has its name. Preloaded in front of it, our
+/// library hides the collective writes; `trib run` puts Darshan first.
+#[test]
+fn a_darshan_that_the_program_is_linked_with_counts_all_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let (darshan, made) = (folder.path().join("libdarshan.so"), folder.path().join("linked"));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/mpiio/tests/programs/counting.c");
+    let counting = std::fs::read_to_string(source).unwrap();
+    compile(&counting, &darshan, &["-shared", "-fPIC", "-Wl,-soname,libdarshan.so"]);
+    let at = folder.path().display().to_string();
+    let (search, found) = (format!("-L{at}"), format!("-Wl,-rpath,{at}"));
+    compile(PROGRAM, &made, &["-D_GNU_SOURCE", &search, &found, "-Wl,--no-as-needed", "-ldarshan"]);
+    let start = |command: &mut Command| {
+        command.arg(&made).arg(folder.path().join("file")).current_dir(folder.path());
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+        let output = {
+            let _alone = mpiexec::alone();
+            command.output().unwrap()
+        };
+        let (out, error) = printed(&output);
+        assert_eq!(output.status.code(), Some(0), "{out}{error}");
+        error
+    };
+    let counts = |error: &str, writes: usize| {
+        (0..2).all(|rank| error.contains(&format!("counting: rank {rank}: 1 opens, {writes} writes, 0 reads")))
+    };
+    let (ours, mut hidden) = (library().display().to_string(), Command::new(tools().1));
+    let error = start(match mpiexec::is_mpich() {
+        true => hidden.args(["-n", "2", "-genv", "LD_PRELOAD", &ours]),
+        false => hidden.args(["-n", "2", "-x", &format!("LD_PRELOAD={ours}")]),
+    });
+    assert!(counts(&error, 0), "{error}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--report", "json", "--", &tools().1, "-n", "2"]);
+    let error = start(&mut command);
+    assert!(counts(&error, 3) && error.contains("\"accelerated\":{\"write_at_all\""), "{error}");
+    assert!(error.lines().next().is_some_and(|line| line.ends_with(", behind libdarshan.so")), "{error}");
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let (out, _) = printed(&doctor.args(["doctor", "--library"]).arg(library()).arg("--").arg(&made).output().unwrap());
+    assert!(out.contains("libdarshan.so: the program is linked with it, so it must come before the library"), "{out}");
+}
+
 #[test]
 fn a_page_and_words_of_every_file_when_the_program_has_ended() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,8 +11,9 @@ use tributary_testing::foreign_hints::ForeignHints;
 
 use linked::{Link, compile, printed, run};
 
-/// Builds this crate together with the test, so that its libraries exist.
+/// Builds this crate and the preload library together with the test, so that their libraries exist.
 use tributary_gio as _;
+use tributary_mpiio as _;
 
 const WORLDS: [usize; 4] = [1, 2, 3, 5];
 
@@ -49,7 +50,19 @@ fn lists_in_device_memory() {
 fn stripes_of_new_files() {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lustre.so");
     let lustre = preloadable(&linked::mpicc(), "lustre", &made);
-    on_all_worlds("striped.c", &Link::Shared, &[("LD_PRELOAD", lustre.to_str().unwrap())]);
+    let environment = [("LD_PRELOAD", lustre.to_str().unwrap()), ("TRIB_HINTS", "trib_ranks_per_node=1")];
+    on_all_worlds("striped.c", &Link::Shared, &environment);
+}
+
+/// The preload library leaves PnetCDF this GIO. (Without it, the preload library makes PnetCDF call MPI-IO; its own tests
+/// check that.)
+#[test]
+fn the_preload_library_lets_pnetcdf_keep_this_gio() {
+    let preloaded = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
+    assert!(preloaded.exists(), "{} is not there", preloaded.display());
+    for link in [Link::Shared, Link::Static] {
+        on_all_worlds("kept.c", &link, &[("LD_PRELOAD", preloaded.to_str().unwrap())]);
+    }
 }
 
 #[test]

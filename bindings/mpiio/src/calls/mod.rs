@@ -9,6 +9,7 @@
 //! | [`finalize`] | the end of the program |
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
+//! | [`pnetcdf`] | the look of PnetCDF for its driver |
 //! | [`passing`], [`pointed`], [`step`] | calls that the MPI library runs; those at the individual file pointer |
 
 pub mod alone;
@@ -21,6 +22,7 @@ pub mod get_info;
 pub mod get_status;
 pub mod open;
 pub mod passing;
+pub mod pnetcdf;
 pub mod pointed;
 pub mod requests;
 pub mod set_info;

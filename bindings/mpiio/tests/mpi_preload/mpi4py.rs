@@ -16,7 +16,7 @@ use crate::common::programs::folder;
 const MODULES: [&str; 3] = ["test_io", "test_file", "test_subclass"];
 
 /// Returns the folder in which `.ci/mpi4py` put an interpreter and the tests.
-fn installed() -> PathBuf {
+pub fn installed() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi4py");
     let path = std::env::var_os("TRIB_MPI4PY").map_or(root, PathBuf::from);
     let is_there = path.join("python/bin/python").exists() && path.join("tests/main.py").exists();
@@ -25,7 +25,7 @@ fn installed() -> PathBuf {
 }
 
 /// Returns a run of a Python program on the MPI library that the tests run on.
-fn python(ranks: usize, program: &Path) -> Launch {
+pub fn python(ranks: usize, program: &Path) -> Launch {
     let installed = installed();
     let launch = Launch::new(ranks, &installed.join("python/bin/python")).arg(program.display().to_string());
     let launch = launch.env("MPI4PY_MPIABI", ours().name());

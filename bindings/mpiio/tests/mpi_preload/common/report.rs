@@ -59,6 +59,9 @@ pub struct Report {
     #[serde(default)]
     pub deletions_in_vain: Option<BTreeMap<String, u64>>,
     pub hints_not_used: Vec<NotUsed>,
+    /// Hint that the library has added to those of PnetCDF.
+    #[serde(default)]
+    pub hint_added: Option<String>,
     /// Hints in force, by key; empty if the engine did not take the file.
     #[serde(default)]
     pub hints: BTreeMap<String, String>,

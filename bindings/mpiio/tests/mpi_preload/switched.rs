@@ -1,0 +1,93 @@
+//! Tests `tributary.switch_on()` of the Python package: the library takes the calls of a script that switches it on,
+//! under every MPI library, with no variable set.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use tributary_testing::wheels::Wheel;
+
+use super::abis;
+use super::mpi4py;
+use crate::common::launch::{Launch, library};
+use crate::common::programs::folder;
+use crate::common::report::accelerated;
+
+/// Returns the path of a file of the project.
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// Returns a folder with the Python package, as a wheel installs it, with the library under test.
+pub fn package() -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let folder =
+            tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target directory").keep();
+        let (inside, about) = (folder.join("tributary/root/lib"), folder.join("tributary_io-0.0.0.dist-info"));
+        std::fs::create_dir_all(&inside).and_then(|()| std::fs::create_dir(&about)).expect("folders of the package");
+        for entry in std::fs::read_dir(source("packages/python/tributary")).expect("the package's modules") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|ending| ending == "py") {
+                let name = path.file_name().expect("the name of a module");
+                std::fs::copy(&path, folder.join("tributary").join(name)).expect("a copy of a module");
+            }
+        }
+        std::os::unix::fs::symlink(library(), inside.join("libtributary_mpiio.so")).expect("a link to the library");
+        std::fs::write(about.join("METADATA"), "Metadata-Version: 2.1\nName: tributary-io\nVersion: 0.0.0\n").unwrap();
+        folder
+    })
+}
+
+/// Returns the run with the package, and with reports.
+fn packaged(launch: Launch) -> Launch {
+    launch.env("PYTHONPATH", package().display().to_string()).env("TRIB_REPORT", "json")
+}
+
+/// Returns a run of a script on the MPI library that the tests run on.
+fn script(ranks: usize, name: &str) -> Launch {
+    packaged(mpi4py::python(ranks, &source(name)))
+}
+
+#[test]
+fn a_script_that_switches_the_library_on() {
+    let arrays = folder().join("arrays.py").display().to_string();
+    let plain = mpi4py::python(3, Path::new(&arrays)).run();
+    let outcome = script(3, "packages/tests/switched.py").arg(arrays).run();
+    assert_eq!(outcome.stdout, plain.stdout);
+    assert!(outcome.files == plain.files, "other files than without the library");
+    assert!(accelerated(&outcome.reports, "write_all_c") > 0, "{}", outcome.stderr);
+}
+
+#[test]
+fn under_every_mpi_of_the_package_index() {
+    for wheel in [Wheel::mpich(), Wheel::intel(), Wheel::open_mpi()].into_iter().flatten() {
+        let python = mpi4py::installed().join("python/bin/python");
+        let launch = abis::under(&wheel, &python, 2).arg(source("packages/tests/switched.py").display().to_string());
+        let launch = launch.arg(folder().join("arrays.py").display().to_string());
+        let outcome = packaged(launch.env("MPI4PY_MPIABI", abis::family(&wheel).name())).run();
+        let ran = ["write_all", "write_all_c"].map(|call| accelerated(&outcome.reports, call));
+        assert!(ran.iter().sum::<u64>() > 0, "{}: {}", wheel.folder.display(), outcome.stderr);
+    }
+}
+
+/// Imports mpi4py.MPI before, in a process in which nothing is simulated.
+#[test]
+fn too_late_is_an_error_that_says_so() {
+    let text = "from mpi4py import MPI\nimport tributary\ntry:\n    tributary.switch_on()\nexcept RuntimeError as error:\n    print(error)\n";
+    let written = tempfile::Builder::new().suffix(".py").tempfile().unwrap();
+    std::fs::write(written.path(), text).unwrap();
+    let said = packaged(mpi4py::python(1, written.path())).run().stdout;
+    let due = "is loaded already; call tributary.switch_on() before the first import that loads MPI";
+    assert!(said.starts_with("libmp") && said.contains(due), "{said}");
+}
+
+#[test]
+fn the_cells_of_the_notebook() {
+    for ranks in [1, 3] {
+        let notebook = source("examples/python/notebook.ipynb").display().to_string();
+        let outcome = script(ranks, "packages/tests/cells.py").arg(notebook).run();
+        assert_eq!(outcome.stdout.matches("driver posix").count(), ranks, "{}", outcome.stdout);
+        assert!(accelerated(&outcome.reports, "write_at_all_c") == 1, "{}", outcome.stderr);
+        assert_eq!(outcome.files["matrix.bin"].len(), 1000 * 50 * ranks * 8);
+    }
+}
