@@ -1,8 +1,9 @@
 //! This library's own handle of a file on NFS, for independent reads and writes.
 //!
 //! The handle is for files whose calls ROMIO's driver for NFS runs. That driver locks the bytes of each call, and returns
-//! `romio_visibility_immediate=false` in MPI_File_get_info: HDF5 1.14 then refuses independent writes. Calls through this handle go past the host's cache, so a byte is on the server
-//! when the call that writes it returns, and a later read on any host gets it. They take no locks.
+//! `romio_visibility_immediate=false` in MPI_File_get_info: HDF5 1.14 then refuses independent writes. Calls through this
+//! handle go past the host's cache, so a byte is on the server when the call that writes it returns, and a later read on
+//! any host gets it. They take no locks.
 //!
 //! MPI still runs other calls on the file: non-blocking ones, calls at the shared file pointer, calls with views that this
 //! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
