@@ -104,8 +104,23 @@ impl ExchangeMessages {
         self.receives.cells() as u64
     }
 
-    /// Returns the messages that `rank` sends and receives in the exchange.
-    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
+    /// Returns the messages that `rank` sends and receives in the exchange; those of the transposed exchange if
+    /// `backwards`, in which aggregators send what they receive otherwise.
+    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties, backwards: bool) -> WorkPart {
+        match self.forward(rank, way, parties) {
+            forward if !backwards => forward,
+            WorkPart::Schedule(schedule) => {
+                // A schedule without reductions has a transpose.
+                WorkPart::Schedule(schedule.transposed(way.kernel().mode).unwrap_or(schedule))
+            }
+            WorkPart::Chains(Chains { own, receives, sends, throttle }) => {
+                WorkPart::Chains(Chains { own, receives: sends, sends: receives, throttle })
+            }
+            step => step,
+        }
+    }
+
+    fn forward(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = way.local() {
             return WorkPart::Schedule(self.two_layer(rank, index, local, way, parties));
