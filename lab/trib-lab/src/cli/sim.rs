@@ -228,12 +228,18 @@ pub struct ValidateOptions {
     /// and compare them with the machine `hosts-lab`. As root, with an MPI library that `trib-lab hosts` takes.
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "fabric")]
     pub hosts: Option<u64>,
+    /// The machine that is compared with the emulated hosts: a machine of `trib-lab sim machines`, or a machine file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "hosts-lab", requires = "hosts")]
+    pub machine: String,
     /// Add the captures e3sm-f, e3sm-g and e3sm-i of this folder, which are of 16 ranks.
     #[arg(long, value_name = "FOLDER", requires = "hosts")]
     pub captures: Option<PathBuf>,
     /// Keep what is measured in this file, and measure only what it does not have.
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub resume: Option<PathBuf>,
+    /// Measure nothing: compare only with what the file of --resume has.
+    #[arg(long, requires = "resume")]
+    pub no_measure: bool,
     /// Measure the cases of this file, under mpiexec on emulated hosts.
     #[arg(long, value_name = "FILE", hide = true)]
     pub hosts_task: Option<PathBuf>,

@@ -17,7 +17,7 @@ const RATES: [(u64, &str); 2] = [(25_000_000, "200mbit"), (100_000_000, "800mbit
 const PATTERNS: [&str; 6] = [
     "e3sm-f",
     "btio --grid 64 --iterations 1",
-    "s3d --points 50x50x50",
+    "s3d --points 48x48x48",
     "flash --blocks 10",
     "ior -t 64KiB -b 64KiB -s 16 --one-call",
     "ior -t 1MiB -b 1MiB --one-call",

@@ -11,8 +11,9 @@ use trib::cli::slow_file::SlowFileOptions;
 use trib::launcher::child;
 use trib::rank_program::{ReplayTask, Wished};
 use trib::{Failure, progress};
-use tributary::Endpoint;
+use tributary::fabric::mpi;
 use tributary::hints::Overlap;
+use tributary::{Endpoint, Error};
 
 use super::case::{HostsCase, ranks, shape};
 use crate::hosts::Hosts;
@@ -97,7 +98,7 @@ pub fn on_hosts(
 }
 
 /// Maximum number of cases that one MPI job measures.
-const CASES_OF_JOB: usize = 12;
+const CASES_OF_JOB: usize = 6;
 
 /// Runs a task in every process of the MPI job.
 ///
@@ -105,6 +106,10 @@ const CASES_OF_JOB: usize = 12;
 /// Errors of MPI, of the patterns and of the library, and wrong bytes.
 pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     let (_world, mut endpoint, speaks) = crate::tune::under_mpi(None)?;
+    if mpi::device().is_some_and(|device| device.contains("ucx")) {
+        // MPI_Finalize may not return, so the job ends here.
+        mpi::end_job(&Error::argument("MPI library", "MPICH on UCX", "one that `trib-lab hosts` takes: TRIB_MPI names it"));
+    }
     let read = || -> Result<HostsTask, Failure> { Ok(serde_json::from_str(&std::fs::read_to_string(task)?)?) };
     let task = agreed(&mut endpoint, read())?;
     let mut all: Vec<_> = task.cases.iter().map(|case| measured(case, task.hosts)).collect();
@@ -112,7 +117,7 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     for turn in 0..=task.repetitions {
         for measured in &mut all {
             let times;
-            (times, endpoint) = once(&measured.case, &task.file, endpoint).map_err(|failure| failure.said_by(speaks))?;
+            (times, endpoint) = once((&measured.case, task.hosts), &task.file, endpoint).map_err(|failure| failure.said_by(speaks))?;
             if turn > 0 {
                 measured.write.push(times.0);
                 measured.read.push(times.1);
@@ -136,7 +141,11 @@ fn keep(path: &Path, all: &[MeasuredCase]) -> Result<(), Failure> {
 }
 
 /// Writes and reads a file once. Returns the seconds of the calls, and the endpoint. Collective.
-fn once(case: &HostsCase, file: &Path, mut endpoint: Endpoint) -> Result<((f64, f64), Endpoint), Failure> {
+fn once(
+    (case, hosts): (&HostsCase, u64),
+    file: &Path,
+    mut endpoint: Endpoint,
+) -> Result<((f64, f64), Endpoint), Failure> {
     let ranks = endpoint.ranks();
     let prepared = case.pattern(ranks).and_then(|pattern| {
         let mut hints = case.hints(ranks)?;
@@ -161,6 +170,10 @@ fn once(case: &HostsCase, file: &Path, mut endpoint: Endpoint) -> Result<((f64, 
         compared: true,
     };
     let (outcome, endpoint) = task.run(endpoint)?;
+    if outcome.nodes as u64 != hosts {
+        let allowed = "allowed: an MPI library that tells hosts by their names";
+        return Err(Failure::new(format!("hosts: MPI sees {} and not {hosts}; {allowed}", outcome.nodes)));
+    }
     let read = outcome.done.read().ok_or_else(|| Failure::new("no read"))?;
     if let Some(Err(wrong)) = &read.right {
         return Err(Failure::new(format!("{}: wrong bytes: {wrong}", case.pattern)));

@@ -29,8 +29,6 @@ use crate::machines::machine;
 
 pub use measure::under_mpi;
 
-/// Machine that is compared.
-const MACHINE: &str = "hosts-lab";
 /// Default number of measurements of a case.
 const REPETITIONS: u64 = 3;
 
@@ -116,7 +114,7 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
         let seconds = parallel_map(&chosen, processors(), |(at, row)| counted[*at].seconds(machine, row.direction));
         Ok(Comparison::of(seconds.into_iter().collect::<Result<_, _>>()?, chosen.iter().map(|(_, row)| row.measured)))
     };
-    let mut machine = machine(MACHINE)?;
+    let mut machine = machine(&options.machine)?;
     machine.processors = Some(processors());
     let fitted = |machine: &Machine| simulate(machine, &Row::is_fitted);
     let (machine, _) = descend(machine, &PARAMETERS, options.rounds, 1.5, Comparison::by_error, fitted)?;
@@ -132,6 +130,7 @@ fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Resul
     all.retain(|one| one.hosts == hosts && cases.contains(&one.case));
     let mut due: Vec<HostsCase> = Vec::new();
     due.extend(cases.iter().filter(|case| !all.iter().any(|one| one.case == **case)).cloned());
+    due.retain(|_| !options.no_measure);
     due.sort_by_key(|case| case.rate);
     for of_rate in due.chunk_by(|one, next| one.rate == next.rate) {
         measure::on_hosts(of_rate, (hosts, options.quick), options.repetitions.unwrap_or(REPETITIONS), |one| {
