@@ -373,7 +373,7 @@ impl Workload for CollectiveWrite {
         match self.messages_of(part) {
             Some((travel, way)) => {
                 let backwards = self.is_backwards(self.stages[part as usize]);
-                travel.message(rank, if backwards { side.other() } else { side }, index, way, &self.parties)
+                travel.message(rank, (side, backwards), index, way, &self.parties)
             }
             None => ChainMessage { peer: rank, bytes: 0, mode: self.data.kernel().mode },
         }

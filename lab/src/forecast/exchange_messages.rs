@@ -140,25 +140,28 @@ impl ExchangeMessages {
         })
     }
 
-    /// Returns message number `index` of those that `rank` sends or receives, for [`WorkPart::Chains`].
+    /// Returns message number `index` of those that `rank` sends or receives, for [`WorkPart::Chains`]. In the transposed
+    /// exchange (`backwards`) the order is reversed, on all ranks alike.
     #[inline]
     pub(super) fn message(
         &self,
         rank: Rank,
-        side: ChainSide,
+        (side, backwards): (ChainSide, bool),
         index: u32,
         way: &PhaseKernel,
         parties: &Parties,
     ) -> sim::ChainMessage {
         let mode = way.kernel().mode;
-        match side {
+        let cell = |row: &[PeerAmount]| {
+            row[if backwards { row.len() - 1 - index as usize } else { index as usize }]
+        };
+        match if backwards { side.other() } else { side } {
             ChainSide::Send => {
-                let cell = self.sends.row(rank)[index as usize];
+                let cell = cell(self.sends.row(rank));
                 sim::ChainMessage { peer: parties.aggregators[cell.peer as usize], bytes: u64::from(cell.amount), mode }
             }
             ChainSide::Receive => {
-                let row = self.receives.row(parties.index[rank].unwrap_or(0) as usize);
-                let cell = row[index as usize];
+                let cell = cell(self.receives.row(parties.index[rank].unwrap_or(0) as usize));
                 sim::ChainMessage { peer: cell.peer as usize, bytes: u64::from(cell.amount), mode }
             }
         }

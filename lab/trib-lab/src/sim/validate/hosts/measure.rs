@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use trib::agreement::agreed;
 use trib::cli::replay::FileFormat;
 use trib::cli::slow_file::SlowFileOptions;
-use trib::launcher::child;
+use trib::compare::slow_file;
+use trib::launcher::{self, child, preload};
 use trib::rank_program::{ReplayTask, Wished};
 use trib::{Failure, progress};
 use tributary::fabric::mpi;
@@ -62,7 +63,7 @@ pub fn on_hosts(
 ) -> Result<(), Failure> {
     let Some(rate) = cases.first().map(|case| case.rate) else { return Ok(()) };
     let ranks = ranks(hosts, quick);
-    let slow = SlowFileOptions {
+    let slow_files = SlowFileOptions {
         file_rate: Some(rate),
         file_latency: Some(FILE_LATENCY),
         ..SlowFileOptions::default()
@@ -77,12 +78,21 @@ pub fn on_hosts(
         let file = place.join("validated");
         let task = HostsTask { cases: cases.to_vec(), hosts, repetitions, file, results: results.clone() };
         std::fs::write(&task_file, serde_json::to_string(&task)?)?;
-        let (mut command, slow_file) = made.slow_command("mpiexec", ranks / hosts, &slow)?;
+        let mpiexec = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".to_string());
+        let (mut command, slow) = made.slow_command(&mpiexec, ranks / hosts, &slow_files)?;
+        let family = launcher::of(&mpiexec)?.and_then(|launcher| launcher.family);
+        let inherited = std::env::var("TRIB_MPI").ok().map(|library| ("TRIB_MPI".to_string(), library));
+        let set = command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+        let set = set.filter(|(name, _)| [preload::NAME, slow_file::FILE].contains(name));
+        let set: Vec<(String, String)> =
+            set.map(|(name, value)| (name.to_string(), value.to_string())).chain(inherited).collect();
+        let words = set.iter().flat_map(|(name, value)| family.map_or(Vec::new(), |family| family.for_ranks(name, value)));
+        command.args(words);
         command.arg("-n").arg(ranks.to_string()).arg(std::env::current_exe()?);
         command.args(["sim", "validate", "--fabric", "mpi", "--hosts-task"]).arg(&task_file);
         command.stdout(std::process::Stdio::null());
         let status = child::run(&mut command)?;
-        drop(slow_file);
+        drop(slow);
         let mut found = 0;
         for line in BufReader::new(File::open(&results)?).lines() {
             keep(serde_json::from_str(&line?)?)?;
