@@ -6,7 +6,7 @@ use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
 use super::matrix::{AmountMatrix, PeerAmount};
 use super::message_counts::{MessageCounts, MetadataForm, Round};
-use super::shared_file::SharedFile;
+use super::shared_file::{ExtentGroups, SharedFile};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Time, WorkPart, Workload};
@@ -167,8 +167,7 @@ impl CollectiveWrite {
         stages.push(WriteStage::Finish);
         stages.extend(whole.map(|_| WriteStage::AgreeLast));
         let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
-        let in_round = |round: &Round, rank| round.data.row(rank).iter().map(|cell| f64::from(cell.amount)).sum::<f64>();
-        let moved = (0..ranks).map(|rank| counts.rounds.iter().map(|round| in_round(round, rank)).sum()).collect();
+        let moved = (0..ranks).map(|rank| counts.rounds.iter().map(|round| moved(round, rank)).sum()).collect();
         Ok(Self {
             counts,
             parties,
@@ -257,8 +256,7 @@ impl CollectiveWrite {
 
     /// Returns the time in which a rank packs the bytes that it sends in a round, or unpacks those that it has read.
     fn packing(&self, round: usize, rank: Rank) -> Time {
-        let moved = |round: &Round| round.data.row(rank).iter().map(|cell| f64::from(cell.amount)).sum::<f64>();
-        let bytes = moved(&self.counts.rounds[round]);
+        let bytes = moved(&self.counts.rounds[round], rank);
         let all = self.moved[rank].max(1.0);
         ticks(self.counts.requests[rank] as f64 * bytes / all * self.requests.visit + bytes * self.copy_byte)
     }
@@ -269,11 +267,14 @@ impl CollectiveWrite {
         let SharedFile { domains, striping, groups, .. } = self.counts.file();
         let striping = (self.options.io && held.bytes > 0).then_some(*striping)?;
         let segments = domains.window(index, held.from).trimmed(held.from, held.to).segments();
+        let is_read = self.options.whole == Some(Direction::Read);
         let extents = match groups {
             None => segments.collect(),
-            Some(groups) => segments.flat_map(|segment| within(groups, segment)).collect(),
+            Some(ExtentGroups { written, read }) => {
+                let groups = if is_read { read } else { written };
+                segments.flat_map(|segment| within(groups, segment)).collect()
+            }
         };
-        let is_read = self.options.whole == Some(Direction::Read);
         Some(if is_read { Step::Read(extents, striping) } else { Step::Write(extents, striping) })
     }
 
@@ -321,6 +322,11 @@ impl CollectiveWrite {
             _ => None,
         }
     }
+}
+
+/// Returns the number of bytes that a rank sends (or wants) in a round.
+fn moved(round: &Round, rank: Rank) -> f64 {
+    round.data.row(rank).iter().map(|cell| f64::from(cell.amount)).sum()
 }
 
 /// Returns the parts of ascending `groups` that lie in `segment`.

@@ -152,9 +152,7 @@ impl ExchangeMessages {
         parties: &Parties,
     ) -> sim::ChainMessage {
         let mode = way.kernel().mode;
-        let cell = |row: &[PeerAmount]| {
-            row[if backwards { row.len() - 1 - index as usize } else { index as usize }]
-        };
+        let cell = |row: &[PeerAmount]| row[if backwards { row.len() - 1 - index as usize } else { index as usize }];
         match if backwards { side.other() } else { side } {
             ChainSide::Send => {
                 let cell = cell(self.sends.row(rank));

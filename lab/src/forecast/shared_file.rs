@@ -16,8 +16,7 @@ use tributary::topology::{Rank, Topology};
 const UNIT: u64 = 1 << 20;
 /// Block size in bytes of a file system without stripes.
 const BLOCK: u64 = 4096;
-/// Maximum gap in bytes between extents that the library writes (or reads) in one call of a file system without
-/// stripes.
+/// Maximum gap in bytes between extents that the library reads in one call of a file system without stripes.
 const BRIDGED: u64 = 4096;
 
 /// Division of a simulated file among aggregators and servers.
@@ -34,8 +33,17 @@ pub struct SharedFile {
     pub striping: Striping,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,
-    /// Extents that are written (or read) in one call each, ascending; `None` if a window is one call.
-    pub groups: Option<Arc<[Extent]>>,
+    /// Extents that are moved in one call each; `None` if a window is one call.
+    pub groups: Option<ExtentGroups>,
+}
+
+/// Extents that are written or read in one call each, ascending.
+#[derive(Debug, Clone)]
+pub struct ExtentGroups {
+    /// Extents of writes. Others may write the file, so the library does not write into gaps.
+    pub written: Arc<[Extent]>,
+    /// Extents of reads, which bridge small gaps.
+    pub read: Arc<[Extent]>,
 }
 
 impl SharedFile {
@@ -84,7 +92,8 @@ impl SharedFile {
             }
             all
         };
-        let groups = (hints.driver == DriverName::Posix).then(|| groups(accesses));
+        let groups = (hints.driver == DriverName::Posix)
+            .then(|| ExtentGroups { written: groups(accesses, 0), read: groups(accesses, BRIDGED) });
         Ok(Self { groups, ..Self::divided(topology, hints, &amount, histogram)? })
     }
 
@@ -108,14 +117,14 @@ impl SharedFile {
     }
 }
 
-/// Returns the extents of all ranks, merged over gaps that the library bridges. O(extents log extents).
-fn groups(accesses: &[Extents]) -> Arc<[Extent]> {
+/// Returns the extents of all ranks, merged over gaps of up to `gap` bytes. O(extents log extents).
+fn groups(accesses: &[Extents], gap: u64) -> Arc<[Extent]> {
     let mut all: Vec<Extent> = accesses.iter().flat_map(Extents::iter).filter(|extent| extent.len > 0).collect();
     all.sort_unstable_by_key(|extent| extent.offset);
     let mut groups: Vec<Extent> = Vec::new();
     for extent in all {
         match groups.last_mut() {
-            Some(last) if extent.offset <= last.end() + BRIDGED => {
+            Some(last) if extent.offset <= last.end() + gap => {
                 last.len = last.end().max(extent.end()) - last.offset;
             }
             _ => groups.push(extent),

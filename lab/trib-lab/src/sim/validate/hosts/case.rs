@@ -27,8 +27,7 @@ const CAPTURES: [&str; 3] = ["e3sm-f", "e3sm-g", "e3sm-i"];
 /// Maximum number of bytes of a capture that is written and read with few aggregators too.
 const LARGE: u64 = 64 << 20;
 /// Kernels of both phases.
-const KERNELS: [&str; 6] =
-    ["balanced", "ascending_isend", "ascending_issend", "pairwise", "spread_out", "two_layer"];
+const KERNELS: [&str; 6] = ["balanced", "ascending_isend", "ascending_issend", "pairwise", "spread_out", "two_layer"];
 /// Numbers of aggregators.
 const AGGREGATORS: [u64; 4] = [4, 1, 2, 3];
 /// Sizes of windows in bytes.
@@ -94,7 +93,7 @@ pub fn all(hosts: u64, captures: Option<&Path>, quick: bool) -> Result<Vec<Hosts
         for (of_rate, (rate, _)) in RATES.into_iter().enumerate() {
             for (of_kernel, kernel) in KERNELS.into_iter().enumerate() {
                 let is_large = bytes > LARGE;
-                if is_large && of_kernel % 3 != of_rate {
+                if is_large && (of_rate > 0 || of_kernel % 3 > 0) {
                     continue;
                 }
                 let turn = of_pattern + of_kernel + of_rate;

@@ -63,11 +63,8 @@ pub fn on_hosts(
 ) -> Result<(), Failure> {
     let Some(rate) = cases.first().map(|case| case.rate) else { return Ok(()) };
     let ranks = ranks(hosts, quick);
-    let slow_files = SlowFileOptions {
-        file_rate: Some(rate),
-        file_latency: Some(FILE_LATENCY),
-        ..SlowFileOptions::default()
-    };
+    let slow_files =
+        SlowFileOptions { file_rate: Some(rate), file_latency: Some(FILE_LATENCY), ..SlowFileOptions::default() };
     let made = Hosts::of(hosts, Some(shape(rate)), Some(QUEUE))?;
     let place = made.directory();
     let bar = progress(cases.len() as u64, "cases");
@@ -86,7 +83,8 @@ pub fn on_hosts(
         let set = set.filter(|(name, _)| [preload::NAME, slow_file::FILE].contains(name));
         let set: Vec<(String, String)> =
             set.map(|(name, value)| (name.to_string(), value.to_string())).chain(inherited).collect();
-        let words = set.iter().flat_map(|(name, value)| family.map_or(Vec::new(), |family| family.for_ranks(name, value)));
+        let words =
+            set.iter().flat_map(|(name, value)| family.map_or(Vec::new(), |family| family.for_ranks(name, value)));
         command.args(words);
         command.arg("-n").arg(ranks.to_string()).arg(std::env::current_exe()?);
         command.args(["sim", "validate", "--fabric", "mpi", "--hosts-task"]).arg(&task_file);
@@ -100,7 +98,10 @@ pub fn on_hosts(
         }
         bar.inc(found);
         if !status.success() || found < cases.len() as u64 {
-            return Err(Failure::new(format!("hosts: mpiexec ended with {status} after {found} of {} cases", cases.len())));
+            return Err(Failure::new(format!(
+                "hosts: mpiexec ended with {status} after {found} of {} cases",
+                cases.len()
+            )));
         }
     }
     bar.finish_and_clear();
@@ -118,7 +119,11 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     let (_world, mut endpoint, speaks) = crate::tune::under_mpi(None)?;
     if mpi::device().is_some_and(|device| device.contains("ucx")) {
         // MPI_Finalize may not return, so the job ends here.
-        mpi::end_job(&Error::argument("MPI library", "MPICH on UCX", "one that `trib-lab hosts` takes: TRIB_MPI names it"));
+        mpi::end_job(&Error::argument(
+            "MPI library",
+            "MPICH on UCX",
+            "one that `trib-lab hosts` takes: TRIB_MPI names it",
+        ));
     }
     let read = || -> Result<HostsTask, Failure> { Ok(serde_json::from_str(&std::fs::read_to_string(task)?)?) };
     let task = agreed(&mut endpoint, read())?;
@@ -127,7 +132,8 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     for turn in 0..=task.repetitions {
         for measured in &mut all {
             let times;
-            (times, endpoint) = once((&measured.case, task.hosts), &task.file, endpoint).map_err(|failure| failure.said_by(speaks))?;
+            (times, endpoint) =
+                once((&measured.case, task.hosts), &task.file, endpoint).map_err(|failure| failure.said_by(speaks))?;
             if turn > 0 {
                 measured.write.push(times.0);
                 measured.read.push(times.1);

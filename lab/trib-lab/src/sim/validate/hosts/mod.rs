@@ -120,7 +120,8 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     let (machine, _) = descend(machine, &PARAMETERS, options.rounds, 1.5, Comparison::by_error, fitted)?;
     let comparison = simulate(&machine, &|_| true)?;
     let simulated = comparison.seconds.into_iter();
-    let rows: Vec<Row> = rows.into_iter().zip(simulated).map(|((_, row), simulated)| Row { simulated, ..row }).collect();
+    let rows: Vec<Row> =
+        rows.into_iter().zip(simulated).map(|((_, row), simulated)| Row { simulated, ..row }).collect();
     show::show(&machine, &rows, options.json)
 }
 

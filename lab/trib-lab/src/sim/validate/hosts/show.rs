@@ -44,8 +44,20 @@ fn direction(row: &Row) -> &'static str {
 }
 
 fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> comfy_table::Table {
-    let head = ["pattern", "", "kernel", "aggregators", "window", "buffers", "MB/s", "measured s", "from", "to",
-        "simulated s", "error"];
+    let head = [
+        "pattern",
+        "",
+        "kernel",
+        "aggregators",
+        "window",
+        "buffers",
+        "MB/s",
+        "measured s",
+        "from",
+        "to",
+        "simulated s",
+        "error",
+    ];
     let mut table = listing::table(head);
     for row in rows {
         let case = &row.case;
