@@ -287,13 +287,16 @@ impl CollectiveWrite {
     }
 
     /// Returns true if ranks start rounds while others are in flight, as the library does with long messages: they are
-    /// sent then without waiting for their receivers.
+    /// sent then without waiting for their receivers. Ranks that have bytes in one window only have no such rounds.
     pub fn runs_ahead(&self) -> bool {
         let Throttle { limit, mode, .. } = self.data.throttle();
         let in_batches = limit.is_some() && mode == ThrottleMode::Batch;
         let file = self.counts.file();
         let is_long = file.domains.window_bytes() / self.parties.topology.ranks() as u64 >= LONG_MESSAGE;
-        is_long && self.data.local().is_none() && !in_batches && file.open_windows > 1
+        let ranks = 0..self.parties.topology.ranks();
+        let rounds = |rank| self.counts.rounds.iter().filter(|round| !round.data.row(rank).is_empty()).count();
+        let has_several = ranks.clone().map(rounds).sum::<usize>() >= 2 * ranks.len();
+        is_long && has_several && self.data.local().is_none() && !in_batches && file.open_windows > 1
     }
 
     /// Returns one rank's schedule of an allreduce of one number by recursive doubling.
