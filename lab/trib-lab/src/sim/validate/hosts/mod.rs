@@ -15,7 +15,6 @@ mod show;
 
 use std::path::Path;
 
-use trib::compare::statistics::median;
 use trib::parallel::{parallel_map, processors};
 use trib::{Failure, progress};
 use tributary_lab::sim::Machine;
@@ -23,7 +22,7 @@ use tributary_lab::sim::Machine;
 use self::case::{HostsCase, RowDirection};
 use self::measure::MeasuredCase;
 use self::predict::CountedCase;
-use super::super::descent::{Comparison, FittedParameter, descend};
+use super::super::descent::{Comparison, FittedParameter, descend, worst};
 use crate::cli::sim::ValidateOptions;
 use crate::machines::machine;
 
@@ -63,10 +62,10 @@ pub struct Row {
     pub case: HostsCase,
     /// Direction of the row.
     pub direction: RowDirection,
-    /// Measured seconds: the median of all measurements.
+    /// Measured seconds: the minimum of all measurements, because other programs only add to it.
     pub measured: f64,
-    /// Smallest and largest measured seconds.
-    pub range: (f64, f64),
+    /// Maximum of all measurements.
+    pub most: f64,
     /// Simulated seconds.
     pub simulated: f64,
 }
@@ -103,10 +102,9 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (at, measured) in measured.iter().enumerate() {
         for (direction, seconds) in [(RowDirection::Write, &measured.write), (RowDirection::Read, &measured.read)] {
-            let Some(middle) = median(seconds) else { continue };
-            let range = seconds.iter().fold((f64::MAX, 0.0f64), |(a, b), &one| (a.min(one), b.max(one)));
-            let case = measured.case.clone();
-            rows.push((at, Row { case, direction, measured: middle, range, simulated: 0.0 }));
+            let Some(least) = seconds.iter().copied().min_by(f64::total_cmp) else { continue };
+            let (case, most) = (measured.case.clone(), worst(seconds));
+            rows.push((at, Row { case, direction, measured: least, most, simulated: 0.0 }));
         }
     }
     let simulate = |machine: &Machine, of: &dyn Fn(&Row) -> bool| -> Result<Comparison, Failure> {

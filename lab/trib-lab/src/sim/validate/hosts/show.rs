@@ -53,8 +53,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> comfy_table::Table {
         "buffers",
         "MB/s",
         "measured s",
-        "from",
-        "to",
+        "at most s",
         "simulated s",
         "error",
     ];
@@ -72,8 +71,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> comfy_table::Table {
             buffers,
             (case.rate / 1_000_000).to_string(),
             seconds(row.measured),
-            seconds(row.range.0),
-            seconds(row.range.1),
+            seconds(row.most),
             seconds(row.simulated),
             format!("{:+.1} %", 100.0 * (row.simulated / row.measured - 1.0)),
         ]);
@@ -86,7 +84,7 @@ fn object(row: &Row) -> serde_json::Value {
     serde_json::json!({
         "pattern": case.pattern, "direction": direction(row), "kernel": case.kernel, "aggregators": case.aggregators,
         "window": case.window, "buffers": case.buffers, "rate": case.rate, "fitted": row.is_fitted(),
-        "measured": row.measured, "range": [row.range.0, row.range.1], "simulated": row.simulated,
+        "measured": row.measured, "most": row.most, "simulated": row.simulated,
         "error": row.error(),
     })
 }
