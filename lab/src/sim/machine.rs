@@ -152,8 +152,8 @@ pub struct Node {
     pub eject: f64,
     /// Time of a byte that enters the node.
     pub eject_byte: f64,
-    /// Number of bytes after which another message may use the port, as connections of TCP share a link; 0 if messages
-    /// leave the node whole, one after the other.
+    /// Number of bytes from one rank to another after which other ranks have their turn at the port, as connections of TCP
+    /// share a link; 0 if messages leave the node whole, one after the other.
     pub segment: f64,
 }
 

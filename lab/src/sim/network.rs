@@ -73,6 +73,8 @@ struct MessageFlow {
     from: u32,
     to: u32,
     messages: VecDeque<LeavingMessage>,
+    /// Number of bytes that may leave before other flows have their turn.
+    turn: u64,
 }
 
 /// Message that leaves a node in segments.
@@ -167,13 +169,16 @@ impl<'a> Network<'a> {
         let ports = &mut self.ports[self.sites[from as usize].node as usize];
         match ports.flows.iter_mut().find(|flow| (flow.from, flow.to) == (from, to)) {
             Some(flow) => flow.messages.push_back(leaving),
-            None => ports.flows.push_back(MessageFlow { from, to, messages: [leaving].into() }),
+            None => {
+                let turn = self.machine.node.segment as u64;
+                ports.flows.push_back(MessageFlow { from, to, messages: [leaving].into(), turn });
+            }
         }
         !std::mem::replace(&mut ports.is_sending, true)
     }
 
-    /// Sends the next segment from the port of a node, which is free at `now`: flows take turns, as connections of TCP
-    /// do that share a link. `None` if no message waits; the port is idle then.
+    /// Sends the next segment from the port of a node, which is free at `now`: flows take turns of `node.segment` bytes,
+    /// as connections of TCP do that share a link. `None` if no message waits; the port is idle then.
     pub(super) fn segment(&mut self, node: usize, now: Time) -> Option<Segment> {
         let Node { inject, inject_byte, eject, eject_byte, segment } = self.machine.node;
         let ports = &mut self.ports[node];
@@ -183,14 +188,17 @@ impl<'a> Network<'a> {
         };
         let leaving = flow.messages.front_mut()?;
         let is_first = leaving.rest == leaving.message.wire_bytes();
-        let bytes = leaving.rest.min(segment as u64);
+        let bytes = leaving.rest.min(flow.turn);
         leaving.rest -= bytes;
+        flow.turn -= bytes;
         let (message, send, is_last) = (leaving.message, leaving.send, leaving.rest == 0);
         if is_last {
             flow.messages.pop_front();
         }
-        if !flow.messages.is_empty() {
-            ports.flows.push_back(flow);
+        match flow.turn {
+            _ if flow.messages.is_empty() => {}
+            0 => ports.flows.push_back(MessageFlow { turn: segment as u64, ..flow }),
+            _ => ports.flows.push_front(flow),
         }
         let once = |cost: f64| if is_first { cost } else { 0.0 };
         let sent = now + ticks(once(inject) + bytes as f64 * inject_byte);
