@@ -312,8 +312,8 @@ fn a_folded_census_is_that_of_the_folded_ranks() {
 }
 
 #[test]
-fn only_drivers_of_servers_are_simulated() {
-    for (hints, words) in [("trib_driver=posix", "lustre|gpfs"), ("trib_driver=gpfs; cb_nodes=0", "cb_nodes")] {
+fn only_known_drivers_are_simulated() {
+    for (hints, words) in [("trib_driver=auto", "lustre|gpfs|posix"), ("trib_driver=gpfs; cb_nodes=0", "cb_nodes")] {
         let error = Hints::parse(hints).and_then(|hints| SharedFile::of(&topology(), &hints, (0, 1))).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }

@@ -142,7 +142,7 @@ pub struct WriteHow {
     /// Let the kernel pairwise exchange empty messages too, as the paper's implementation does.
     #[arg(long, global = true, help_heading = "How")]
     pub empty_steps: bool,
-    /// File-system driver: lustre or gpfs; by default the machine's.
+    /// File-system driver: lustre, gpfs or posix; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
     /// Any hint of `trib hints`; may be repeated.

@@ -172,7 +172,7 @@ fn a_write_has_parts_and_says_what_it_simulated() {
 fn bad_writes_are_refused_before_they_run() {
     for (arguments, words) in [
         (&["e3sm-f", "--machine", "quartz"][..], "it has no [storage]"),
-        (&["e3sm-f", "--driver", "posix"], "lustre|gpfs"),
+        (&["e3sm-f", "--driver", "auto"], "lustre|gpfs|posix"),
         (&["e3sm-f", "--kernel", "fastest"], "trib_kernel"),
         (&["e3sm-f", "--call", "7"], "call: 7; allowed: 0 to 0"),
         (&["e3sm-f", "--machine", "/no/such/file"], "machine: /no/such/file"),
