@@ -30,7 +30,7 @@ fn all_to_many_has_the_parts_of_the_cori_program() {
 fn every_machine_runs_and_names_its_sources() {
     let machines = json(&["sim", "machines", "--json"]);
     let machines = machines.as_array().unwrap();
-    assert_eq!(machines.len(), 12);
+    assert_eq!(machines.len(), 13);
     for machine in machines {
         let name = machine["name"].as_str().unwrap();
         for figure in machine["figures"].as_object().unwrap().values() {
