@@ -4,7 +4,7 @@ use crate::sim::Machine;
 use tributary::Error;
 
 /// Name and text of every machine file.
-pub static MACHINES: [(&str, &str); 12] = [
+pub static MACHINES: [(&str, &str); 13] = [
     ("cori-knl", include_str!("../machines/cori-knl.toml")),
     ("cori-haswell", include_str!("../machines/cori-haswell.toml")),
     ("summit", include_str!("../machines/summit.toml")),
@@ -16,6 +16,7 @@ pub static MACHINES: [(&str, &str); 12] = [
     ("vsc-3", include_str!("../machines/vsc-3.toml")),
     ("frontier", include_str!("../machines/frontier.toml")),
     ("perlmutter", include_str!("../machines/perlmutter.toml")),
+    ("hosts-lab", include_str!("../machines/hosts-lab.toml")),
     ("laptop", include_str!("../machines/laptop.toml")),
 ];
 

@@ -25,6 +25,13 @@ impl<W: Workload> Engine<'_, W> {
         }
         let way = self.way(&message);
         let bytes = message.wire_bytes();
+        if way == Distance::Network && self.machine.node.segment > 0.0 {
+            let node = self.network.node_of(message.from);
+            if self.network.queue(message, answered.then_some(send)) {
+                self.send_segment(node, now);
+            }
+            return;
+        }
         let (begin, left) = self.network.inject(message.from, way, bytes, now);
         if way == Distance::Network && self.network.holds_links() {
             self.wheel.push(begin, What::Message(Message { leg: Leg::Links, ..message }));
@@ -34,6 +41,18 @@ impl<W: Workload> Engine<'_, W> {
         }
         if answered {
             self.receipt(message.from as Rank, left, send);
+        }
+    }
+
+    /// Sends the next segment of the messages at the port of a node, which is free at `now`.
+    pub(super) fn send_segment(&mut self, node: usize, now: Time) {
+        let Some(segment) = self.network.segment(node, now) else { return };
+        self.wheel.push(segment.sent, What::Sent(node as u32));
+        if let Some((message, send)) = segment.last {
+            self.wheel.push(segment.arrival, What::Message(Message { leg: Leg::Inside, ..message }));
+            if let Some(send) = send {
+                self.receipt(message.from as Rank, segment.sent, send);
+            }
         }
     }
 
@@ -107,7 +126,7 @@ impl<W: Workload> Engine<'_, W> {
             self.count.events += 1;
             host.cpu = host.cpu.max(time);
             let check = self.machine.host.check * f64::from(host.outstanding);
-            host.cpu += self.network.work(self.machine.host.control + check);
+            host.cpu = self.network.work_from(host.cpu, self.machine.host.control + check);
             self.finish(rank, send);
             return true;
         }
@@ -128,11 +147,11 @@ impl<W: Workload> Engine<'_, W> {
         match message.kind {
             Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, message, check),
             Kind::ClearToSend => {
-                host.cpu += self.network.work(costs.control);
+                host.cpu = self.network.work_from(host.cpu, costs.control);
                 self.wheel.push(host.cpu, What::Message(Message { leg: Leg::Posted, ..message }));
             }
             Kind::Data => {
-                host.cpu += self.network.work(costs.receive + check);
+                host.cpu = self.network.work_from(host.cpu, costs.receive + check);
                 self.count.present -= 1;
                 self.finish(rank, message.handle);
             }
@@ -159,7 +178,7 @@ impl<W: Workload> Engine<'_, W> {
             queues.unexpected.push(message.key(), message);
             queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
         }
-        host.cpu += self.network.work(cost);
+        host.cpu = self.network.work_from(host.cpu, cost);
         if connects && !message.marks.has(Marks::SYNCHRONOUS) && message.kind == Kind::Eager {
             self.acknowledge(rank, &message);
         }
@@ -195,7 +214,7 @@ impl<W: Workload> Engine<'_, W> {
     fn answer(&mut self, rank: Rank, message: &Message) -> Time {
         let way = self.way(message);
         let host = &mut self.hosts[rank];
-        host.cpu += self.network.work(self.machine.host.control);
+        host.cpu = self.network.work_from(host.cpu, self.machine.host.control);
         self.network.control(way, host.cpu)
     }
 

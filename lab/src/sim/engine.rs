@@ -39,6 +39,8 @@ pub(super) enum What {
     Message(Message),
     /// A file write of a rank's write-behind worker is complete.
     Written(u32),
+    /// The port of a node has sent a segment of a message.
+    Sent(u32),
 }
 
 /// Simulates `workload` on `machine`. The same arguments give the same outcome. Every million events, calls `watch`
@@ -118,7 +120,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             hosts: (0..topology.ranks()).map(|_| RankState::new()).collect(),
             network: Network::new(machine, topology, seed),
             wheel: Wheel::new(),
-            servers: Servers::new(machine.storage),
+            servers: Servers::new(machine.storage, topology.nodes()),
             phases: Phases::default(),
             count: Count::default(),
             receipts: Vec::new(),
@@ -135,6 +137,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             }
             What::Written(rank) => self.written(rank, now),
             What::Settle(rank) => self.settle(rank as Rank, now),
+            What::Sent(node) => self.send_segment(node as usize, now),
             What::Message(message) => match message.leg {
                 Leg::Posted => self.depart(message, now),
                 Leg::Links => self.pass(message, now),
@@ -188,7 +191,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         let host = &mut self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, handle) {
             Work::Memory { bytes } => {
-                host.cpu += self.network.work(bytes as f64 * self.machine.host.copy_byte);
+                host.cpu = self.network.work_from(host.cpu, bytes as f64 * self.machine.host.copy_byte);
                 host.finish(handle);
             }
             Work::Receive { from, stage } => self.post_receive(rank, handle, MatchKey { from: from as u32, stage }),
@@ -229,12 +232,12 @@ impl<'a, W: Workload> Engine<'a, W> {
             queues.posted.push(key, handle);
             queues.longest_posted = queues.longest_posted.max(queues.posted.len());
         }
-        let time = self.network.work(cost);
-        host.cpu += time;
-        host.spent.post_receives += time;
+        let done = self.network.work_from(host.cpu, cost);
+        host.spent.post_receives += done - host.cpu;
+        host.cpu = done;
         if let Some(message) = found {
             if message.kind == Kind::Eager {
-                host.cpu += self.network.work(message.load as f64 * costs.copy_byte);
+                host.cpu = self.network.work_from(host.cpu, message.load as f64 * costs.copy_byte);
             }
             self.matched(rank, message, handle);
         }
@@ -244,21 +247,21 @@ impl<'a, W: Workload> Engine<'a, W> {
     fn post_send(&mut self, mut message: Message) {
         let rank = message.from as Rank;
         let costs = &self.machine.host;
-        let mut time = 0;
+        let mut done = self.hosts[rank].cpu;
         let outside = self.network.way(message.from, message.to) == Distance::Network;
         message.marks = message.marks.with(Marks::OUTSIDE, outside);
         if let (true, Some(connection)) = (outside, &self.machine.connection)
             && self.connect(message.from, message.to)
         {
-            time += self.network.work(connection.send);
+            done = self.network.work_from(done, connection.send);
             message.marks = message.marks.with(Marks::CONNECTS, true);
         }
         let host = &mut self.hosts[rank];
         let first_use = if host.request() { costs.first_use } else { 0.0 };
         let copied = if message.kind == Kind::Eager { message.load as f64 * costs.send_byte } else { 0.0 };
-        time += self.network.work(costs.send + copied + first_use);
-        host.cpu += time;
-        host.spent.post_sends += time;
+        done = self.network.work_from(done, costs.send + copied + first_use);
+        host.spent.post_sends += done - host.cpu;
+        host.cpu = done;
         self.wheel.push(host.cpu, What::Message(message));
         let later = message.marks.has(Marks::SYNCHRONOUS) || message.marks.has(Marks::CONNECTS);
         if message.kind == Kind::Eager && !later {

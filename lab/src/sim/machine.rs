@@ -30,6 +30,8 @@ pub struct Machine {
     pub paths: [Path; 3],
     /// Costs of the ports of a node, which the node's ranks share.
     pub node: Node,
+    /// Number of processors that all ranks share; `None` if every rank has its own.
+    pub processors: Option<usize>,
     /// Links between the nodes, if they are known.
     pub links: Option<Links>,
     /// True if messages occupy [`Machine::links`]; false in a machine file.
@@ -150,6 +152,9 @@ pub struct Node {
     pub eject: f64,
     /// Time of a byte that enters the node.
     pub eject_byte: f64,
+    /// Number of bytes from one rank to another after which other ranks have their turn at the port, as connections of TCP
+    /// share a link; 0 if messages leave the node whole, one after the other.
+    pub segment: f64,
 }
 
 /// Cost of the first message between two ranks on different nodes, in picoseconds.
@@ -192,6 +197,7 @@ impl Machine {
             host: Host::default(),
             paths: [Path::default(); 3],
             node: Node::default(),
+            processors: None,
             links: None,
             hold_links: false,
             eager_limit: u64::MAX,
@@ -236,7 +242,9 @@ impl Machine {
                 inject_byte: figures.byte("node.inject_byte")?,
                 eject: figures.time("node.eject")?,
                 eject_byte: figures.byte("node.eject_byte")?,
+                segment: if figures.has("node.segment") { figures.size("node.segment")? } else { 0.0 },
             },
+            processors: figures.has("processors").then(|| whole(&mut figures, "processors")).transpose()?,
             links: figures.has("links").then(|| links(&mut figures, &table)).transpose()?,
             hold_links: false,
             eager_limit: figures.size("eager_limit")? as u64,

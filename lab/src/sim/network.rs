@@ -1,12 +1,16 @@
 //! Simulated network between ranks: paths, and the ports that ranks of a node share.
 
+use std::collections::VecDeque;
+
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::Time;
 use super::links::Links;
-use super::machine::Machine;
+use super::machine::{Machine, Node};
+use super::message::Message;
+use super::program::Handle;
 use tributary::topology::Topology;
 
 /// Distance that a message goes: inside a socket, inside a node, or between nodes.
@@ -53,10 +57,45 @@ pub(super) enum Hold {
     Left(Time),
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Ports {
     inject: Time,
     eject: Time,
+    /// Messages that leave the node in segments, by sender and receiver; the first is the next to send.
+    flows: VecDeque<MessageFlow>,
+    /// True if a segment is leaving the node.
+    is_sending: bool,
+}
+
+/// Messages from one rank to another that leave a node in segments, one after the other.
+#[derive(Debug, Clone)]
+struct MessageFlow {
+    from: u32,
+    to: u32,
+    messages: VecDeque<LeavingMessage>,
+    /// Number of bytes that may leave before other flows have their turn.
+    turn: u64,
+}
+
+/// Message that leaves a node in segments.
+#[derive(Debug, Clone, Copy)]
+struct LeavingMessage {
+    message: Message,
+    /// Number of bytes that have not left.
+    rest: u64,
+    /// Send that is finished when the message has left, if it is not finished yet.
+    send: Option<Handle>,
+}
+
+/// Segment of a message that leaves a node.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// Time when the port of the node is free again.
+    pub(super) sent: Time,
+    /// Time when the segment is in the node of its receiver.
+    pub(super) arrival: Time,
+    /// Message that ends with this segment, and its send.
+    pub(super) last: Option<(Message, Option<Handle>)>,
 }
 
 /// Ports of all ranks and nodes, links, and noise.
@@ -67,6 +106,8 @@ pub(super) struct Network<'a> {
     ports: Vec<Ports>,
     /// For each link: the time when it is free, if messages occupy links.
     links: Vec<Time>,
+    /// For each processor that ranks share: the time when it is free. Empty if every rank has its own.
+    processors: Vec<Time>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -82,7 +123,15 @@ impl<'a> Network<'a> {
         let sites = RankSite::all(topology, machine.sockets);
         let ports = vec![Ports::default(); topology.nodes()];
         let links = machine.held_links().and_then(Links::count).unwrap_or(0);
-        Self { machine, sites, ports, links: vec![0; links], random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        let processors = vec![0; machine.processors.map_or(0, |shared| shared.min(topology.ranks()))];
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { machine, sites, ports, links: vec![0; links], processors, random }
+    }
+
+    /// Returns the node of a rank.
+    #[inline]
+    pub(super) fn node_of(&self, rank: u32) -> usize {
+        self.sites[rank as usize].node as usize
     }
 
     #[inline]
@@ -111,6 +160,55 @@ impl<'a> Network<'a> {
         }
         site.port = begin + ticks(bytes as f64 * line.byte);
         (begin, site.port)
+    }
+
+    /// Adds a message to those that leave its node in segments. Returns true if the port of the node is free.
+    pub(super) fn queue(&mut self, message: Message, send: Option<Handle>) -> bool {
+        let Message { from, to, .. } = message;
+        let leaving = LeavingMessage { message, rest: message.wire_bytes(), send };
+        let ports = &mut self.ports[self.sites[from as usize].node as usize];
+        match ports.flows.iter_mut().find(|flow| (flow.from, flow.to) == (from, to)) {
+            Some(flow) => flow.messages.push_back(leaving),
+            None => {
+                let turn = self.machine.node.segment as u64;
+                ports.flows.push_back(MessageFlow { from, to, messages: [leaving].into(), turn });
+            }
+        }
+        !std::mem::replace(&mut ports.is_sending, true)
+    }
+
+    /// Sends the next segment from the port of a node, which is free at `now`: flows take turns of `node.segment` bytes,
+    /// as connections of TCP do that share a link. `None` if no message waits; the port is idle then.
+    pub(super) fn segment(&mut self, node: usize, now: Time) -> Option<Segment> {
+        let Node { inject, inject_byte, eject, eject_byte, segment } = self.machine.node;
+        let ports = &mut self.ports[node];
+        let Some(mut flow) = ports.flows.pop_front() else {
+            ports.is_sending = false;
+            return None;
+        };
+        let leaving = flow.messages.front_mut()?;
+        let is_first = leaving.rest == leaving.message.wire_bytes();
+        let bytes = leaving.rest.min(flow.turn);
+        leaving.rest -= bytes;
+        flow.turn -= bytes;
+        let (message, send, is_last) = (leaving.message, leaving.send, leaving.rest == 0);
+        if is_last {
+            flow.messages.pop_front();
+        }
+        match flow.turn {
+            _ if flow.messages.is_empty() => {}
+            0 => ports.flows.push_back(MessageFlow { turn: segment as u64, ..flow }),
+            _ => ports.flows.push_front(flow),
+        }
+        let once = |cost: f64| if is_first { cost } else { 0.0 };
+        let sent = now + ticks(once(inject) + bytes as f64 * inject_byte);
+        let line = self.machine.paths[Distance::Network as usize].line(message.wire_bytes(), self.machine.eager_limit);
+        let travels = self.noisy(line.latency, self.machine.noise.latency);
+        let body = ticks(bytes as f64 * eject_byte);
+        let port = &mut self.ports[self.sites[message.to as usize].node as usize].eject;
+        *port = (sent + travels).saturating_sub(body).max(*port) + body + ticks(once(eject));
+        let arrival = (*port).max(sent + travels);
+        Some(Segment { sent, arrival, last: is_last.then_some((message, send)) })
     }
 
     /// Returns the arrival time of the last of `bytes` bytes, which left rank `from` at `left`.
@@ -167,10 +265,14 @@ impl<'a> Network<'a> {
         begin + body
     }
 
-    /// Returns the time of a processor's work in picoseconds, with noise.
+    /// Does work of `cost` picoseconds, with noise, that can begin at `from`. Returns the time when it is done. If ranks
+    /// share processors, the work waits for the one that is free first.
     #[inline]
-    pub(super) fn work(&mut self, cost: f64) -> Time {
-        self.noisy(cost, self.machine.noise.host)
+    pub(super) fn work_from(&mut self, from: Time, cost: f64) -> Time {
+        let time = self.noisy(cost, self.machine.noise.host);
+        let Some(processor) = self.processors.iter_mut().min() else { return from + time };
+        *processor = from.max(*processor) + time;
+        *processor
     }
 
     #[inline]

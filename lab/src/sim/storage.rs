@@ -1,8 +1,8 @@
-//! File servers: the time of file writes.
+//! File servers: the time of file writes and reads.
 //!
-//! A file is striped over servers. A server serves the requests of all ranks one by one, first come, first served. A
-//! rank's windows are written one after another, as by the engine's write-behind worker; the rank waits for the writes
-//! where its program says so ([`Step::Settle`]), and continues otherwise.
+//! A file is striped over servers, or each node is the server of its ranks. A server serves the requests of all ranks one
+//! by one, first come, first served. A rank's windows are written by the engine's helper threads, [`Storage::writers`] at
+//! a time; the rank waits for the writes where its program says so ([`Step::Settle`]), and continues otherwise.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,6 +30,13 @@ pub struct Storage {
     pub latency: f64,
     /// Time of a byte that leaves a rank, in picoseconds.
     pub client_byte: f64,
+    /// Time of a byte that is read at a server, in picoseconds.
+    pub read_byte: f64,
+    /// Maximum number of windows that a rank's helper threads write or read at a time.
+    pub writers: u32,
+    /// True if each node is its own server, which all files and only the node's ranks use, as an emulated host with a
+    /// limited mount is.
+    pub by_node: bool,
 }
 
 impl Storage {
@@ -38,21 +45,31 @@ impl Storage {
         if !figures.has("storage") {
             return Ok(None);
         }
-        let servers = figures.count("storage.servers")?;
-        if !(1.0..=1e6).contains(&servers) || servers.fract() != 0.0 {
-            return Err(figures.error("storage.servers", servers, "a whole number, 1 to 1000000"));
-        }
         let driver = figures.text("storage.driver")?;
         let driver = match driver.parse() {
-            Ok(driver @ (DriverName::Lustre | DriverName::Gpfs)) => driver,
-            _ => return Err(figures.error("storage.driver", driver, "lustre|gpfs")),
+            Ok(driver @ (DriverName::Lustre | DriverName::Gpfs | DriverName::Posix)) => driver,
+            _ => return Err(figures.error("storage.driver", driver, "lustre|gpfs|posix")),
         };
+        // A file system of the driver `posix` has no servers that the library knows.
+        let by_node = driver == DriverName::Posix;
+        let mut whole = |path: &str| {
+            let value = figures.count(path)?;
+            let is_right = (1.0..=1e6).contains(&value) && value.fract() == 0.0;
+            is_right.then_some(value as u32).ok_or_else(|| figures.error(path, value, "a whole number, 1 to 1000000"))
+        };
+        let servers = if by_node { 1 } else { whole("storage.servers")? };
+        let writers = if by_node { whole("storage.writers")? } else { 1 };
+        let byte = figures.byte("storage.byte")?;
+        let read_byte = if figures.has("storage.read_byte") { figures.byte("storage.read_byte")? } else { byte };
         Ok(Some(Self {
             driver,
-            servers: servers as u32,
-            byte: figures.byte("storage.byte")?,
+            servers,
+            byte,
             latency: figures.time("storage.latency")?,
             client_byte: figures.byte("storage.client_byte")?,
+            read_byte,
+            writers,
+            by_node,
         }))
     }
 }
@@ -73,7 +90,10 @@ pub enum Step {
     Compute(Time),
     /// The rank hands a window to its write-behind worker and continues. The worker writes these extents one by one.
     Write(Vec<Extent>, Striping),
-    /// The rank waits until at most this number of its windows are unwritten. It processes no arrivals meanwhile.
+    /// The rank hands a window to its worker, which reads these extents one by one, and continues.
+    Read(Vec<Extent>, Striping),
+    /// The rank waits until at most this number of its windows are unwritten (or unread). It processes no arrivals
+    /// meanwhile.
     Settle(u32),
 }
 
@@ -89,40 +109,61 @@ pub(super) struct Servers {
 /// Write-behind worker of a rank.
 #[derive(Debug, Default)]
 struct Writer {
-    /// Extents still to be written, each with its striping and true if it ends a window.
-    queue: VecDeque<(Extent, Striping, bool)>,
+    /// Windows still to be begun.
+    queue: VecDeque<Job>,
+    /// Windows that are being written or read, each with the time when its current extent is done.
+    running: Vec<(Time, Job)>,
     /// Number of windows that are not yet written.
     windows: u32,
-    /// True if the extent being written ends a window; `None` if none is being written.
-    writing: Option<bool>,
     /// True if the rank waits for the worker.
     awaited: bool,
 }
 
+/// Window that a worker writes or reads.
+#[derive(Debug)]
+struct Job {
+    /// Extents that are still to be requested.
+    extents: VecDeque<Extent>,
+    striping: Striping,
+    reads: bool,
+}
+
 impl Servers {
-    pub(super) fn new(storage: Option<Storage>) -> Self {
-        let free = vec![0; storage.map_or(0, |storage| storage.servers as usize)];
-        Self { storage, free, writers: HashMap::default() }
+    /// Creates the servers of a machine of `nodes` nodes.
+    pub(super) fn new(storage: Option<Storage>, nodes: usize) -> Self {
+        let servers = |storage: Storage| if storage.by_node { nodes } else { storage.servers as usize };
+        Self { storage, free: vec![0; storage.map_or(0, servers)], writers: HashMap::default() }
     }
 
-    /// Hands a window of a rank to the worker at `now`. Returns the time when the first extent is written, if the
-    /// worker begins it now.
-    pub(super) fn submit(&mut self, rank: u32, extents: &[Extent], striping: Striping, now: Time) -> Option<Time> {
-        let last = extents.len().checked_sub(1)?;
+    /// Hands a window of a rank to the worker at `now`: `step` is a write or a read, and `node` the rank's. Returns the
+    /// time when the first extent is done, if the worker begins it now.
+    pub(super) fn submit(&mut self, (rank, node): (u32, usize), step: &Step, now: Time) -> Option<Time> {
+        let (extents, striping, reads) = match step {
+            Step::Write(extents, striping) => (extents, *striping, false),
+            Step::Read(extents, striping) => (extents, *striping, true),
+            _ => return None,
+        };
+        if extents.is_empty() {
+            return None;
+        }
         let writer = self.writers.entry(rank).or_default();
         writer.windows += 1;
-        writer.queue.extend(extents.iter().enumerate().map(|(at, &extent)| (extent, striping, at == last)));
-        if writer.writing.is_some() { None } else { self.begin(rank, now) }
+        writer.queue.push_back(Job { extents: extents.iter().copied().collect(), striping, reads });
+        self.begin((rank, node), now)
     }
 
-    /// Handles the event that the worker of a rank has written an extent. Returns the time when the next extent is
-    /// written, and true if the rank may continue.
-    pub(super) fn written(&mut self, rank: u32, now: Time) -> (Option<Time>, bool) {
+    /// Handles the event that the worker of a rank has written (or read) an extent. Returns the time when the next
+    /// extent is done, and true if the rank may continue.
+    pub(super) fn written(&mut self, (rank, node): (u32, usize), now: Time) -> (Option<Time>, bool) {
         let writer = self.writers.entry(rank).or_default();
-        let ended = writer.writing.take().unwrap_or_default();
-        writer.windows -= u32::from(ended);
-        let awaited = ended && std::mem::take(&mut writer.awaited);
-        (self.begin(rank, now), awaited)
+        let first = (0..writer.running.len()).min_by_key(|&at| writer.running[at].0);
+        let Some((_, job)) = first.map(|at| writer.running.remove(at)) else { return (None, false) };
+        if !job.extents.is_empty() {
+            return (self.run((rank, node), job, now), false);
+        }
+        writer.windows -= 1;
+        let awaited = std::mem::take(&mut writer.awaited);
+        (self.begin((rank, node), now), awaited)
     }
 
     /// Returns true if at most `at_most` windows of a rank are unwritten; if not, marks the rank as waiting.
@@ -132,17 +173,33 @@ impl Servers {
         !writer.awaited
     }
 
-    fn begin(&mut self, rank: u32, now: Time) -> Option<Time> {
-        let writer = self.writers.get_mut(&rank)?;
-        let (extent, striping, last) = writer.queue.pop_front()?;
-        writer.writing = Some(last);
-        Some(self.serve(extent, striping, now))
+    /// Begins the next window of a rank, if there is one and a thread for it.
+    fn begin(&mut self, place: (u32, usize), now: Time) -> Option<Time> {
+        let threads = self.storage.map_or(1, |storage| storage.writers.max(1)) as usize;
+        let writer = self.writers.get_mut(&place.0).filter(|writer| writer.running.len() < threads)?;
+        let job = writer.queue.pop_front()?;
+        self.run(place, job, now)
     }
 
-    /// Returns the time when an extent that is requested at `now` is written. All its stripes are requested at once.
-    /// O(stripes).
-    fn serve(&mut self, extent: Extent, striping: Striping, now: Time) -> Time {
+    /// Requests the next extent of a window.
+    fn run(&mut self, (rank, node): (u32, usize), mut job: Job, now: Time) -> Option<Time> {
+        let extent = job.extents.pop_front()?;
+        let done = self.serve(extent, (job.striping, job.reads), node, now);
+        self.writers.get_mut(&rank)?.running.push((done, job));
+        Some(done)
+    }
+
+    /// Returns the time when an extent that a rank of `node` requests at `now` is written, or read. All its stripes are
+    /// requested at once. O(stripes).
+    fn serve(&mut self, extent: Extent, (striping, reads): (Striping, bool), node: usize, now: Time) -> Time {
         let Some(storage) = self.storage else { return now };
+        let byte = if reads { storage.read_byte } else { storage.byte };
+        if storage.by_node {
+            let free = &mut self.free[node];
+            *free = now.max(*free) + ticks(extent.len as f64 * byte);
+            let own = now + ticks(extent.len as f64 * storage.client_byte);
+            return own.max(*free) + ticks(storage.latency);
+        }
         let servers = u64::from(striping.servers.clamp(1, storage.servers));
         let mut done = now + ticks(storage.latency + extent.len as f64 * storage.client_byte);
         let mut at = extent.offset;
@@ -150,7 +207,7 @@ impl Servers {
             let stripe = at / striping.unit;
             let end = extent.end().min((stripe + 1) * striping.unit);
             let free = &mut self.free[(stripe % servers) as usize];
-            *free = now.max(*free) + ticks((end - at) as f64 * storage.byte);
+            *free = now.max(*free) + ticks((end - at) as f64 * byte);
             done = done.max(*free + ticks(storage.latency));
             at = end;
         }
@@ -164,15 +221,16 @@ impl<W: Workload> Engine<'_, W> {
         let host = &mut self.hosts[rank];
         match host.program.step() {
             None => {}
-            Some(Step::Compute(time)) => host.cpu += self.network.work(*time as f64),
+            Some(Step::Compute(time)) => host.cpu = self.network.work_from(host.cpu, *time as f64),
             // Servers must see the requests of ranks in the order of time.
             Some(_) if host.cpu > now => {
                 host.pending = handle;
                 self.wake(rank);
                 return false;
             }
-            Some(Step::Write(extents, striping)) => {
-                if let Some(done) = self.servers.submit(rank as u32, extents, *striping, now) {
+            Some(step @ (Step::Write(..) | Step::Read(..))) => {
+                let place = (rank as u32, self.network.node_of(rank as u32));
+                if let Some(done) = self.servers.submit(place, step, now) {
                     self.wheel.push(done, What::Written(rank as u32));
                 }
             }
@@ -189,7 +247,7 @@ impl<W: Workload> Engine<'_, W> {
 
     /// Handles the completion of a worker's file write.
     pub(super) fn written(&mut self, rank: u32, now: Time) {
-        let (next, awaited) = self.servers.written(rank, now);
+        let (next, awaited) = self.servers.written((rank, self.network.node_of(rank)), now);
         if let Some(done) = next {
             self.wheel.push(done, What::Written(rank));
         }

@@ -9,8 +9,8 @@ const FOLDERS: &[Folder] = &[
     (
         "trib-lab/src",
         "crate::",
-        "cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms guidelines sim \
-            kernels reproduce figures",
+        "cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms guidelines \
+            kernels sim reproduce figures",
         &[],
     ),
 ];

@@ -46,7 +46,16 @@ fn machine() -> Machine {
     (machine.host.control, machine.host.copy_byte) = (1e5, 50.0);
     machine.requests = Requests { visit: 1e4, merge: 2e3 };
     let driver = DriverName::Lustre;
-    machine.storage = Some(Storage { driver, servers: 8, byte: 1e3, latency: 1e7, client_byte: 5e2 });
+    machine.storage = Some(Storage {
+        driver,
+        servers: 8,
+        byte: 1e3,
+        latency: 1e7,
+        client_byte: 5e2,
+        read_byte: 1e3,
+        writers: 1,
+        by_node: false,
+    });
     machine
 }
 
@@ -82,7 +91,8 @@ impl Case {
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
         let Self { io, write_behind, blocks, empty_steps, .. } = *self;
-        let options = CollectiveWriteOptions { topology: topology(), hints, io, write_behind, blocks, empty_steps };
+        let options =
+            CollectiveWriteOptions { topology: topology(), hints, io, write_behind, blocks, empty_steps, whole: None };
         CollectiveWrite::new(machine, options, census).unwrap()
     }
 
@@ -302,8 +312,8 @@ fn a_folded_census_is_that_of_the_folded_ranks() {
 }
 
 #[test]
-fn only_drivers_of_servers_are_simulated() {
-    for (hints, words) in [("trib_driver=posix", "lustre|gpfs"), ("trib_driver=gpfs; cb_nodes=0", "cb_nodes")] {
+fn only_known_drivers_are_simulated() {
+    for (hints, words) in [("trib_driver=auto", "lustre|gpfs|posix"), ("trib_driver=gpfs; cb_nodes=0", "cb_nodes")] {
         let error = Hints::parse(hints).and_then(|hints| SharedFile::of(&topology(), &hints, (0, 1))).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }

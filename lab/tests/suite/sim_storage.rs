@@ -30,7 +30,16 @@ impl Workload for Program {
 
 /// Returns a machine with servers of 2 ns a byte, 300 ns away; ranks send 1 ns a byte.
 fn machine(servers: u32) -> Machine {
-    let storage = Storage { driver: DriverName::Lustre, servers, byte: 2.0 * NS, latency: 300.0 * NS, client_byte: NS };
+    let storage = Storage {
+        driver: DriverName::Lustre,
+        servers,
+        byte: 2.0 * NS,
+        latency: 300.0 * NS,
+        client_byte: NS,
+        read_byte: NS,
+        writers: 1,
+        by_node: false,
+    };
     Machine { storage: Some(storage), ..Machine::free() }
 }
 

@@ -253,6 +253,7 @@ impl CountsByDivision {
             write_behind: true,
             blocks: false,
             empty_steps: false,
+            whole: None,
         };
         let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
         check_memory(topology.ranks() as u64, workload.under_way())?;

@@ -3,7 +3,7 @@
 mod measured;
 mod show;
 mod simulated_write;
-mod write;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -113,7 +113,7 @@ fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
 }
 
 /// Returns the rows of an earlier run; none if there is no such file.
-fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
+pub fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
     match text::read(path) {
         Ok(text) => text.lines().map(|line| serde_json::from_str(line).map_err(|cause| fail(&cause))).collect(),
@@ -123,7 +123,7 @@ fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
 }
 
 /// Appends a result to the file of `--resume`.
-fn keep(path: &Path, row: &impl Serialize) -> Result<(), Failure> {
+pub fn keep(path: &Path, row: &impl Serialize) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
     let line = serde_json::to_string(row)?;
     file.and_then(|mut file| writeln!(file, "{line}"))

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use trib::cli::slow_file::SlowFileOptions;
-use trib::cli::values::threads;
+use trib::cli::values::{positive, threads};
 
 /// Options of `trib-lab hosts`.
 #[derive(Args)]
@@ -19,6 +19,10 @@ pub struct HostsOptions {
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE")]
     pub shape: Option<String>,
+    /// Let bytes wait at a link for this number of milliseconds at most [default: 20]; more bytes are dropped and sent
+    /// again. With 1000 nothing is dropped, as on networks of clusters.
+    #[arg(long, value_name = "MS", value_parser = positive, requires = "shape")]
+    pub queue: Option<u64>,
     /// A slow file system in $TRIB_HOSTS_DIRECTORY.
     #[command(flatten)]
     pub slow_file: SlowFileOptions,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use trib::cli::replay::Fabric;
-use trib::cli::values::{amount, kernels, positive, ranks, repetitions, rounds, times};
+use trib::cli::values::{amount, kernels, positive, ranks, repetitions, rounds, threads, times};
 use trib::limits::MOST_BYTES;
 use trib::source::Chosen;
 
@@ -35,6 +35,8 @@ Examples:
       measures on threads, in some seconds
   mpiexec -n 4 trib-lab sim validate --fabric mpi
       measures on MPI
+  trib-lab sim validate --hosts 4 --captures benchmarks/captures --resume rows.jsonl
+      measures whole writes and reads on emulated hosts, in minutes; a second run continues
   trib-lab sim all-to-many --machine laptop.toml --ranks 8 --receivers 2
       simulates an exchange on the fitted machine";
 
@@ -140,7 +142,7 @@ pub struct WriteHow {
     /// Let the kernel pairwise exchange empty messages too, as the paper's implementation does.
     #[arg(long, global = true, help_heading = "How")]
     pub empty_steps: bool,
-    /// File-system driver: lustre or gpfs; by default the machine's.
+    /// File-system driver: lustre, gpfs or posix; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
     /// Any hint of `trib hints`; may be repeated.
@@ -210,9 +212,9 @@ pub struct ValidateOptions {
     /// Run ranks as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
-    /// Number of measurements of each exchange.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = times)]
-    pub repetitions: u64,
+    /// Number of measurements of each exchange [default: 20, with --hosts 3].
+    #[arg(long, value_name = "N", value_parser = times)]
+    pub repetitions: Option<u64>,
     /// Number of rounds of the fit; 0 predicts with the machine `laptop` unchanged.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = rounds)]
     pub rounds: u32,
@@ -220,9 +222,28 @@ pub struct ValidateOptions {
     #[arg(long)]
     pub quick: bool,
     /// Write the fitted machine as a machine file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     pub output: Option<PathBuf>,
-    /// Print JSON.
+    /// Measure whole writes and reads on this number of emulated hosts of 4 ranks, with links and files of known rates,
+    /// and compare them with the machine `hosts-lab`. As root, with an MPI library that `trib-lab hosts` takes.
+    #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "fabric")]
+    pub hosts: Option<u64>,
+    /// The machine that is compared with the emulated hosts: a machine of `trib-lab sim machines`, or a machine file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "hosts-lab", requires = "hosts")]
+    pub machine: String,
+    /// Add the captures e3sm-f, e3sm-g and e3sm-i of this folder, which are of 16 ranks.
+    #[arg(long, value_name = "FOLDER", requires = "hosts")]
+    pub captures: Option<PathBuf>,
+    /// Keep what is measured in this file, and measure only what it does not have.
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub resume: Option<PathBuf>,
+    /// Measure nothing: compare only with what the file of --resume has.
+    #[arg(long, requires = "resume")]
+    pub no_measure: bool,
+    /// Measure the cases of this file, under mpiexec on emulated hosts.
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub hosts_task: Option<PathBuf>,
+    /// Print JSON; with --hosts, a line for each row.
     #[arg(long)]
     pub json: bool,
 }

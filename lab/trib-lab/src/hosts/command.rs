@@ -1,10 +1,9 @@
 //! `trib-lab hosts`: runs any command on emulated hosts.
 
-use super::{Hosts, HostsPlan};
+use super::Hosts;
 use crate::cli::hosts::HostsOptions;
 use trib::Failure;
-use trib::compare::slow_file::SlowFile;
-use trib::launcher::{child, preload};
+use trib::launcher::child;
 
 /// Runs the command, and ends this program with the command's exit code.
 ///
@@ -12,21 +11,12 @@ use trib::launcher::{child, preload};
 /// Hosts cannot be made here; the command cannot be started.
 pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     super::plan::check_rate(options.shape.as_deref())?;
-    let plan = HostsPlan { hosts: options.hosts, shape: options.shape.clone() };
-    if let Some(why) = plan.obstacle() {
-        return Err(Failure::new(format!("hosts: {why}")));
-    }
     let slots = options.ranks_per_host.or_else(|| Some(ranks_of(&options.command)?.div_ceil(options.hosts)));
-    let hosts = Hosts::up(plan)?;
-    let mut command = hosts.command(&options.command[0], slots.unwrap_or(1))?;
+    let hosts = Hosts::of(options.hosts, options.shape.clone(), options.queue)?;
+    let (mut command, slow_file) = hosts.slow_command(&options.command[0], slots.unwrap_or(1), &options.slow_file)?;
     command.args(&options.command[1..]);
     command.env("TRIB_HOSTS", options.hosts.to_string());
     command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
-    let slow_file = SlowFile::new(&options.slow_file, &hosts.directory(), &hosts.own())?;
-    if let Some(slow) = &slow_file {
-        let inherited = std::env::var(preload::NAME).unwrap_or_default();
-        command.env(preload::NAME, preload::before(slow.library(), &inherited)).envs([slow.variable()]);
-    }
     let status = child::run(&mut command)?;
     drop((slow_file, hosts));
     child::end_as(status)

@@ -23,7 +23,9 @@ use files::Files;
 use holder::Holder;
 use plan::HostsPlan;
 use trib::Failure;
-use trib::launcher::Family;
+use trib::cli::slow_file::SlowFileOptions;
+use trib::compare::slow_file::SlowFile;
+use trib::launcher::{Family, preload};
 
 pub use command::run;
 pub use plan::{check, check_shape};
@@ -131,13 +133,46 @@ impl Hosts {
         Ok(made)
     }
 
+    /// Makes hosts whose links have the rate `shape`, in the notation of tc, and queues of `queue` milliseconds, or of the
+    /// default.
+    ///
+    /// # Errors
+    /// Hosts cannot be made here.
+    pub fn of(hosts: u64, shape: Option<String>, queue: Option<u64>) -> Result<Self, Failure> {
+        let plan = HostsPlan { hosts, shape, queue: queue.unwrap_or(network::QUEUE) };
+        match plan.obstacle() {
+            Some(why) => Err(Failure::new(format!("hosts: {why}"))),
+            None => Self::up(plan),
+        }
+    }
+
+    /// Returns [`Hosts::command`] with a slow file system for the files of all hosts, if `slow` has a rate. The slow file
+    /// system ends with the second value.
+    ///
+    /// # Errors
+    /// The errors of [`Hosts::command`] and [`SlowFile::new`].
+    pub fn slow_command(
+        &self,
+        program: &str,
+        slots: u64,
+        slow: &SlowFileOptions,
+    ) -> Result<(Command, Option<SlowFile>), Failure> {
+        let mut command = self.command(program, slots)?;
+        let slow_file = SlowFile::new(slow, &self.directory(), &self.own())?;
+        if let Some(slow) = &slow_file {
+            let inherited = std::env::var(preload::NAME).unwrap_or_default();
+            command.env(preload::NAME, preload::before(slow.library(), &inherited)).envs([slow.variable()]);
+        }
+        Ok((command, slow_file))
+    }
+
     /// Returns the directory for files, which all hosts share.
     pub fn directory(&self) -> PathBuf {
         self.files.directory()
     }
 
     /// Returns the directory for files of the hosts themselves, which all hosts share.
-    fn own(&self) -> PathBuf {
+    pub fn own(&self) -> PathBuf {
         self.files.own("")
     }
 

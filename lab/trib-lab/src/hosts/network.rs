@@ -6,9 +6,10 @@ use trib::Failure;
 
 /// Name of the bridge, in the namespace of the switch.
 const BRIDGE: &str = "bridge0";
-/// Number of bytes that a link sends at once, and how long others may wait, as in tc's manual for about these rates.
+/// Number of bytes that a link sends at once, as in tc's manual for about these rates.
 const BURST: &str = "64kb";
-const LATENCY: &str = "20ms";
+/// Default number of milliseconds that bytes wait at a link at most, as in tc's manual; more bytes are dropped.
+pub const QUEUE: u64 = 20;
 
 /// Connects the hosts to the bridge.
 ///
@@ -24,16 +25,16 @@ pub fn join(plan: &HostsPlan, switch: &Holder, hosts: &[Holder]) -> Result<(), F
         run(host, &format!("ip address add {}/{PREFIX} dev eth0", plan.address(number as u64)))?;
         run(host, "ip link set eth0 up")?;
         if let Some(rate) = &plan.shape {
-            shape(rate, switch, &port)?;
-            shape(rate, host, "eth0")?;
+            shape((rate, plan.queue), switch, &port)?;
+            shape((rate, plan.queue), host, "eth0")?;
         }
     }
     Ok(())
 }
 
-/// Limits the rate at which a link sends at this end.
-fn shape(rate: &str, at: &Holder, link: &str) -> Result<(), Failure> {
-    let command = format!("tc qdisc add dev {link} root tbf rate {rate} burst {BURST} latency {LATENCY}");
+/// Limits the rate at which a link sends at this end, with a queue of some milliseconds.
+fn shape((rate, queue): (&str, u64), at: &Holder, link: &str) -> Result<(), Failure> {
+    let command = format!("tc qdisc add dev {link} root tbf rate {rate} burst {BURST} latency {queue}ms");
     run(at, &command)
         .map_err(|failure| Failure::new(format!("shape: {rate}: {failure}; allowed: a rate that tc takes")))
 }

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
+use super::network::QUEUE;
 use crate::cli::compare::MeasureOptions;
 use trib::Failure;
 use trib::launcher::Family;
@@ -24,6 +25,8 @@ pub struct HostsPlan {
     pub hosts: u64,
     /// Rate of every link, in the notation of tc.
     pub shape: Option<String>,
+    /// Number of milliseconds that bytes wait at a link with a rate at most; more bytes are dropped.
+    pub queue: u64,
 }
 
 /// Refuses impossible options of hosts.
@@ -76,7 +79,7 @@ pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
 impl HostsPlan {
     /// Returns the plan of the hosts that the options ask for.
     pub fn of(measure: &MeasureOptions) -> Option<Self> {
-        Some(Self { hosts: measure.hosts?, shape: measure.shape.clone() })
+        Some(Self { hosts: measure.hosts?, shape: measure.shape.clone(), queue: QUEUE })
     }
 
     /// Returns the reason why hosts cannot be made here, if they cannot.

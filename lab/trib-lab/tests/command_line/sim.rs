@@ -30,7 +30,7 @@ fn all_to_many_has_the_parts_of_the_cori_program() {
 fn every_machine_runs_and_names_its_sources() {
     let machines = json(&["sim", "machines", "--json"]);
     let machines = machines.as_array().unwrap();
-    assert_eq!(machines.len(), 12);
+    assert_eq!(machines.len(), 13);
     for machine in machines {
         let name = machine["name"].as_str().unwrap();
         for figure in machine["figures"].as_object().unwrap().values() {
@@ -172,7 +172,7 @@ fn a_write_has_parts_and_says_what_it_simulated() {
 fn bad_writes_are_refused_before_they_run() {
     for (arguments, words) in [
         (&["e3sm-f", "--machine", "quartz"][..], "it has no [storage]"),
-        (&["e3sm-f", "--driver", "posix"], "lustre|gpfs"),
+        (&["e3sm-f", "--driver", "auto"], "lustre|gpfs|posix"),
         (&["e3sm-f", "--kernel", "fastest"], "trib_kernel"),
         (&["e3sm-f", "--call", "7"], "call: 7; allowed: 0 to 0"),
         (&["e3sm-f", "--machine", "/no/such/file"], "machine: /no/such/file"),

@@ -123,3 +123,53 @@ fn files_are_slow_on_every_host() {
     assert!(last == 2 && seconds.iter().all(|seconds| (0.5..1.8).contains(seconds)), "{told}");
     assert!(is_clean());
 }
+
+/// Checks that `sim validate --hosts` measures and predicts writes and reads, not what it measures.
+#[test]
+fn whole_calls_on_hosts_are_measured_and_predicted() {
+    if let Some(why) = obstacle() {
+        eprintln!("SKIPPED, NOT TESTED: whole_calls_on_hosts_are_measured_and_predicted: {why}");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept.jsonl");
+    let kept = kept.to_str().unwrap();
+    let validate = |mpiexec: &str, more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trib-lab"));
+        command.args("sim validate --hosts 2 --quick --repetitions 1 --rounds 1 --json --resume".split(' '));
+        command.arg(kept).args(more).env("MPIEXEC", mpiexec);
+        let _alone = tributary_testing::mpiexec::alone();
+        command.output().unwrap()
+    };
+    let mut output = validate(&crate::compare::tools().1, &[]);
+    // Debian's MPICH is refused there, and its Open MPI beside it runs.
+    let errors = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let beside = "mpiexec.openmpi";
+    if errors(&output).contains("MPICH on UCX") && works(&[beside, "--version"]) {
+        output = validate(beside, &[]);
+    }
+    if errors(&output).contains("MPICH on UCX") {
+        eprintln!("SKIPPED, NOT TESTED: {}", errors(&output));
+        return;
+    }
+    assert!(is_clean());
+    let lines = |output: &Output| -> Vec<Value> {
+        assert!(output.status.success(), "{}", errors(output));
+        output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    };
+    let found = lines(&output);
+    let (summary, rows) = found.split_last().unwrap();
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("measured") > 0.0 && number("simulated") > 0.0 && number("error") >= 0.0, "{row}");
+    }
+    for fitted in ["fitted", "predicted"] {
+        assert_eq!(summary[fitted]["rows"], 2, "{summary}");
+        assert!(summary[fitted]["worst"].as_f64() >= summary[fitted]["median"].as_f64(), "{summary}");
+    }
+    // A second run takes what is kept, and measures nothing.
+    let again = lines(&validate("no-such-launcher", &["--no-measure"]));
+    assert_eq!(again.len(), 5);
+    assert_eq!(again[0]["measured"], rows[0]["measured"]);
+}

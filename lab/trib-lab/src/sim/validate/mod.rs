@@ -8,10 +8,12 @@
 //! | `case` | the exchanges, and their simulation |
 //! | `measure` | their measurement on a fabric |
 //! | `file` | the machine file |
+//! | `hosts` | whole writes and reads on emulated hosts |
 //! | `show` | the table and the JSON |
 
 mod case;
 mod file;
+mod hosts;
 mod measure;
 mod show;
 
@@ -34,6 +36,8 @@ use case::ValidatedExchange;
 
 /// Name of the machine from which the fit starts.
 const MACHINE: &str = "laptop";
+/// Default number of measurements of each exchange.
+const REPETITIONS: u64 = 20;
 /// Number of ranks on threads.
 const RANKS: usize = 16;
 
@@ -75,7 +79,14 @@ impl Validation {
 
 /// Measures, fits, predicts and prints the result. Under MPI, runs in every process.
 pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
-    let repetitions = if options.quick { options.repetitions.min(3) } else { options.repetitions };
+    if let Some(task) = &options.hosts_task {
+        return hosts::under_mpi(task);
+    }
+    if let Some(hosts) = options.hosts {
+        return hosts::run(options, hosts);
+    }
+    let repetitions = options.repetitions.unwrap_or(REPETITIONS);
+    let repetitions = if options.quick { repetitions.min(3) } else { repetitions };
     if options.fabric == Fabric::Mpi {
         return on_mpi(options, repetitions);
     }
