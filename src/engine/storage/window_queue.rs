@@ -22,7 +22,7 @@ pub struct Outcome {
     pub busy: Duration,
     /// Time that this rank waited for windows of its worker, and for bytes that it wrote before the agreement.
     pub waited: Duration,
-    /// First error, if there is one.
+    /// First error, if there is one; of several at places of the file, the one of the lowest offset.
     pub error: Option<Error>,
     /// Begin and end of the write or read of each window, in the order of submission; empty unless windows are timed.
     pub times: Vec<(Instant, Instant)>,
@@ -255,13 +255,27 @@ impl WindowQueue {
         if self.timed {
             self.outcome.times.push((done.begin, done.begin + done.took));
         }
-        if let (None, Some(failure)) = (&self.outcome.error, done.failure) {
-            self.outcome.error = Some(failure.into_error(self.rank, &self.path));
+        // Several threads may fail: the error of the lowest offset counts, whichever is the first.
+        if let Some(failure) = done.failure {
+            let error = failure.into_error(self.rank, &self.path);
+            let is_before =
+                |known: &Error| matches!((place(&error), place(known)), (Some(at), Some(known)) if at < known);
+            if self.outcome.error.as_ref().is_none_or(is_before) {
+                self.outcome.error = Some(error);
+            }
         }
         match done.task {
             Task::Write => self.free.push(done.buffer),
             Task::Read => drop(self.read.insert(done.number, done.buffer)),
         }
+    }
+}
+
+/// Returns the offset at which a call on the file failed; None if the error has none.
+fn place(error: &Error) -> Option<u64> {
+    match error {
+        Error::Io { offset, .. } => *offset,
+        _ => None,
     }
 }
 
