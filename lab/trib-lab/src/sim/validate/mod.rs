@@ -41,19 +41,21 @@ const REPETITIONS: u64 = 20;
 /// Number of ranks on threads.
 const RANKS: usize = 16;
 
+/// The latency of all protocols and paths.
+const LATENCY: FittedParameter = FittedParameter {
+    name: "latency",
+    places: |machine| {
+        let lines = machine.paths.iter_mut().flat_map(|path| [&mut path.short, &mut path.eager, &mut path.rendezvous]);
+        lines.map(|line| &mut line.latency).collect()
+    },
+};
+
 /// Parameters that are fitted. All protocols have the same latency, and a byte costs sender and receiver the same.
 const PARAMETERS: [FittedParameter; 5] = [
     FittedParameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
     FittedParameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
     FittedParameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
-    FittedParameter {
-        name: "latency",
-        places: |machine| {
-            let lines =
-                machine.paths.iter_mut().flat_map(|path| [&mut path.short, &mut path.eager, &mut path.rendezvous]);
-            lines.map(|line| &mut line.latency).collect()
-        },
-    },
+    LATENCY,
     FittedParameter {
         name: "byte",
         places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte],

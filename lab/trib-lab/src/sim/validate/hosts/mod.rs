@@ -23,6 +23,7 @@ use self::case::{HostsCase, RowDirection};
 use self::measure::MeasuredCase;
 use self::predict::CountedCase;
 use super::super::descent::{Comparison, FittedParameter, descend, worst};
+use super::LATENCY;
 use crate::cli::sim::ValidateOptions;
 use crate::machines::machine;
 
@@ -46,14 +47,7 @@ const PARAMETERS: [FittedParameter; 5] = [
     },
     FittedParameter { name: "host.copy_byte", places: |machine| vec![&mut machine.host.copy_byte] },
     FittedParameter { name: "requests.visit", places: |machine| vec![&mut machine.requests.visit] },
-    FittedParameter {
-        name: "latency",
-        places: |machine| {
-            let lines =
-                machine.paths.iter_mut().flat_map(|path| [&mut path.short, &mut path.eager, &mut path.rendezvous]);
-            lines.map(|line| &mut line.latency).collect()
-        },
-    },
+    LATENCY,
 ];
 
 /// One measured and predicted write or read.
