@@ -138,6 +138,8 @@ fn bad_input_is_one_line() {
     assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
     assert!(run(&["--machine", "laptop", "--links"]).contains("links: laptop has none"));
     assert!(error(&["sim", "validate", "--output", "/no/such/place/here.toml"]).contains("output: /no/such/place"));
+    let nothing = ["sim", "validate", "--hosts", "2", "--quick", "--no-measure", "--resume", "/no/such/rows"];
+    assert!(error(&nothing).contains("resume: /no/such/rows has no measurement of 2 hosts"));
     let none = error(&["sim", "all-to-many", "--ranks", "64", "--receivers", "0"]);
     assert!(none.contains("'--receivers <R>': allowed: 1 to 16777216"));
     let large = ["sim", "all-to-many", "--ranks", "100000", "--receivers", "50", "--kernel", "ascending_isend"];

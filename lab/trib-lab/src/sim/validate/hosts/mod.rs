@@ -13,8 +13,6 @@ mod measure;
 mod predict;
 mod show;
 
-use std::path::Path;
-
 use trib::parallel::{parallel_map, processors};
 use trib::{Failure, progress};
 use tributary_lab::sim::Machine;
@@ -25,6 +23,7 @@ use self::predict::CountedCase;
 use super::super::descent::{Comparison, FittedParameter, descend, worst};
 use super::LATENCY;
 use crate::cli::sim::ValidateOptions;
+use crate::kernels::{keep, known};
 use crate::machines::machine;
 
 pub use measure::under_mpi;
@@ -85,6 +84,12 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     let cases = case::all(hosts, options.captures.as_deref(), quick)?;
     let measured = measured(options, hosts, &cases)?;
     let ranks = case::ranks(hosts, quick);
+    if let (true, Some(path)) = (measured.is_empty(), &options.resume) {
+        return Err(Failure::new(format!(
+            "resume: {} has no measurement of {hosts} hosts; allowed: what an earlier run kept",
+            path.display()
+        )));
+    }
     let bar = progress(measured.len() as u64, "counting");
     let counted = parallel_map(&measured, processors(), |measured| {
         let counted = CountedCase::new(&measured.case, hosts, ranks);
@@ -134,14 +139,4 @@ fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Resul
     }
     all.sort_by_key(|one| cases.iter().position(|case| *case == one.case));
     Ok(all)
-}
-
-/// Reads the results of an earlier run; none if there is no such file.
-fn known(path: &Path) -> Result<Vec<MeasuredCase>, Failure> {
-    crate::kernels::known(path)
-}
-
-/// Appends a result to the file of `--resume`.
-fn keep(path: &Path, one: &MeasuredCase) -> Result<(), Failure> {
-    crate::kernels::keep(path, one)
 }
