@@ -27,6 +27,17 @@ pub struct SlowFileOptions {
 }
 
 impl SlowFileOptions {
+    /// Returns a text with the rate and what else is set; `None` if files have no rate.
+    pub fn title(&self) -> Option<String> {
+        let each = if self.file_servers.is_some() { "a server" } else { "a host" };
+        let mut text = format!("files of {} bytes/s {each}", self.file_rate?);
+        text += &self.file_servers.map_or(String::new(), |servers| format!(", {servers} servers"));
+        text += &self.file_latency.map_or(String::new(), |micros| format!(", {micros} us a call"));
+        text +=
+            &self.file_slow.map_or(String::new(), |slow| format!(", number {} slower by {}", slow.number, slow.factor));
+        Some(text)
+    }
+
     /// Returns the seconds that `bytes` bytes in files take at least with ranks on `hosts` hosts: all hosts or servers move
     /// them at once, and one call has its latency. Latencies of other calls can overlap with bytes. `None` if files have
     /// no rate.

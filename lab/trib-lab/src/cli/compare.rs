@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use trib::cli::slow_file::SlowFileOptions;
 use trib::cli::values::{amount, threads, times};
 
 /// Options of `trib-lab compare`.
@@ -75,6 +76,9 @@ pub struct MeasureOptions {
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE", requires = "hosts")]
     pub shape: Option<String>,
+    /// A slow file system.
+    #[command(flatten)]
+    pub slow_file: SlowFileOptions,
     /// Directory for the files; may be repeated. Default: with --hosts a tmpfs that the hosts share, otherwise /dev/shm
     /// (memory), or $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
@@ -140,4 +144,8 @@ Examples:
   trib-lab compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown page.md
       measures all patterns and writes the table; the same command continues after an interruption
   trib-lab compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
-      measures all patterns on four emulated hosts with links of 1 Gbit/s";
+      measures all patterns on four emulated hosts with links of 1 Gbit/s
+  trib-lab compare --pattern btio --hosts 4 --ranks 16 --shape 200mbit --file-rate 25000000 --file-latency 300
+      measures one pattern where links and files are slow, and says how far each library is from the longer floor
+
+With --file-rate a command of --peer has LD_PRELOAD and TRIB_COMPARE_FILE in its environment, which its ranks must get, too.";

@@ -8,7 +8,8 @@ pub fn groups(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
         let ranks = row.key.ranks;
-        let title = format!("{}, {ranks} ranks, {} ({})", row.key.mpi, row.key.directory, row.file_system);
+        let slow = row.key.slow_file.as_ref().map_or(String::new(), |slow| format!(", {slow}"));
+        let title = format!("{}, {ranks} ranks, {} ({}{slow})", row.key.mpi, row.key.directory, row.file_system);
         match groups.iter_mut().find(|(other, _)| *other == title) {
             Some((_, rows)) => rows.push(row),
             None => groups.push((title, vec![row])),

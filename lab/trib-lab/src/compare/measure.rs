@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::floors::Rates;
 use super::part::MeasuredPart;
 use super::row::{Key, Measured, Peer, Row};
 use super::run::{Extra, Job};
@@ -29,6 +30,8 @@ pub struct Plan<'a> {
     pub system_calls: bool,
     /// Returns the bytes that the pattern writes, in ascending order; empty if they are not known.
     pub written: &'a dyn Fn() -> Result<Vec<Extent>, Failure>,
+    /// Rates of links and files.
+    pub rates: Rates,
 }
 
 /// Names of the operations, as the program prints them.
@@ -230,6 +233,10 @@ fn row(
     let floor_seconds = median(&floors.map(|part| part.max("wall")).collect::<Vec<_>>());
     let mut traffic = traffic::of(report, &plan.job.file.display().to_string(), OPERATIONS[operation]);
     traffic.aggregator_peak_bytes = Some(ours.aggregator_peak_bytes);
+    let file_floor_seconds = plan.rates.file_seconds(first.bytes);
+    let network_floor_seconds = plan.rates.network_seconds(traffic.between_hosts);
+    let of_rates = [file_floor_seconds, network_floor_seconds].into_iter().flatten().reduce(f64::max);
+    let floor_seconds = of_rates.or(floor_seconds);
     Ok(Row {
         key: key.clone(),
         machine: system.machine.clone(),
@@ -241,6 +248,8 @@ fn row(
         bytes_equal: our_turn.equal && peers.values().all(|peer| peer.bytes_equal),
         floor_multiple: floor_seconds.map(|floor| ours.wall_seconds / floor).filter(|multiple| multiple.is_finite()),
         floor_seconds,
+        file_floor_seconds,
+        network_floor_seconds,
         ours,
         peers,
         traffic,

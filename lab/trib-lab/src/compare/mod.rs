@@ -15,6 +15,7 @@
 //! | `same` | compares files |
 //! | `row`, `rows` | what was found, and the file that keeps it |
 //! | `chart` | the picture of the README, in tests |
+//! | `floors` | how long links and files with a rate take at least |
 //! | `groups` | rows that belong in one table |
 //! | `targets` | what rows are to reach, and what they miss |
 //! | `show`, `markdown` | tables |
@@ -25,6 +26,7 @@ mod cases;
 mod chart;
 #[cfg(test)]
 pub mod damage;
+mod floors;
 mod groups;
 mod lists;
 mod markdown;

@@ -39,9 +39,15 @@ pub struct Row {
     pub ours: Measured,
     /// Results of the other libraries by name: `default`, `best` and those of `--peer`.
     pub peers: BTreeMap<String, Peer>,
-    /// Floor: seconds of one copy through shared memory and one sequential write or read. None if there is no data, or
-    /// memory cannot be shared.
+    /// Floor in seconds. Where links or files have a rate: the longer of both floors below. Otherwise one copy through
+    /// shared memory and one sequential write or read. None if there is no data, or memory cannot be shared.
     pub floor_seconds: Option<f64>,
+    /// Seconds that the file system needs for the bytes at least, if files have a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_floor_seconds: Option<f64>,
+    /// Seconds that the links need at least for what our engine sends between hosts, if links have a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_floor_seconds: Option<f64>,
     /// Our time divided by the floor.
     pub floor_multiple: Option<f64>,
     /// True if all files had the same bytes in every run.
@@ -70,6 +76,9 @@ pub struct Key {
     pub scale: f64,
     /// Decomposition map of a case of E3SM, if one was given.
     pub map: Option<String>,
+    /// Rate and latency of the file, as text, if it was on a slow file system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_file: Option<String>,
 }
 
 impl Key {
@@ -152,6 +161,9 @@ pub struct EngineTraffic {
     pub wire_bytes: Option<u64>,
     /// Number of bytes of metadata for each request.
     pub metadata_bytes_per_request: Option<f64>,
+    /// Number of bytes that went from one host to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_hosts: Option<u64>,
     /// Memory of an aggregator in bytes; see [`Measured`].
     pub aggregator_peak_bytes: Option<f64>,
 }

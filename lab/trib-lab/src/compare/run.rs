@@ -8,7 +8,9 @@ use super::mpi::Mpi;
 use super::part::MeasuredPart;
 use trib::Failure;
 use trib::compare::process::{self, ProcessOutput};
+use trib::compare::slow_file::SlowFile;
 use trib::compare::variant::{ProgramRunner, Variant};
+use trib::launcher::preload;
 
 /// Maximum time of a run. A run that takes longer is assumed to hang.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -31,6 +33,8 @@ pub struct Job<'a> {
     pub ranks: u64,
     /// Path of the file to write and read.
     pub file: PathBuf,
+    /// Slow file system that the file is on, if it is on one. Runs under strace are not slow.
+    pub slow_file: Option<&'a SlowFile>,
     /// Path prefix of the list files.
     pub lists: Option<PathBuf>,
     /// Maximum number of repetitions.
@@ -74,9 +78,14 @@ impl Job<'_> {
     fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Result<Command, Failure> {
         let mut own = variant.launcher.clone();
         let library = self.library.display().to_string();
-        // The library must not be preloaded into strace, which sets the variable for the program that it runs.
-        if preload && extra.strace.is_none() {
-            own.extend(self.mpi.family.for_ranks("LD_PRELOAD", &library));
+        // Nothing must be preloaded into strace, which sets the variable for the program that it runs.
+        let slow_file = self.slow_file.filter(|_| extra.strace.is_none());
+        let ours = if preload && extra.strace.is_none() { library.as_str() } else { "" };
+        let list = slow_file.map_or(ours.to_string(), |slow| preload::before(slow.library(), ours));
+        let variables =
+            [(!list.is_empty()).then(|| (preload::NAME.to_string(), list)), slow_file.map(SlowFile::variable)];
+        for (name, value) in variables.into_iter().flatten() {
+            own.extend(self.mpi.family.for_ranks(&name, &value));
         }
         if extra.report {
             own.extend(self.mpi.family.for_ranks("TRIB_REPORT", "json"));
@@ -134,6 +143,9 @@ impl Job<'_> {
             .replace("{budget}", &self.budget.to_string());
         let mut command = self.mpi.command("sh", self.ranks)?;
         command.args(["-c", &text]);
+        if let Some(slow) = self.slow_file {
+            command.env(preload::NAME, slow.library()).envs([slow.variable()]);
+        }
         Ok(command)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::floors::Rates;
 use super::lists::StepLists;
 use super::measure::{self, Plan, System};
 use super::mpi::Mpi;
@@ -13,8 +14,10 @@ use super::run::{Extra, Job, LIMIT};
 use super::task::Task;
 use super::{build, traffic};
 use crate::cli::compare::CompareOptions;
+use crate::hosts::Hosts;
 use trib::Failure;
 use trib::compare::machine;
+use trib::compare::slow_file::SlowFile;
 use trib::compare::variant::Variant;
 use trib::launcher::library::library;
 
@@ -140,6 +143,7 @@ impl<'a> Setup<'a> {
             hints: &[],
             ranks,
             file: folder.join("file"),
+            slow_file: None,
             lists,
             repeats: self.options.measure.repeats,
             budget: self.options.measure.budget,
@@ -157,6 +161,9 @@ impl<'a> Setup<'a> {
         let folder = folder_in(&task.directory)?;
         let held = folder_in(&task.directory)?;
         let lists = StepLists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
+        let measure = &self.options.measure;
+        let clocks = self.mpi.place.emulated().map_or(held.path().to_path_buf(), Hosts::own);
+        let slow_file = SlowFile::new(&measure.slow_file, folder.path(), &clocks)?;
         let needs_them = task.case.is_listed() || !self.peers.is_empty();
         let written = || lists.as_ref().map_or(Ok(Vec::new()), StepLists::written);
         let lists = lists.as_ref().filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
@@ -165,6 +172,7 @@ impl<'a> Setup<'a> {
         let plan = Plan {
             job: Job {
                 hints: task.case.hints,
+                slow_file: slow_file.as_ref(),
                 ..self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists)
             },
             operations: task.operations.clone(),
@@ -172,6 +180,7 @@ impl<'a> Setup<'a> {
             peers,
             system_calls: self.system_calls,
             written: &written,
+            rates: Rates::of(measure, self.mpi.place.hosts(task.ranks))?,
         };
         let file_system = machine::file_system(&task.directory);
         let system = System { machine: machine::name(), library: self.revision.clone(), file_system, load: self.load };
@@ -197,6 +206,7 @@ impl<'a> Setup<'a> {
             repeats: measure.repeats,
             scale: measure.scale,
             map: map.map(|name| name.to_string_lossy().into_owned()),
+            slow_file: measure.slow_file.title(),
         }
     }
 }

@@ -14,7 +14,8 @@ pub fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for directory in directories {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.key.directory == directory).collect();
-        text += &format!("{}, {directory} ({}), {}\n", rows[0].key.mpi, rows[0].file_system, rows[0].machine);
+        let slow = rows[0].key.slow_file.as_ref().map_or(String::new(), |slow| format!(", {slow}"));
+        text += &format!("{}, {directory} ({}{slow}), {}\n", rows[0].key.mpi, rows[0].file_system, rows[0].machine);
         text += &format!("{}\n", of_directory(&rows));
     }
     let means = ["default", "best"].map(|name| {
@@ -45,24 +46,32 @@ fn targets(title: &str, rows: &[&Row]) -> String {
     text
 }
 
+/// Titles of the columns of every table.
+const HEAD: [&str; 11] = [
+    "pattern",
+    "ranks",
+    "default",
+    "best",
+    "ours",
+    "default/ours",
+    "best/ours",
+    "CPU",
+    "floor",
+    "call p50, p99",
+    "equal",
+];
+
 fn of_directory(rows: &[&Row]) -> comfy_table::Table {
-    let mut table = listing::table([
-        "pattern",
-        "ranks",
-        "default",
-        "best",
-        "ours",
-        "default/ours",
-        "best/ours",
-        "CPU",
-        "floor",
-        "call p50, p99",
-        "equal",
-    ]);
+    let mut table = listing::table(HEAD);
+    // Only where links or files have a rate.
+    let has_floors = rows.iter().any(|row| row.file_floor_seconds.or(row.network_floor_seconds).is_some());
+    if has_floors {
+        table.set_header(HEAD.into_iter().chain(["file floor", "network floor"]));
+    }
     for row in rows {
         let [default, best] = ["default", "best"].map(|name| row.peers.get(name));
         let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), numbers::time);
-        table.add_row([
+        let mut cells = vec![
             row.key.pattern.clone(),
             row.key.ranks.to_string(),
             time(default.map(|peer| peer.measured.wall_seconds)),
@@ -74,7 +83,11 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
             row.floor_multiple.map_or("-".to_string(), number),
             calls_of(row),
             if row.bytes_equal { "yes" } else { "NO" }.to_string(),
-        ]);
+        ];
+        if has_floors {
+            cells.extend([row.file_floor_seconds, row.network_floor_seconds].map(time));
+        }
+        table.add_row(cells);
     }
     table
 }

@@ -24,6 +24,9 @@ struct Sums {
     metadata_bytes: u64,
     data_messages: u64,
     data_bytes: u64,
+    /// An older library does not report it.
+    #[serde(default)]
+    between_hosts: Option<u64>,
 }
 
 /// Text before a report in a line.
@@ -57,6 +60,7 @@ pub fn of(text: &str, file: &str, operation: &str) -> EngineTraffic {
         messages: Some(sums.metadata_messages + sums.data_messages),
         wire_bytes: Some(sums.metadata_bytes + sums.data_bytes),
         metadata_bytes_per_request: (sums.requests > 0).then(|| sums.metadata_bytes as f64 / sums.requests as f64),
+        between_hosts: sums.between_hosts,
         aggregator_peak_bytes: None,
     }
 }

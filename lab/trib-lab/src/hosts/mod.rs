@@ -28,7 +28,7 @@ use trib::compare::slow_file::SlowFile;
 use trib::launcher::{Family, preload};
 
 pub use command::run;
-pub use plan::{check, check_shape};
+pub use plan::{bytes_a_second, check, check_shape};
 
 /// Environment variables for the ranks' software on emulated hosts: libfabric uses the hosts' network; Open MPI lets
 /// root start programs there, and more ranks than the machine has cores.

@@ -64,16 +64,30 @@ pub fn check_shape(measure: &MeasureOptions) -> Result<(), Failure> {
 }
 
 /// Refuses a rate that is not a number and a unit of bits or bytes a second.
+///
+/// # Errors
+/// The rate is not valid.
 pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
-    let Some(rate) = rate else { return Ok(()) };
+    rate.map_or(Ok(()), |rate| bytes_a_second(rate).map(drop))
+}
+
+/// Returns the bytes a second of a rate in the notation of tc.
+///
+/// # Errors
+/// The rate is not a number and a unit of bits or bytes a second.
+pub fn bytes_a_second(rate: &str) -> Result<f64, Failure> {
     let unit = rate.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = rate[..rate.len() - unit.len()].parse::<f64>().ok().filter(|number| *number > 0.0);
-    let prefix = unit.strip_suffix("bit").or(unit.strip_suffix("bps"));
-    let is_known = prefix.is_some_and(|prefix| ["", "k", "m", "g", "t", "ki", "mi", "gi", "ti"].contains(&prefix));
-    match number {
-        Some(_) if is_known => Ok(()),
-        _ => Err(Failure::new(format!("shape: {rate}; allowed: a rate as tc writes it, such as 1gbit or 100mbit"))),
-    }
+    let bits = unit.strip_suffix("bit").map(|prefix| (prefix, 8.0));
+    let factor = bits.or(unit.strip_suffix("bps").map(|prefix| (prefix, 1.0))).and_then(|(prefix, bits)| {
+        let (letter, base) = prefix.strip_suffix('i').map_or((prefix, 1000f64), |letter| (letter, 1024.0));
+        let power = ["", "k", "m", "g", "t"].iter().position(|known| *known == letter && prefix != "i")?;
+        Some(base.powi(power as i32) / bits)
+    });
+    let bytes = number.zip(factor).map(|(number, factor)| number * factor);
+    bytes.ok_or_else(|| {
+        Failure::new(format!("shape: {rate}; allowed: a rate as tc writes it, such as 1gbit or 100mbit"))
+    })
 }
 
 impl HostsPlan {

@@ -122,6 +122,26 @@ fn a_comparison_tells_everything_and_is_resumed() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no file of a run is left");
 }
 
+/// Files with a rate are slow for every library alike, and rows tell how long the file system needs at least.
+#[test]
+fn slow_files_are_slow_for_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let line = "--pattern contiguous --ranks 2 --pairs 1 --repeats 1 --scale 0.01 --json --file-rate 10000000 --file-latency 500";
+    let found = rows(&compare(&line.split(' ').chain(["--directory", &place]).collect::<Vec<_>>()));
+    let row = &found[0];
+    assert_eq!(row["slow_file"], "files of 10000000 bytes/s a host, 500 us a call");
+    let floor = row["file_floor_seconds"].as_f64().unwrap();
+    assert_eq!((floor, &row["floor_seconds"]), (2.0 * 335_544.0 / 1e7 + 5e-4, &row["file_floor_seconds"]));
+    for of in [&row["ours"], &row["peers"]["default"], &row["peers"]["best"]] {
+        assert!(of["wall_seconds"].as_f64().unwrap() > 0.9 * floor, "{row}");
+    }
+    assert!(row["network_floor_seconds"].is_null() && row["bytes_equal"] == true, "{row}");
+    let refused = compare(&["--pattern", "contiguous", "--file-latency", "500"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("--file-rate"), "{said}");
+}
+
 /// Returns the wall time of every run.
 fn walls(of: &Value) -> Vec<f64> {
     of["walls"].as_array().unwrap().iter().map(|wall| wall.as_f64().unwrap()).collect()
