@@ -142,10 +142,25 @@ fn without_memory_calls_are_flat() {
     }
 }
 
+/// A hint that asks for two layers is not followed where no local aggregator has members: up to 512 ranks by the paper's
+/// number of them, and where each rank is a node. The report says so.
+#[test]
+fn without_members_there_is_one_layer() {
+    for hints in [
+        "trib_ranks_per_node=24; trib_kernel=two_layer",
+        "trib_ranks_per_node=1; trib_kernel=two_layer; nc_num_aggrs_per_node=1",
+    ] {
+        for why in reasons(hints, 1) {
+            let due = "; no two_layer for metadata and data: every rank is its own local aggregator";
+            assert!(why.ends_with(due), "{hints}: {why}");
+        }
+    }
+}
+
 /// Where the hints leave no choice, the report says nothing of kernels.
 #[test]
 fn given_kernels_are_used_in_every_step() {
-    let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer";
+    let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer; nc_num_aggrs_per_node=2";
     let calls = calls(&format!("trib_ranks_per_node=24; {kernels}"), STEPS).concat();
     for (number, call) in calls.iter().enumerate() {
         assert!(["romio_cb_write=enable", "romio_cb_read=enable"].contains(&call.why.as_str()), "{call:?}");

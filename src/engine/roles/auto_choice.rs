@@ -34,7 +34,7 @@ impl Display for AutoChoice {
             _ => "metadata and data",
         };
         match self.kernel {
-            AutoKernel::NoNodeMemory => write!(f, "no two_layer for {phases}: {}", self.kernel),
+            AutoKernel::NoNodeMemory | AutoKernel::NoMembers => write!(f, "no two_layer for {phases}: {}", self.kernel),
             kernel => write!(f, "{kernel} for {phases}, as predicted to be faster"),
         }
     }
@@ -54,12 +54,16 @@ pub enum AutoKernel {
     },
     /// Flat, although two layers were chosen, by `auto` or by a hint: the ranks of a node share no memory.
     NoNodeMemory,
+    /// Flat, although a hint chose two layers: no local aggregator has members, by the hint for their number or by the
+    /// order of ranks on nodes.
+    NoMembers,
 }
 
 impl Display for AutoKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Flat => f.write_str(BALANCED.name),
+            Self::NoMembers => f.write_str("every rank is its own local aggregator"),
             Self::NoNodeMemory => f.write_str("the ranks of a node share no memory"),
             Self::TwoLayer { per_node } => write!(f, "two_layer with {per_node} local aggregators a node"),
         }

@@ -138,8 +138,13 @@ impl Roles {
         (Phases { metadata, data }, Some(choice))
     }
 
-    /// Returns what `auto` chose for a call with the layers `way`, for reports; `None` if the hints leave no choice.
+    /// Returns what `auto` chose for a call with the layers `way`, for reports; `None` if the hints leave no choice and are
+    /// followed.
     pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
+        let Layered { metadata, data } = self.given;
+        if self.given.any() && self.flat.iter().all(|phase| phase.local.is_none()) {
+            return Some(AutoChoice { kernel: AutoKernel::NoMembers, metadata, data });
+        }
         let kernel = match way.layered == self.given {
             true => AutoKernel::Flat,
             false => AutoKernel::TwoLayer { per_node: way.local },
