@@ -292,6 +292,21 @@ mod tests {
         );
     }
 
+    /// PnetCDF puts its own `nc_num_aggrs_per_node` into the info with which it opens a file. The hints of the C API and of the
+    /// command line mean this library.
+    #[test]
+    fn a_hint_that_a_library_above_has_too_counts_where_it_is_meant() {
+        let mut file_hints = read(&[]).unwrap().file_hints("f");
+        file_hints.program("nc_num_aggrs_per_node", "5", "MPI_Info").unwrap();
+        assert_eq!(file_hints.hints().num_aggrs_per_node, 0);
+        file_hints.text("nc_num_aggrs_per_node=3; nc_thing=1").unwrap();
+        assert_eq!(file_hints.hints().num_aggrs_per_node, 3);
+        let why = "the library above, such as PnetCDF, reads it";
+        assert_eq!(unused(&file_hints), [told("nc_thing", "the program", why)]);
+        file_hints.program("nc_num_aggrs_per_node", "5", "MPI_Info").unwrap();
+        assert_eq!(file_hints.hints().num_aggrs_per_node, 3);
+    }
+
     #[test]
     fn a_program_that_changes_its_mind_is_not_overruled() {
         let mut file_hints = read(&[("TRIB_HINTS", "cb_nodes=1")]).unwrap().file_hints("f");

@@ -84,11 +84,23 @@ impl FileHints {
     /// The errors of [`Hints::set`]; the hint is then one of the hints that are not used, and all others are unchanged.
     pub fn program(&mut self, key: &str, value: &str, source: impl Into<HintSource>) -> Result<()> {
         let given = Given::new(key, value, source);
-        self.program.retain(|before| before.key != key);
-        self.program.push(given.clone());
         if foreign::why_not(key) == foreign::ABOVE {
+            self.store(given);
             return Ok(());
         }
+        self.set(given)
+    }
+
+    /// Stores a hint of the program, whether it is used or not.
+    fn store(&mut self, given: Given) {
+        self.program.retain(|before| before.key != given.key);
+        self.program.push(given);
+    }
+
+    /// Sets a hint that the program means for this library, like [`FileHints::program`].
+    fn set(&mut self, given: Given) -> Result<()> {
+        self.store(given.clone());
+        let key = given.key.clone();
         let given = foreign::translated(given);
         if let Some((_, by)) = self.above.iter().find(|(above, _)| *above == given.key) {
             let why = format!("overruled by {by}");
@@ -96,11 +108,13 @@ impl FileHints {
             return Ok(());
         }
         // The program's earlier hint is no longer in force.
-        self.used.retain(|before| before.key != key || !self.program.iter().any(|own| own.source == before.source));
+        let of_program = |before: &Given| self.program.iter().any(|own| own.source == before.source);
+        self.used.retain(|before| before.key != key || !of_program(before));
         self.take(given)
     }
 
-    /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does.
+    /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does; but all keys are meant
+    /// for this library, also those that a library above has, too.
     ///
     /// # Errors
     /// The errors of [`Hints::apply`].
@@ -108,7 +122,7 @@ impl FileHints {
         // Check the whole text first: a text with an error changes nothing.
         Hints::default().apply(text)?;
         for (key, value) in super::pairs(text).filter_map(|(_, pair)| pair.ok()) {
-            self.program(key, value, "the program")?;
+            self.set(Given::new(key, value, "the program"))?;
         }
         Ok(())
     }
