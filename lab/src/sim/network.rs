@@ -277,9 +277,11 @@ impl<'a> Network<'a> {
 
     #[inline]
     fn noisy(&mut self, cost: f64, sigma: f64) -> Time {
-        if sigma == 0.0 {
-            return ticks(cost);
-        }
+        if sigma == 0.0 { ticks(cost) } else { self.drawn(cost, sigma) }
+    }
+
+    #[inline(never)]
+    fn drawn(&mut self, cost: f64, sigma: f64) -> Time {
         let normal: f64 = StandardNormal.sample(&mut self.random);
         ticks((cost * (1.0 + sigma * normal)).max(0.0))
     }
