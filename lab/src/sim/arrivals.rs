@@ -223,6 +223,9 @@ impl<W: Workload> Engine<'_, W> {
     #[inline]
     pub(super) fn hand_out(&mut self) {
         let receipts = std::mem::take(&mut self.receipts);
+        if receipts.len() > 1 {
+            receipts.iter().for_each(|&(rank, ..)| self.hosts[rank as usize].touch());
+        }
         for &(rank, time, send) in &receipts {
             self.receipt(rank as Rank, time, send);
         }

@@ -128,6 +128,12 @@ impl<'a> Network<'a> {
         Self { machine, sites, ports, links: vec![0; links], processors, random }
     }
 
+    /// Reads the site of a rank, so that a cache has it.
+    #[inline]
+    pub(super) fn touch(&self, rank: u32) {
+        std::hint::black_box(self.sites[rank as usize].port);
+    }
+
     /// Returns the node of a rank.
     #[inline]
     pub(super) fn node_of(&self, rank: u32) -> usize {
