@@ -142,7 +142,8 @@ fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Resul
     let mut due: Vec<HostsCase> = Vec::new();
     due.extend(cases.iter().filter(|case| !all.iter().any(|one| one.case == **case)).cloned());
     due.retain(|_| !options.no_measure);
-    due.sort_by_key(|case| case.rate);
+    // The cases of a pattern run in one job, in turns, if they are few.
+    due.sort_by(|one, other| (one.rate, &one.pattern).cmp(&(other.rate, &other.pattern)));
     for of_rate in due.chunk_by(|one, next| one.rate == next.rate) {
         measure::on_hosts(of_rate, (hosts, options.quick), options.repetitions.unwrap_or(REPETITIONS), |one| {
             options.resume.iter().try_for_each(|path| keep(path, &one))?;

@@ -11,7 +11,7 @@ use tributary_lab::advice::advise;
 use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, SharedFile,
 };
-use tributary_lab::sim::{self, Machine};
+use tributary_lab::sim::Machine;
 
 use super::case::{HostsCase, RowDirection};
 
@@ -46,6 +46,7 @@ impl KnownPattern {
     /// Hints that do not fit.
     pub fn counted(&self, mut hints: Hints, rate: u64) -> Result<CountedCase, Failure> {
         hints.driver = DriverName::Posix;
+        hints.check(self.accesses.len())?;
         let file = SharedFile::of_accesses(&self.topology, &hints, &self.accesses)?;
         let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
         let access = |rank: usize| Ok::<_, tributary::Error>(self.accesses[rank].clone());
@@ -99,7 +100,7 @@ impl CountedCase {
             RowDirection::Write => Direction::Write,
             RowDirection::Read => Direction::Read,
         };
-        let mut machine = at_rate(machine, self.rate);
+        let machine = at_rate(machine, self.rate);
         let options = CollectiveWriteOptions {
             topology: self.topology.clone(),
             hints: self.hints.clone(),
@@ -110,11 +111,7 @@ impl CountedCase {
             whole: Some(whole),
         };
         let workload = CollectiveWrite::new(&machine, options, self.counts.clone())?;
-        if workload.runs_ahead() {
-            machine.eager_limit = u64::MAX;
-        }
-        let outcome = sim::run(&machine, &self.topology, &workload, 0, |_| ())?;
-        Ok(outcome.seconds().total)
+        Ok(workload.run(&machine)?.seconds().total)
     }
 }
 
