@@ -19,11 +19,11 @@ use tributary_lab::sim::storage::Storage;
 use tributary_lab::sim::Machine;
 
 use crate::cli::advise::AdviseOptions;
-use crate::machines::{check_memory, machine};
+use crate::machines::{at_a_time, check_memory, machine};
 use trib::capture::scaled::ScaledWrite;
 use trib::listing::table;
 use trib::numbers::{counted, grouped};
-use trib::parallel::{parallel_map, processors};
+use trib::parallel::parallel_map;
 use trib::{Failure, progress, say};
 
 /// Number of divisions of the file that are counted in one pass over the extents; more take more memory.
@@ -226,14 +226,12 @@ impl CountsByDivision {
         all.into_iter().collect()
     }
 
-    /// Returns the number of candidates to simulate at a time: one a core, if they fit in memory together.
+    /// Returns the number of candidates to simulate at a time.
     fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
-        let cores = processors().min(candidates.len());
         let known = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
         let aggregators = known.map(|counts| counts.file().aggregators.len()).max().unwrap_or(0) as u64;
         let ranks = prepared.topology.ranks() as u64;
-        let fit = |count: &u64| check_memory(ranks * count, ranks * (aggregators + 1) * count).is_ok();
-        (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
+        at_a_time(ranks, ranks * (aggregators + 1))
     }
 
     /// Returns the simulated seconds of a write with these hints; none if the hints do not fit.
@@ -400,8 +398,8 @@ pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
         let settings = stage.candidates(machine, *driver, topology.nodes());
         let candidates = settings.iter().map(|setting| with(hints, setting)).collect::<tributary::Result<Vec<_>>>()?;
         counts.count(&prepared, &candidates)?;
-        for (setting, candidate) in settings.into_iter().zip(&candidates) {
-            let Some(seconds) = counts.seconds(&prepared, candidate)? else { continue };
+        for (setting, seconds) in settings.into_iter().zip(counts.all_seconds(&prepared, &candidates, || ())?) {
+            let Some(seconds) = seconds else { continue };
             tried += 1;
             let least = best.as_ref().map_or(parts.total * (1.0 - WORTH), |(_, least)| *least);
             if seconds < least {
