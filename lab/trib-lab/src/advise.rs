@@ -15,8 +15,8 @@ use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::machines::MACHINES;
-use tributary_lab::sim::storage::Storage;
 use tributary_lab::sim::Machine;
+use tributary_lab::sim::storage::Storage;
 
 use crate::cli::advise::AdviseOptions;
 use crate::machines::{at_a_time, check_memory, machine};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::machines::{at_a_time, check_memory};
-use trib::parallel::parallel_map;
 use trib::Failure;
 use trib::capture::scaled::ScaledWrite;
+use trib::parallel::parallel_map;
 use tributary::engine::Capture;
 use tributary::engine::choice::Candidate;
 use tributary::exchange::KERNELS;

@@ -54,7 +54,12 @@ fn show_choices(rows: &[Row]) -> Result<(), Failure> {
     }
     let good = |ratios: Vec<f64>| {
         let near = ratios.iter().filter(|ratio| **ratio <= GOOD).count();
-        format!("{near} of {} within {:.0} % of the best, worst {:.2}", ratios.len(), 100.0 * GOOD - 100.0, worst(&ratios))
+        format!(
+            "{near} of {} within {:.0} % of the best, worst {:.2}",
+            ratios.len(),
+            100.0 * GOOD - 100.0,
+            worst(&ratios)
+        )
     };
     let of_chosen = |choices: &[HostsChoice]| good(choices.iter().map(|one| one.ratio(one.chosen)).collect());
     let apart = HostsChoice::all(rows.iter().filter(|row| !row.is_fitted()));
