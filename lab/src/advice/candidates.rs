@@ -51,7 +51,10 @@ impl Stage {
                 let direct = |size| vec![hint("striping_unit", size), hint("direct_write", "enable")];
                 SIZES.into_iter().flat_map(|size| [vec![hint("striping_unit", size)], direct(size)]).collect()
             }
-            (Self::Sizes, _) => SIZES.map(|size| vec![hint("cb_buffer_size", size)]).to_vec(),
+            (Self::Sizes, _) => {
+                let windows = std::iter::once(SMALL_WINDOW).chain(SIZES);
+                windows.map(|size| vec![hint("cb_buffer_size", size)]).collect()
+            }
             (Self::Data, _) => kernels("trib_kernel_data", "trib_throttle_data"),
             (Self::Metadata, _) => kernels("trib_kernel_meta", "trib_throttle_meta"),
         };
@@ -62,6 +65,8 @@ impl Stage {
 
 /// Sizes of a stripe or a window that are tried, in bytes.
 const SIZES: [u64; 4] = [1 << 20, 4 << 20, 16 << 20, 64 << 20];
+/// Smallest size of a window that is tried, in bytes; locks make such small stripes slow.
+const SMALL_WINDOW: u64 = 256 << 10;
 /// Limits on outstanding sends that are tried, in batches; 0 is no limit.
 const THROTTLES: [u64; 3] = [0, 8, 128];
 /// Numbers of local aggregators on a node that are tried.

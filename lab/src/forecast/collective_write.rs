@@ -9,7 +9,7 @@ use super::message_counts::{MessageCounts, MetadataForm, Round};
 use super::shared_file::{ExtentGroups, SharedFile};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
-use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, Step, Time, WorkPart, Workload};
+use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, SimOutcome, Step, Time, WorkPart, Workload};
 use tributary::access::Extent;
 use tributary::engine::{Direction, planning};
 use tributary::error::{Error, Result};
@@ -286,9 +286,22 @@ impl CollectiveWrite {
         later.filter(|round| round.windows[index].bytes > 0).count() as u32
     }
 
+    /// Simulates the write or read on `machine`. A whole call with long messages that runs ahead sends them without waiting
+    /// for their receivers.
+    ///
+    /// # Errors
+    /// Errors of [`sim::run`].
+    pub fn run(&self, machine: &Machine) -> Result<SimOutcome> {
+        let topology = &self.parties.topology;
+        if self.options.whole.is_none() || !self.runs_ahead() {
+            return sim::run(machine, topology, self, 0, |_| ());
+        }
+        sim::run(&Machine { eager_limit: u64::MAX, ..machine.clone() }, topology, self, 0, |_| ())
+    }
+
     /// Returns true if ranks start rounds while others are in flight, as the library does with long messages: they are
     /// sent then without waiting for their receivers. Ranks that have bytes in one window only have no such rounds.
-    pub fn runs_ahead(&self) -> bool {
+    fn runs_ahead(&self) -> bool {
         let Throttle { limit, mode, .. } = self.data.throttle();
         let in_batches = limit.is_some() && mode == ThrottleMode::Batch;
         let file = self.counts.file();

@@ -1,7 +1,7 @@
 //! Part of the simulator: moves a message through ports to its rank, and the protocol between ranks.
 
 use super::Time;
-use super::engine::{Engine, What};
+use super::engine::Engine;
 use super::matching::Search;
 use super::message::{Kind, Leg, Marks, Message};
 use super::network::{Distance, Hold};
@@ -14,14 +14,14 @@ impl<W: Workload> Engine<'_, W> {
     #[inline]
     pub(super) fn depart(&mut self, message: Message, now: Time) {
         self.count.events += 1;
-        let mut message = Message { leg: Leg::Door, ..message };
-        let answered = message.kind == Kind::ClearToSend;
+        let mut message = Message { leg: Leg::DOOR, ..message };
+        let answered = message.kind == Kind::CLEAR_TO_SEND;
         let send = message.handle;
         if answered {
             // The waiting bytes go to the receive of the clear-to-send.
             let (sender, handle) = (message.to, message.load as Handle);
             let load = self.bytes(sender as Rank, send);
-            message = Message { from: sender, to: message.from, kind: Kind::Data, load, handle, ..message };
+            message = Message { from: sender, to: message.from, kind: Kind::DATA, load, handle, ..message };
         }
         let way = self.way(&message);
         let bytes = message.wire_bytes();
@@ -34,10 +34,10 @@ impl<W: Workload> Engine<'_, W> {
         }
         let (begin, left) = self.network.inject(message.from, way, bytes, now);
         if way == Distance::Network && self.network.holds_links() {
-            self.wheel.push(begin, What::Message(Message { leg: Leg::Links, ..message }));
+            self.wheel.push(begin, Message { leg: Leg::LINKS, ..message });
         } else {
             let arrival = self.network.travel(message.from, way, bytes, left);
-            self.wheel.push(arrival, What::Message(message));
+            self.wheel.push(arrival, message);
         }
         if answered {
             self.receipt(message.from as Rank, left, send);
@@ -47,9 +47,9 @@ impl<W: Workload> Engine<'_, W> {
     /// Sends the next segment of the messages at the port of a node, which is free at `now`.
     pub(super) fn send_segment(&mut self, node: usize, now: Time) {
         let Some(segment) = self.network.segment(node, now) else { return };
-        self.wheel.push(segment.sent, What::Sent(node as u32));
+        self.wheel.push(segment.sent, Message::signal(Leg::SENT, node as u32));
         if let Some((message, send)) = segment.last {
-            self.wheel.push(segment.arrival, What::Message(Message { leg: Leg::Inside, ..message }));
+            self.wheel.push(segment.arrival, Message { leg: Leg::INSIDE, ..message });
             if let Some(send) = send {
                 self.receipt(message.from as Rank, segment.sent, send);
             }
@@ -63,10 +63,10 @@ impl<W: Workload> Engine<'_, W> {
             Hold::From(begin) => (begin, Message { marks: marks.hop(), ..message }),
             Hold::Left(left) => {
                 let arrival = self.network.travel(message.from, Distance::Network, bytes, left);
-                (arrival, Message { marks: marks.arrived(), leg: Leg::Door, ..message })
+                (arrival, Message { marks: marks.arrived(), leg: Leg::DOOR, ..message })
             }
         };
-        self.wheel.push(time, What::Message(message));
+        self.wheel.push(time, message);
     }
 
     /// Handles the event that a message has reached its node.
@@ -81,9 +81,9 @@ impl<W: Workload> Engine<'_, W> {
         if ready == now {
             return self.deliver(message, now);
         }
-        let message = Message { leg: Leg::Inside, ..message };
+        let message = Message { leg: Leg::INSIDE, ..message };
         if ready > host.cpu {
-            return self.wheel.push(ready, What::Message(message));
+            return self.wheel.push(ready, message);
         }
         // The message's rank is busy at least until the message is inside.
         host.queues.get_or_insert_default().wait(ready, message);
@@ -145,12 +145,12 @@ impl<W: Workload> Engine<'_, W> {
         let costs = &self.machine.host;
         let check = costs.check * f64::from(host.outstanding);
         match message.kind {
-            Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, message, check),
-            Kind::ClearToSend => {
+            Kind::EAGER | Kind::REQUEST_TO_SEND => self.take_envelope(rank, message, check),
+            Kind::CLEAR_TO_SEND => {
                 host.cpu = self.network.work_from(host.cpu, costs.control);
-                self.wheel.push(host.cpu, What::Message(Message { leg: Leg::Posted, ..message }));
+                self.wheel.push(host.cpu, Message { leg: Leg::POSTED, ..message });
             }
-            Kind::Data => {
+            _ => {
                 host.cpu = self.network.work_from(host.cpu, costs.receive + check);
                 self.count.present -= 1;
                 self.finish(rank, message.handle);
@@ -166,7 +166,7 @@ impl<W: Workload> Engine<'_, W> {
         let Search { found, walked } = queues.posted.take(message.key());
         queues.walked += walked as u64;
         let mut cost = costs.receive + check + tau * walked as f64;
-        if message.kind == Kind::Eager {
+        if message.kind == Kind::EAGER {
             cost += message.load as f64 * costs.receive_byte;
         }
         let connects = message.marks.has(Marks::CONNECTS);
@@ -179,7 +179,7 @@ impl<W: Workload> Engine<'_, W> {
             queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
         }
         host.cpu = self.network.work_from(host.cpu, cost);
-        if connects && !message.marks.has(Marks::SYNCHRONOUS) && message.kind == Kind::Eager {
+        if connects && !message.marks.has(Marks::SYNCHRONOUS) && message.kind == Kind::EAGER {
             self.acknowledge(rank, &message);
         }
         if let Some(handle) = found {
@@ -190,12 +190,12 @@ impl<W: Workload> Engine<'_, W> {
     /// Continues the protocol of a message that was matched with its receive.
     pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
         self.count.matched += 1;
-        if message.kind == Kind::RequestToSend {
+        if message.kind == Kind::REQUEST_TO_SEND {
             let ready = self.answer(rank, &message);
             let Message { from, to, .. } = message;
             let load = u64::from(handle);
-            let clear = Message { load, from: to, to: from, kind: Kind::ClearToSend, leg: Leg::Inside, ..message };
-            return self.wheel.push(ready, What::Message(clear));
+            let clear = Message { load, from: to, to: from, kind: Kind::CLEAR_TO_SEND, leg: Leg::INSIDE, ..message };
+            return self.wheel.push(ready, clear);
         }
         if message.marks.has(Marks::SYNCHRONOUS) {
             self.acknowledge(rank, &message);
@@ -223,6 +223,9 @@ impl<W: Workload> Engine<'_, W> {
     #[inline]
     pub(super) fn hand_out(&mut self) {
         let receipts = std::mem::take(&mut self.receipts);
+        if receipts.len() > 1 {
+            receipts.iter().for_each(|&(rank, ..)| self.hosts[rank as usize].touch());
+        }
         for &(rank, time, send) in &receipts {
             self.receipt(rank as Rank, time, send);
         }
@@ -251,7 +254,7 @@ impl<W: Workload> Engine<'_, W> {
         };
         if time < receipts.due {
             receipts.due = time;
-            self.wheel.push(time, What::Settle(rank as u32));
+            self.wheel.push(time, Message::signal(Leg::SETTLE, rank as u32));
         }
     }
 

@@ -29,20 +29,6 @@ const AHEAD: u32 = 8;
 /// wait.
 const PATIENCE: f64 = 16.0;
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum What {
-    /// The processor of a rank is free to process waiting arrivals.
-    Wake(u32),
-    /// A rank may continue, because some of its sends are finished.
-    Settle(u32),
-    /// A message has reached a port, a link or its node.
-    Message(Message),
-    /// A file write of a rank's write-behind worker is complete.
-    Written(u32),
-    /// The port of a node has sent a segment of a message.
-    Sent(u32),
-}
-
 /// Simulates `workload` on `machine`. The same arguments give the same outcome. Every million events, calls `watch`
 /// with the number of messages matched so far.
 ///
@@ -70,8 +56,8 @@ pub fn run<W: Workload>(
         engine.advance(rank, 0);
     }
     let mut served = 0;
-    while let Some((now, what)) = engine.wheel.pop() {
-        engine.event(now, what);
+    while let Some((now, message)) = engine.next() {
+        engine.event(now, message);
         served += 1;
         if u64::is_multiple_of(served, WATCH) {
             watch(engine.count.matched);
@@ -102,7 +88,7 @@ pub(super) struct Engine<'a, W> {
     pub(super) workload: &'a W,
     pub(super) hosts: Vec<RankState>,
     pub(super) network: Network<'a>,
-    pub(super) wheel: Wheel<What>,
+    pub(super) wheel: Wheel<Message>,
     pub(super) servers: Servers,
     pub(super) phases: Phases,
     pub(super) count: Count,
@@ -128,22 +114,32 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
+    /// Removes and returns the next event. Reads what the events after it need: their ranks are far apart in memory, so
+    /// the cache misses overlap here and would not later.
     #[inline]
-    fn event(&mut self, now: Time, what: What) {
-        match what {
-            What::Wake(rank) => {
-                self.hosts[rank as usize].wakes = false;
-                self.advance(rank as Rank, now);
+    fn next(&mut self) -> Option<(Time, Message)> {
+        let Self { wheel, hosts, network, .. } = self;
+        wheel.pop(|message| match message.leg {
+            Leg::POSTED => network.touch(message.from),
+            Leg::SENT => {}
+            _ => hosts[message.to as usize].touch(),
+        })
+    }
+
+    #[inline]
+    fn event(&mut self, now: Time, message: Message) {
+        match message.leg {
+            Leg::POSTED => self.depart(message, now),
+            Leg::LINKS => self.pass(message, now),
+            Leg::DOOR => self.enter(message, now),
+            Leg::SETTLE => self.settle(message.to as Rank, now),
+            Leg::WAKE => {
+                self.hosts[message.to as usize].wakes = false;
+                self.advance(message.to as Rank, now);
             }
-            What::Written(rank) => self.written(rank, now),
-            What::Settle(rank) => self.settle(rank as Rank, now),
-            What::Sent(node) => self.send_segment(node as usize, now),
-            What::Message(message) => match message.leg {
-                Leg::Posted => self.depart(message, now),
-                Leg::Links => self.pass(message, now),
-                Leg::Door => self.enter(message, now),
-                Leg::Inside => self.deliver(message, now),
-            },
+            Leg::WRITTEN => self.written(message.to, now),
+            Leg::SENT => self.send_segment(message.to as usize, now),
+            _ => self.deliver(message, now),
         }
         if !self.receipts.is_empty() {
             self.hand_out();
@@ -203,10 +199,10 @@ impl<'a, W: Workload> Engine<'a, W> {
             Work::Step => return self.take_step(rank, handle, now),
             Work::Send { to, mode, bytes, stage } => {
                 *ahead -= 1;
-                let kind = if bytes > self.machine.eager_limit { Kind::RequestToSend } else { Kind::Eager };
+                let kind = if bytes > self.machine.eager_limit { Kind::REQUEST_TO_SEND } else { Kind::EAGER };
                 let marks = Marks::NONE.with(Marks::SYNCHRONOUS, mode == SendMode::Synchronous);
                 let (from, to) = (rank as u32, to as u32);
-                self.post_send(Message { load: bytes, from, to, handle, stage, kind, leg: Leg::Posted, marks });
+                self.post_send(Message { load: bytes, from, to, handle, stage, kind, leg: Leg::POSTED, marks });
             }
         }
         true
@@ -216,7 +212,7 @@ impl<'a, W: Workload> Engine<'a, W> {
     pub(super) fn wake(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
         host.wakes = true;
-        self.wheel.push(host.cpu, What::Wake(rank as u32));
+        self.wheel.push(host.cpu, Message::signal(Leg::WAKE, rank as u32));
     }
 
     fn post_receive(&mut self, rank: Rank, handle: Handle, key: MatchKey) {
@@ -236,7 +232,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         host.spent.post_receives += done - host.cpu;
         host.cpu = done;
         if let Some(message) = found {
-            if message.kind == Kind::Eager {
+            if message.kind == Kind::EAGER {
                 host.cpu = self.network.work_from(host.cpu, message.load as f64 * costs.copy_byte);
             }
             self.matched(rank, message, handle);
@@ -258,13 +254,13 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
         let host = &mut self.hosts[rank];
         let first_use = if host.request() { costs.first_use } else { 0.0 };
-        let copied = if message.kind == Kind::Eager { message.load as f64 * costs.send_byte } else { 0.0 };
+        let copied = if message.kind == Kind::EAGER { message.load as f64 * costs.send_byte } else { 0.0 };
         done = self.network.work_from(done, costs.send + copied + first_use);
         host.spent.post_sends += done - host.cpu;
         host.cpu = done;
-        self.wheel.push(host.cpu, What::Message(message));
+        self.wheel.push(host.cpu, message);
         let later = message.marks.has(Marks::SYNCHRONOUS) || message.marks.has(Marks::CONNECTS);
-        if message.kind == Kind::Eager && !later {
+        if message.kind == Kind::EAGER && !later {
             host.outstanding -= 1;
             host.finish(message.handle);
         }

@@ -116,6 +116,15 @@ impl RankState {
         }
     }
 
+    /// Reads the rank's state, so that a cache has it.
+    #[inline]
+    pub(super) fn touch(&self) {
+        std::hint::black_box((self.cpu, self.part, self.spent.gather));
+        if let Some(receipts) = &self.receipts {
+            receipts.touch();
+        }
+    }
+
     /// Counts a posted request; returns true if the rank never had so many outstanding before.
     pub(super) fn request(&mut self) -> bool {
         self.outstanding += 1;

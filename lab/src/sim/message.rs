@@ -4,29 +4,45 @@ use super::matching::MatchKey;
 use super::program::Handle;
 
 /// Kind of a message in the protocol between two ranks.
+///
+/// Not an enum: the compiler would hide the tag of an `Option<Message>` in it, and copy such options in pieces, for
+/// which the processor waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) struct Kind(u8);
+
+impl Kind {
     /// Envelope and bytes of an eager message.
-    Eager,
+    pub(super) const EAGER: Self = Self(0);
     /// Envelope of a message whose bytes wait for the receiver (rendezvous).
-    RequestToSend,
+    pub(super) const REQUEST_TO_SEND: Self = Self(1);
     /// Answer to a request to send: the receiver is ready.
-    ClearToSend,
+    pub(super) const CLEAR_TO_SEND: Self = Self(2);
     /// Bytes of a message, sent after the receiver was ready.
-    Data,
+    pub(super) const DATA: Self = Self(3);
 }
 
-/// Part of its path that a message completes next.
+/// Part of its path that a message completes next, or what an event is about that is no message. As [`Kind`], not an
+/// enum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leg {
+pub(super) struct Leg(u8);
+
+impl Leg {
     /// The message was posted, and is at the port of its rank.
-    Posted,
+    pub(super) const POSTED: Self = Self(0);
     /// The message is under way over links.
-    Links,
+    pub(super) const LINKS: Self = Self(1);
     /// The message enters the receiver's node.
-    Door,
+    pub(super) const DOOR: Self = Self(2);
     /// The message has reached its rank.
-    Inside,
+    pub(super) const INSIDE: Self = Self(3);
+    /// The processor of a rank is free to process waiting arrivals.
+    pub(super) const WAKE: Self = Self(4);
+    /// A rank may continue, because some of its sends are finished.
+    pub(super) const SETTLE: Self = Self(5);
+    /// A file write of a rank's write-behind worker is complete.
+    pub(super) const WRITTEN: Self = Self(6);
+    /// The port of a node has sent a segment of a message.
+    pub(super) const SENT: Self = Self(7);
 }
 
 /// Simulated message; 24 bytes, because millions are under way at a time.
@@ -37,7 +53,7 @@ pub(super) struct Message {
     pub(super) from: u32,
     /// Rank where the current leg ends.
     pub(super) to: u32,
-    /// Sender's operation; for [`Kind::Data`], the receiver's operation.
+    /// Sender's operation; for [`Kind::DATA`], the receiver's operation.
     pub(super) handle: Handle,
     pub(super) stage: u8,
     pub(super) kind: Kind,
@@ -87,6 +103,12 @@ impl Marks {
 }
 
 impl Message {
+    /// Returns an event that is no message: of rank `to`, or of node `to` for [`Leg::SENT`].
+    #[inline]
+    pub(super) fn signal(leg: Leg, to: u32) -> Self {
+        Self { load: 0, from: to, to, handle: 0, stage: 0, kind: Kind::EAGER, leg, marks: Marks::NONE }
+    }
+
     /// Returns the key of the receives that match this message.
     #[inline]
     pub(super) fn key(&self) -> MatchKey {
@@ -97,8 +119,8 @@ impl Message {
     #[inline]
     pub(super) fn wire_bytes(&self) -> u64 {
         match self.kind {
-            Kind::Eager | Kind::Data => self.load,
-            Kind::RequestToSend | Kind::ClearToSend => 0,
+            Kind::EAGER | Kind::DATA => self.load,
+            _ => 0,
         }
     }
 }

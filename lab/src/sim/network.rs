@@ -128,6 +128,12 @@ impl<'a> Network<'a> {
         Self { machine, sites, ports, links: vec![0; links], processors, random }
     }
 
+    /// Reads the site of a rank, so that a cache has it.
+    #[inline]
+    pub(super) fn touch(&self, rank: u32) {
+        std::hint::black_box(self.sites[rank as usize].port);
+    }
+
     /// Returns the node of a rank.
     #[inline]
     pub(super) fn node_of(&self, rank: u32) -> usize {
@@ -277,9 +283,11 @@ impl<'a> Network<'a> {
 
     #[inline]
     fn noisy(&mut self, cost: f64, sigma: f64) -> Time {
-        if sigma == 0.0 {
-            return ticks(cost);
-        }
+        if sigma == 0.0 { ticks(cost) } else { self.drawn(cost, sigma) }
+    }
+
+    #[inline(never)]
+    fn drawn(&mut self, cost: f64, sigma: f64) -> Time {
         let normal: f64 = StandardNormal.sample(&mut self.random);
         ticks((cost * (1.0 + sigma * normal)).max(0.0))
     }

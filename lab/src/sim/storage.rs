@@ -7,8 +7,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::Time;
-use super::engine::{Engine, What};
+use super::engine::Engine;
 use super::figures::Figures;
+use super::message::{Leg, Message};
 use super::network::ticks;
 use super::program::Handle;
 use super::workload::Workload;
@@ -231,7 +232,7 @@ impl<W: Workload> Engine<'_, W> {
             Some(step @ (Step::Write(..) | Step::Read(..))) => {
                 let place = (rank as u32, self.network.node_of(rank as u32));
                 if let Some(done) = self.servers.submit(place, step, now) {
-                    self.wheel.push(done, What::Written(rank as u32));
+                    self.wheel.push(done, Message::signal(Leg::WRITTEN, rank as u32));
                 }
             }
             Some(Step::Settle(at_most)) if self.servers.settled(rank as u32, *at_most) => {}
@@ -249,7 +250,7 @@ impl<W: Workload> Engine<'_, W> {
     pub(super) fn written(&mut self, rank: u32, now: Time) {
         let (next, awaited) = self.servers.written((rank, self.network.node_of(rank)), now);
         if let Some(done) = next {
-            self.wheel.push(done, What::Written(rank));
+            self.wheel.push(done, Message::signal(Leg::WRITTEN, rank));
         }
         if awaited {
             let host = &mut self.hosts[rank as usize];

@@ -15,7 +15,7 @@ const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 const LEVELS: usize = 8;
 /// Maximum number of events of a slot that is sorted and not distributed.
-const SORTED: usize = 20;
+const SORTED: usize = 160;
 
 #[derive(Debug, Clone, Copy)]
 struct WheelEvent<T> {
@@ -69,15 +69,17 @@ impl<T: Copy> Wheel<T> {
         self.current.insert(at, event);
     }
 
-    /// Removes and returns the earliest event.
+    /// Removes and returns the earliest event. Calls `soon` before with events that will be next, if many follow each
+    /// other closely.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<(Time, T)> {
+    pub(super) fn pop(&mut self, mut soon: impl FnMut(&T)) -> Option<(Time, T)> {
         loop {
             if let Some(event) = self.current.pop() {
                 self.now = event.time;
                 return Some((event.time, event.what));
             }
             self.open_next()?;
+            self.current.iter().rev().for_each(|event| soon(&event.what));
         }
     }
 
@@ -152,14 +154,14 @@ mod tests {
                 }
                 list.sort();
                 for expected in list.drain(..pops.min(list.len())) {
-                    prop_assert_eq!(wheel.pop(), Some(expected));
+                    prop_assert_eq!(wheel.pop(|_| ()), Some(expected));
                     now = expected.0;
                 }
             }
             for expected in list {
-                prop_assert_eq!(wheel.pop(), Some(expected));
+                prop_assert_eq!(wheel.pop(|_| ()), Some(expected));
             }
-            prop_assert_eq!(wheel.pop(), None);
+            prop_assert_eq!(wheel.pop(|_| ()), None);
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use tributary::engine::{Path, PredictedPath};
+use tributary::engine::{Direction, Path, PredictedPath};
 use tributary::hints::{DriverName, Switch};
-use tributary::{Hints, Topology};
+use tributary::{Extents, Hints, Topology};
 use tributary_benchmarks::Pattern;
 use tributary_lab::advice::candidates::with;
 use tributary_lab::advice::search::WORTH;
@@ -16,18 +15,22 @@ use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile, Written,
 };
 use tributary_lab::machines::MACHINES;
+use tributary_lab::sim::Machine;
 use tributary_lab::sim::storage::Storage;
-use tributary_lab::sim::{self, Machine};
 
 use crate::cli::advise::AdviseOptions;
-use crate::machines::{check_memory, machine};
+use crate::machines::{at_a_time, check_memory, machine};
 use trib::capture::scaled::ScaledWrite;
 use trib::listing::table;
 use trib::numbers::{counted, grouped};
+use trib::parallel::parallel_map;
 use trib::{Failure, progress, say};
 
 /// Number of divisions of the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
+
+/// Default number of rounds that are simulated of a write.
+const SAMPLE: usize = 2;
 
 /// Inputs of the command, checked before anything long runs.
 struct Prepared {
@@ -37,6 +40,9 @@ struct Prepared {
     hints: Hints,
     write: ScaledWrite,
     sample: usize,
+    /// Extents of all ranks, if the whole call is simulated: with agreements, packing, and calls of the file. That is so with
+    /// the driver `posix` on its file system, where the simulator has been compared with measurements.
+    accesses: Option<Vec<Extents>>,
 }
 
 /// Simulates the candidates and prints the advice.
@@ -82,7 +88,10 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     options.hints.iter().try_for_each(|hint| hints.apply(hint))?;
     hints.check(ranks)?;
     let driver = hints.driver;
-    Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
+    let whole = driver == DriverName::Posix && machine.storage.is_some_and(|storage| storage.driver == driver);
+    let sample = options.sample.unwrap_or(if whole { 0 } else { SAMPLE });
+    let accesses = whole.then(|| (0..ranks).map(|rank| write.extents(rank)).collect::<Result<_, _>>()).transpose()?;
+    Ok(Prepared { machine, topology, driver, hints, write, sample, accesses })
 }
 
 /// Returns the file servers of another machine.
@@ -165,7 +174,7 @@ struct CountsByDivision(HashMap<DivisionKey, Option<Arc<MessageCounts>>>);
 impl CountsByDivision {
     /// Counts the messages for the candidates; forgets counts that no candidate needs.
     fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
-        let Prepared { topology, write, sample, .. } = prepared;
+        let Prepared { topology, write, sample, accesses, .. } = prepared;
         let ScaledWrite { pattern, range, .. } = write;
         self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
         let mut missing: Vec<(DivisionKey, SharedFile)> = Vec::new();
@@ -174,7 +183,11 @@ impl CountsByDivision {
             if self.0.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
                 continue;
             }
-            match SharedFile::of(topology, hints, *range) {
+            let file = match accesses {
+                Some(accesses) => SharedFile::of_accesses(topology, hints, accesses),
+                None => SharedFile::of(topology, hints, *range),
+            };
+            match file {
                 Ok(file) => missing.push((key, file)),
                 Err(_) => drop(self.0.insert(key, None)),
             }
@@ -205,36 +218,20 @@ impl CountsByDivision {
         candidates: &[Hints],
         tried: impl Fn() + Sync,
     ) -> Result<Vec<Option<f64>>, Failure> {
-        let (next, workers) = (AtomicUsize::new(0), self.at_a_time(prepared, candidates));
-        let work = || {
-            let mut took = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(hints) = candidates.get(number) else { return Ok::<_, Failure>(took) };
-                took.push((number, self.seconds(prepared, hints)?));
-                tried();
-            }
-        };
-        let parts: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
+        let all = parallel_map(candidates, self.at_a_time(prepared, candidates), |hints| {
+            let seconds = self.seconds(prepared, hints);
+            tried();
+            seconds
         });
-        let mut all = vec![None; candidates.len()];
-        for part in parts {
-            let part = part.map_err(|_| Failure::new("simulation: a thread panicked; allowed: no panic"))??;
-            part.into_iter().for_each(|(number, took)| all[number] = took);
-        }
-        Ok(all)
+        all.into_iter().collect()
     }
 
-    /// Returns the number of candidates to simulate at a time: one a core, if they fit in memory together.
+    /// Returns the number of candidates to simulate at a time.
     fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
         let known = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
         let aggregators = known.map(|counts| counts.file().aggregators.len()).max().unwrap_or(0) as u64;
         let ranks = prepared.topology.ranks() as u64;
-        let fit = |count: &u64| check_memory(ranks * count, ranks * (aggregators + 1) * count).is_ok();
-        (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
+        at_a_time(ranks, ranks * (aggregators + 1))
     }
 
     /// Returns the simulated seconds of a write with these hints; none if the hints do not fit.
@@ -253,11 +250,11 @@ impl CountsByDivision {
             write_behind: true,
             blocks: false,
             empty_steps: false,
-            whole: None,
+            whole: prepared.accesses.is_some().then_some(Direction::Write),
         };
         let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
         check_memory(topology.ranks() as u64, workload.under_way())?;
-        let outcome = sim::run(machine, topology, &workload, 0, |_| {})?;
+        let outcome = workload.run(machine)?;
         Ok(Some(workload.outcome(&outcome.phases)))
     }
 }
@@ -401,8 +398,8 @@ pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
         let settings = stage.candidates(machine, *driver, topology.nodes());
         let candidates = settings.iter().map(|setting| with(hints, setting)).collect::<tributary::Result<Vec<_>>>()?;
         counts.count(&prepared, &candidates)?;
-        for (setting, candidate) in settings.into_iter().zip(&candidates) {
-            let Some(seconds) = counts.seconds(&prepared, candidate)? else { continue };
+        for (setting, seconds) in settings.into_iter().zip(counts.all_seconds(&prepared, &candidates, || ())?) {
+            let Some(seconds) = seconds else { continue };
             tried += 1;
             let least = best.as_ref().map_or(parts.total * (1.0 - WORTH), |(_, least)| *least);
             if seconds < least {

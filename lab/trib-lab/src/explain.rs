@@ -88,7 +88,7 @@ fn predict(
         ranks: None,
         ranks_per_node: ranks_per_node.or(of_node.into_iter().max()),
         call: None,
-        sample: 2,
+        sample: None,
         hints: changed(&account.in_force),
         output: None,
         json: false,

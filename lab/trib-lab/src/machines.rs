@@ -4,6 +4,7 @@ use tributary::hints::similar;
 use tributary_lab::machines::{MACHINES, named};
 use tributary_lab::sim::Machine;
 
+use trib::parallel::processors;
 use trib::{Failure, limits, text};
 
 /// Number of bytes for each message under way, with its event and its queue entry.
@@ -53,4 +54,10 @@ pub fn check_memory(ranks: u64, messages: u64) -> Result<(), Failure> {
     let needed = messages.checked_mul(MESSAGE).and_then(|messages| messages.checked_add(ranks.checked_mul(RANK)?));
     let what = format!("{ranks} ranks with {messages} messages in flight (a throttle or synchronous sends need less)");
     limits::in_memory(&what, needed)
+}
+
+/// Returns the number of simulations of this size to run at a time: one a core, if they fit in memory together.
+pub fn at_a_time(ranks: u64, messages: u64) -> usize {
+    let fit = |count: &u64| check_memory(ranks * count, messages.saturating_mul(*count)).is_ok();
+    (2..=processors() as u64).rev().find(fit).unwrap_or(1) as usize
 }

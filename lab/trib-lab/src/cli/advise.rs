@@ -29,9 +29,10 @@ pub struct AdviseOptions {
     /// The write of the capture that advice is for, from 0 on; by default the one with the most bytes.
     #[arg(long, value_name = "N")]
     pub call: Option<usize>,
-    /// Simulate this number of rounds of each candidate, spread evenly, and scale their time up; 0: all rounds.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub sample: usize,
+    /// Simulate this number of rounds of each candidate, spread evenly, and scale their time up; 0: all rounds [default: 2,
+    /// and all where every node has a file system of its own, as the machine hosts-lab].
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
     /// Hints that are set anyway; may be given often.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,

@@ -234,6 +234,9 @@ pub struct ValidateOptions {
     /// Add the captures e3sm-f, e3sm-g and e3sm-i of this folder, which are of 16 ranks.
     #[arg(long, value_name = "FOLDER", requires = "hosts")]
     pub captures: Option<PathBuf>,
+    /// Also measure what the library chooses by itself, and what `trib-lab advise` finds with --machine.
+    #[arg(long, requires = "hosts")]
+    pub choice: bool,
     /// Keep what is measured in this file, and measure only what it does not have.
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub resume: Option<PathBuf>,

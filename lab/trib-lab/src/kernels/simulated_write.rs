@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::machines::check_memory;
+use crate::machines::{at_a_time, check_memory};
 use trib::Failure;
 use trib::capture::scaled::ScaledWrite;
+use trib::parallel::parallel_map;
 use tributary::engine::Capture;
 use tributary::engine::choice::Candidate;
 use tributary::exchange::KERNELS;
@@ -154,22 +155,23 @@ impl SimulatedWrite {
         let counted = self.counted()?;
         let per_node = self.topology.ranks_on(0);
         let seconds = |hints: &str| self.seconds(&counted, hints);
-        let mut times = std::collections::BTreeMap::new();
-        for (name, hints) in fixed(per_node, choices) {
-            times.insert(name, seconds(&hints)?.1);
-        }
-        let (chosen, auto) = seconds("")?;
         let aggregators = counted.file().aggregators.len();
+        let ranks = self.topology.ranks() as u64;
+        let jobs = at_a_time(ranks, ranks * (aggregators as u64 + 1));
+        let times = parallel_map(&fixed(per_node, choices), jobs, |(name, hints)| {
+            Ok::<_, Failure>((name.clone(), seconds(hints)?.1))
+        });
+        let times = times.into_iter().collect::<Result<_, _>>()?;
+        let (chosen, auto) = seconds("")?;
         let chooser = costs::chooser(&self.machine, &self.topology, aggregators, &self.hints);
-        let predicted = (costs::alternatives(&chooser, &counted).into_iter())
-            .map(|Candidate { way, seconds: predicted, .. }| {
-                let kernel = if way.local > 0 { "two_layer" } else { DEFAULT };
-                let local = way.local;
-                let hints =
-                    format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; nc_num_aggrs_per_node={local}");
-                Ok((predicted, seconds(&hints)?.1))
-            })
-            .collect::<Result<_, Failure>>()?;
+        let alternatives = costs::alternatives(&chooser, &counted);
+        let predicted = parallel_map(&alternatives, jobs, |Candidate { way, seconds: predicted, .. }| {
+            let kernel = if way.local > 0 { "two_layer" } else { DEFAULT };
+            let local = way.local;
+            let hints = format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; nc_num_aggrs_per_node={local}");
+            Ok::<_, Failure>((*predicted, seconds(&hints)?.1))
+        });
+        let predicted = predicted.into_iter().collect::<Result<_, _>>()?;
         Ok(KernelTimes {
             machine: self.machine.name.clone(),
             pattern: self.name.clone(),

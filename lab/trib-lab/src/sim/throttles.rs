@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::machines::machine;
+use trib::parallel::{parallel_map, processors};
 use trib::{Failure, say};
 use tributary::exchange::{BALANCED, RankList};
 use tributary::hints::RankListHint;
@@ -92,13 +93,11 @@ struct Column {
 
 /// Simulates all cases and prints the table.
 pub fn run(options: &ThrottlesOptions) -> Result<(), Failure> {
-    let bar = trib::progress((CASES.len() * ROWS.len()) as u64, "runs");
-    let mut columns = Vec::with_capacity(CASES.len());
-    for case in CASES.iter().take(options.cases.unwrap_or(CASES.len())) {
-        columns.push(case.simulate(|| bar.inc(1))?);
-    }
+    let cases = &CASES[..options.cases.unwrap_or(CASES.len()).min(CASES.len())];
+    let bar = trib::progress((cases.len() * ROWS.len()) as u64, "runs");
+    let columns = parallel_map(cases, processors(), |case| case.simulate(|| bar.inc(1)));
     bar.finish_and_clear();
-    say(table(&columns))
+    say(table(&columns.into_iter().collect::<Result<Vec<_>, _>>()?))
 }
 
 impl ThrottledExchange {

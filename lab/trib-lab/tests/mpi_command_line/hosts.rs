@@ -124,7 +124,7 @@ fn files_are_slow_on_every_host() {
     assert!(is_clean());
 }
 
-/// Checks that `sim validate --hosts` measures and predicts writes and reads, not what it measures.
+/// Checks that `sim validate --hosts` measures and predicts writes and reads and compares choices, not what it measures.
 #[test]
 fn whole_calls_on_hosts_are_measured_and_predicted() {
     if let Some(why) = obstacle() {
@@ -136,7 +136,7 @@ fn whole_calls_on_hosts_are_measured_and_predicted() {
     let kept = kept.to_str().unwrap();
     let validate = |mpiexec: &str, more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trib-lab"));
-        command.args("sim validate --hosts 2 --quick --repetitions 1 --rounds 1 --json --resume".split(' '));
+        command.args("sim validate --hosts 2 --quick --choice --repetitions 1 --rounds 1 --json --resume".split(' '));
         command.arg(kept).args(more).env("MPIEXEC", mpiexec);
         let _alone = tributary_testing::mpiexec::alone();
         command.output().unwrap()
@@ -158,18 +158,27 @@ fn whole_calls_on_hosts_are_measured_and_predicted() {
         output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     };
     let found = lines(&output);
-    let (summary, rows) = found.split_last().unwrap();
-    assert_eq!(rows.len(), 4);
-    for row in rows {
+    let (summary, rest) = found.split_last().unwrap();
+    let (choices, rows): (Vec<&Value>, Vec<_>) = rest.iter().partition(|line| line["slowest"].is_f64());
+    // Two fixed cases and the library's own, and up to two that are advised; each is a write and a read.
+    assert!([6, 8, 10].contains(&rows.len()), "{rest:?}");
+    for row in &rows {
         let number = |name: &str| row[name].as_f64().unwrap();
         assert!(number("measured") > 0.0 && number("simulated") > 0.0 && number("error") >= 0.0, "{row}");
     }
-    for fitted in ["fitted", "predicted"] {
-        assert_eq!(summary[fitted]["rows"], 2, "{summary}");
+    assert_eq!(rows.iter().filter(|row| row["chosen"] == "").count(), 2, "{rows:?}");
+    assert_eq!(choices.len(), 2, "a write and a read");
+    for choice in choices {
+        let ratio = |name: &str| choice[name].as_f64().unwrap();
+        assert!(ratio("slowest") >= ratio("chosen_of_best") && ratio("chosen_of_best") >= 1.0, "{choice}");
+        assert!(ratio("library_of_best") > 0.0, "{choice}");
+    }
+    for (fitted, number) in [("fitted", 2), ("predicted", rows.len() - 2)] {
+        assert_eq!(summary[fitted]["rows"], number, "{summary}");
         assert!(summary[fitted]["worst"].as_f64() >= summary[fitted]["median"].as_f64(), "{summary}");
     }
     // A second run takes what is kept, and measures nothing.
     let again = lines(&validate("no-such-launcher", &["--no-measure"]));
-    assert_eq!(again.len(), 5);
+    assert_eq!(again.len(), found.len());
     assert_eq!(again[0]["measured"], rows[0]["measured"]);
 }

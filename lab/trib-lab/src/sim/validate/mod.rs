@@ -23,7 +23,7 @@ use crate::machines::machine;
 use crate::tune::writable;
 use trib::Failure;
 use trib::cli::replay::Fabric;
-use trib::parallel::processors;
+use trib::parallel::{parallel_map, processors};
 use tributary::collectives::agree;
 use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};
@@ -125,9 +125,9 @@ fn finish(
 ) -> Result<(), Failure> {
     let cores = processors();
     let simulate = |machine: &Machine, of: &dyn Fn(&ValidatedExchange) -> bool| -> Result<Comparison, Failure> {
-        let chosen = || cases.iter().zip(&measured).filter(|(case, _)| of(case));
-        let seconds = chosen().map(|(case, _)| case.simulated(machine, cores)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Comparison::of(seconds, chosen().map(|(_, seconds)| *seconds)))
+        let chosen: Vec<_> = cases.iter().zip(&measured).filter(|(case, _)| of(case)).collect();
+        let seconds = parallel_map(&chosen, cores, |(case, _)| case.simulated(machine, cores));
+        Ok(Comparison::of(seconds.into_iter().collect::<Result<_, _>>()?, chosen.iter().map(|(_, seconds)| **seconds)))
     };
     let mut machine = machine(MACHINE)?;
     begin(&mut machine);

@@ -62,6 +62,10 @@ pub struct HostsCase {
     pub fits_write: bool,
     /// True if the machine is fitted to the read of this case.
     pub fits_read: bool,
+    /// Hints that `trib-lab advise` finds, or no hints, in which case the library chooses; `None` if kernel, aggregators and
+    /// window are those above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
 }
 
 /// Returns the number of ranks on `hosts` hosts.
@@ -88,11 +92,9 @@ pub fn all(hosts: u64, captures: Option<&Path>, quick: bool) -> Result<Vec<Hosts
     patterns.extend(PATTERNS.iter().map(ToString::to_string));
     let mut cases = Vec::new();
     for (of_pattern, pattern) in patterns.into_iter().enumerate() {
-        let bytes = Write { name: pattern.clone(), capture: None }.parsed()?;
-        let bytes = bytes.subject(Some(ranks(hosts, quick) as usize))?.into_file("sim validate")?.totals().bytes;
+        let is_large = is_large(&pattern, ranks(hosts, quick))?;
         for (of_rate, (rate, _)) in RATES.into_iter().enumerate() {
             for (of_kernel, kernel) in KERNELS.into_iter().enumerate() {
-                let is_large = bytes > LARGE;
                 if is_large && (of_rate > 0 || of_kernel % 3 > 0) {
                     continue;
                 }
@@ -110,11 +112,54 @@ pub fn all(hosts: u64, captures: Option<&Path>, quick: bool) -> Result<Vec<Hosts
                     rate,
                     fits_write: fits(0),
                     fits_read: fits(1),
+                    chosen: None,
                 });
             }
         }
     }
     Ok(cases)
+}
+
+/// Returns true if a pattern is written and read with all aggregators only, by a few kernels.
+fn is_large(pattern: &str, ranks: u64) -> Result<bool, Failure> {
+    let write = Write { name: pattern.to_string(), capture: None }.parsed()?;
+    Ok(write.subject(Some(ranks as usize))?.into_file("sim validate")?.totals().bytes > LARGE)
+}
+
+/// Returns, for each pattern and rate of `cases`, a case in which the library chooses, and one for each of the `hints`
+/// that are advised for it; none for patterns that are large.
+pub fn chosen(
+    cases: &[HostsCase],
+    ranks: u64,
+    hints: impl Fn(&HostsCase) -> Result<Vec<String>, Failure>,
+) -> Result<Vec<HostsCase>, Failure> {
+    let mut all: Vec<HostsCase> = Vec::new();
+    for case in cases {
+        let is_known = all.iter().any(|other| (&other.pattern, other.rate) == (&case.pattern, case.rate));
+        if is_known || is_large(&case.pattern, ranks)? {
+            continue;
+        }
+        let library = HostsCase {
+            kernel: "auto".to_string(),
+            aggregators: 0,
+            window: 0,
+            buffers: None,
+            fits_write: false,
+            fits_read: false,
+            chosen: Some(String::new()),
+            ..case.clone()
+        };
+        let advised = hints(&library)?;
+        all.push(library.clone());
+        let mut known = vec![String::new()];
+        for hints in advised {
+            if !known.contains(&hints) {
+                known.push(hints.clone());
+                all.push(HostsCase { chosen: Some(hints), ..library.clone() });
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Returns a few tiny cases.
@@ -128,6 +173,7 @@ fn few(hosts: u64) -> Vec<HostsCase> {
         rate: RATES[1].0,
         fits_write,
         fits_read: !fits_write,
+        chosen: None,
     };
     vec![case("balanced", hosts, true), case("two_layer", 1, false)]
 }
@@ -149,11 +195,17 @@ impl HostsCase {
     pub fn hints(&self, ranks: usize) -> Result<Hints, Failure> {
         let Self { kernel, aggregators, window, .. } = self;
         let mut hints = Hints::default();
-        hints.apply(&format!(
+        hints.apply(
             "romio_cb_write=enable; romio_cb_read=enable; trib_host_domains=disable; trib_tiny_call=0; \
-             trib_aggregators_fixed=true; trib_kernel_meta={kernel}; trib_kernel_data={kernel}; \
-             cb_nodes={aggregators}; cb_buffer_size={window}; nc_num_aggrs_per_node=1"
-        ))?;
+             trib_aggregators_fixed=true",
+        )?;
+        match &self.chosen {
+            Some(chosen) => hints.apply(chosen)?,
+            None => hints.apply(&format!(
+                "trib_kernel_meta={kernel}; trib_kernel_data={kernel}; cb_nodes={aggregators}; \
+                 cb_buffer_size={window}; nc_num_aggrs_per_node=1"
+            ))?,
+        }
         if let Some(buffers) = self.buffers {
             hints.set("trib_write_buffers", &buffers.to_string())?;
         }

@@ -4,11 +4,13 @@
 //! | module | holds |
 //! |---|---|
 //! | `case` | the writes and reads, and which of them are fitted |
+//! | `choice` | which case the simulator would choose, and how far it and the library's own are from the best |
 //! | `measure` | their measurement on emulated hosts |
 //! | `predict` | their simulation |
 //! | `show` | the table and the JSON lines |
 
 mod case;
+mod choice;
 mod measure;
 mod predict;
 mod show;
@@ -19,7 +21,7 @@ use tributary_lab::sim::Machine;
 
 use self::case::{HostsCase, RowDirection};
 use self::measure::MeasuredCase;
-use self::predict::CountedCase;
+use self::predict::{CountedCase, KnownPattern};
 use super::super::descent::{Comparison, FittedParameter, descend, worst};
 use super::LATENCY;
 use crate::cli::sim::ValidateOptions;
@@ -81,9 +83,14 @@ impl Row {
 /// Hosts cannot be made; a run or a simulation fails; files that cannot be read or written.
 pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     let quick = options.quick;
-    let cases = case::all(hosts, options.captures.as_deref(), quick)?;
-    let measured = measured(options, hosts, &cases)?;
     let ranks = case::ranks(hosts, quick);
+    let mut machine = machine(&options.machine)?;
+    machine.processors = Some(processors());
+    let mut cases = case::all(hosts, options.captures.as_deref(), quick)?;
+    if options.choice {
+        cases.extend(chosen(&machine, &cases, hosts, ranks)?);
+    }
+    let measured = measured(options, hosts, &cases)?;
     if let (true, Some(path)) = (measured.is_empty(), &options.resume) {
         return Err(Failure::new(format!(
             "resume: {} has no measurement of {hosts} hosts; allowed: what an earlier run kept",
@@ -111,8 +118,6 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
         let seconds = parallel_map(&chosen, processors(), |(at, row)| counted[*at].seconds(machine, row.direction));
         Ok(Comparison::of(seconds.into_iter().collect::<Result<_, _>>()?, chosen.iter().map(|(_, row)| row.measured)))
     };
-    let mut machine = machine(&options.machine)?;
-    machine.processors = Some(processors());
     let fitted = |machine: &Machine| simulate(machine, &Row::is_fitted);
     let (machine, _) = descend(machine, &PARAMETERS, options.rounds, 1.5, Comparison::by_error, fitted)?;
     let comparison = simulate(&machine, &|_| true)?;
@@ -122,6 +127,14 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     show::show(&machine, &rows, options.json)
 }
 
+/// Returns the cases that the library and `trib-lab advise` choose for each pattern and rate.
+fn chosen(machine: &Machine, cases: &[HostsCase], hosts: u64, ranks: u64) -> Result<Vec<HostsCase>, Failure> {
+    case::chosen(cases, ranks, |case| {
+        let pattern = KnownPattern::new(case, hosts, ranks)?;
+        [RowDirection::Write, RowDirection::Read].map(|way| pattern.advised(machine, case, way)).into_iter().collect()
+    })
+}
+
 /// Returns the measured cases: those of earlier runs, if `--resume` names a file, and the others measured now.
 fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Result<Vec<MeasuredCase>, Failure> {
     let mut all: Vec<MeasuredCase> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
@@ -129,7 +142,8 @@ fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Resul
     let mut due: Vec<HostsCase> = Vec::new();
     due.extend(cases.iter().filter(|case| !all.iter().any(|one| one.case == **case)).cloned());
     due.retain(|_| !options.no_measure);
-    due.sort_by_key(|case| case.rate);
+    // The cases of a pattern run in one job, in turns, if they are few.
+    due.sort_by(|one, other| (one.rate, &one.pattern).cmp(&(other.rate, &other.pattern)));
     for of_rate in due.chunk_by(|one, next| one.rate == next.rate) {
         measure::on_hosts(of_rate, (hosts, options.quick), options.repetitions.unwrap_or(REPETITIONS), |one| {
             options.resume.iter().try_for_each(|path| keep(path, &one))?;
