@@ -13,7 +13,7 @@ use crate::common::family::Family;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, compare_files, with_library};
 use crate::common::report::accelerated;
-use crate::switched::package;
+use crate::enabled::package;
 
 /// Returns the path of a file of `tests/programs`.
 fn input(name: &str) -> String {
@@ -72,15 +72,15 @@ fn h5py_writes_plain_chunked_and_compressed_datasets() {
     same_files(&python(2, "h5py/program.py").arg("x.h5"), &[".h5"], &["write_at_all", "read_at_all"]);
 }
 
-/// The script switches the library on, and no variable does.
+/// The script enables the library, and no variable does.
 #[test]
 #[ignore = "needs packages of .ci/programs"]
-fn h5py_of_a_script_that_switches_the_library_on() {
-    let switched = packaged(2, "python3").arg(input("../../packages/tests/switched.py")).arg(input("h5py/program.py"));
+fn h5py_of_a_script_that_enables_the_library() {
+    let enabled = packaged(2, "python3").arg(input("../../packages/tests/enables.py")).arg(input("h5py/program.py"));
     let plain = python(2, "h5py/program.py").arg("x.h5").run();
     let package = package().display().to_string();
-    let outcome = switched.arg("x.h5").env("PYTHONPATH", package).env("TRIB_REPORT", "json").run();
-    compare_files(&named(&outcome, &[".h5"]), &named(&plain, &[".h5"]), "switched on");
+    let outcome = enabled.arg("x.h5").env("PYTHONPATH", package).env("TRIB_REPORT", "json").run();
+    compare_files(&named(&outcome, &[".h5"]), &named(&plain, &[".h5"]), "enabled");
     assert!(accelerated(&outcome.reports, "write_at_all") > 0, "{}", outcome.stderr);
 }
 
