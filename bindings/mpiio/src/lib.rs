@@ -46,6 +46,7 @@ mod exports;
 mod files;
 mod hints;
 mod job;
+mod linked;
 mod next;
 mod open_file;
 mod own_handle;

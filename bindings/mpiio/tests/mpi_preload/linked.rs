@@ -38,6 +38,25 @@ fn flags() -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).split_whitespace().map(String::from).collect()
 }
 
+/// Returns a profile's options for a program that is linked with static libraries of MPI and of ours.
+fn statically() -> Vec<String> {
+    static MADE: OnceLock<()> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("package/static-library");
+        let archive = library().with_file_name("libtributary_mpiio.a");
+        let output = Command::new(script).arg(archive).arg(prefix().join("lib/libtributary_mpiio.a")).output();
+        let output = output.expect("the script that makes the static library");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // MPICH's wrapper for Fortran takes the static library of its Fortran functions only if there is no shared one.
+        let fortran = Command::new("cc").arg("-print-file-name=libmpichfort.a").output().expect("cc").stdout;
+        let (fortran, folder) = (String::from_utf8_lossy(&fortran).trim().to_string(), prefix().join("static"));
+        std::fs::create_dir(&folder).expect("a folder of the installation");
+        std::os::unix::fs::symlink(fortran, folder.join("libmpichfort.a")).expect("a link to MPICH's library");
+    });
+    let folder = format!("-L{}", prefix().join("static").display());
+    ["-static-mpi".to_string(), folder].into_iter().chain(profile("tributary")).collect()
+}
+
 /// Runs a program that is linked with the library; asks for reports only.
 fn run(program: &Path, argument: &str) -> Outcome {
     Launch::new(3, program).arg(argument).env("TRIB_REPORT", "json").run()
@@ -111,6 +130,27 @@ fn counted(name: &'static str, options: Vec<String>) -> (u64, bool, bool) {
 /// Returns the option of MPICH's compiler wrappers with a profile of the installation.
 fn profile(name: &str) -> Vec<String> {
     vec![format!("-profile={}", prefix().join("share/mpi-profile").join(name).display())]
+}
+
+/// Programs that are linked with MPICH's static library, and with ours in front of it: with no dynamic linker that finds
+/// MPI's functions. (Debian's MPICH needs libraries that are not there as static ones, so those are shared.)
+#[test]
+fn static_programs() {
+    if ours() != Family::Mpich {
+        return;
+    }
+    let build = |name, more: &[&str], source: &str| {
+        let options = statically().into_iter().chain(more.iter().map(ToString::to_string)).collect();
+        let program = Build { name: Some(name), options, ..Build::default() }.compile(source);
+        let needed = Command::new("readelf").arg("--dynamic").arg(&program).output().expect("readelf").stdout;
+        let needed = String::from_utf8_lossy(&needed).into_owned();
+        assert!(needed.contains("libc.so") && !needed.contains("mpi"), "{needed}");
+        program
+    };
+    same(&build("abi_static", &[], "abi.c"), "data", "write_all");
+    same(&build("mpif_static", &["-DWITH_MPIF"], "collective.F90"), "", "write_all");
+    same(&build("mpi_static", &["-DWITH_MPI"], "collective.F90"), "", "write_all");
+    same(&build("requests_static", &[], "requests.c"), "", "iwrite_all");
 }
 
 /// MPICH's compiler wrappers link programs with the library by its profile; with Darshan's in front, Darshan counts.
