@@ -1,4 +1,5 @@
-//! The library as a part of a static program: no dynamic linker finds MPI's functions, so a table names them.
+//! The library as a part of a program with a static MPI library: no dynamic linker finds MPI's functions, so a table names
+//! them.
 //!
 //! `bindings/mpiio/package/static-library` makes the table, and the archive that has both. The program's calls reach this
 //! library because the archive comes before that of MPI, in which `MPI_...` are weak names of `PMPI_...`.
