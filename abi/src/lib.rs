@@ -17,7 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `find` | finds the MPI library and its ABI |
-//! | `library` | shared libraries of the process, in the dynamic linker |
+//! | `library` | shared libraries of the process, in the dynamic linker; one that is linked into the program |
 //! | `load` | loads an MPI library for a program that is linked with none |
 //! | `handle`, `status` | communicators, datatypes and other handles; statuses |
 //! | `constants` | the constants of `mpi.h` for each ABI |
@@ -46,7 +46,7 @@ pub use find::{Abi, Mpi, Refusal, Width, find, function};
 pub use fortran::communicator_of_fortran;
 pub use functions::*;
 pub use handle::{HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
-pub use library::path_of;
+pub use library::{LinkedFunction, link, path_of};
 pub use load::{NotLoaded, load};
 pub use status::{MPI_Status, Statuses};
 

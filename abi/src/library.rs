@@ -1,17 +1,42 @@
-//! Finds and opens shared libraries of the process, through the dynamic linker.
+//! Finds and opens shared libraries of the process, through the dynamic linker; or takes an MPI library that is linked
+//! statically into the program, by a table of its functions.
 
-use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Function that every MPI library has, by its profiling name, which tools do not interpose.
 const MARK: &CStr = c"PMPI_Type_size";
 
+/// A function of an MPI library that is linked statically into the program.
+#[derive(Debug)]
+#[repr(C)]
+pub struct LinkedFunction {
+    /// Terminated name.
+    name: *const c_char,
+    /// Address; null if the MPI library has no such function.
+    address: *mut c_void,
+}
+
+// SAFETY: constants of the program, which any thread may read.
+unsafe impl Sync for LinkedFunction {}
+
+/// The functions of the MPI library that is linked into the program; empty if there is none.
+static LINKED: OnceLock<&'static [LinkedFunction]> = OnceLock::new();
+
+/// Names the functions of the MPI library that is linked into the program. Must be called before MPI is looked for; the
+/// first table is kept. Local.
+pub fn link(functions: &'static [LinkedFunction]) {
+    let _ = LINKED.set(functions);
+}
+
 /// The shared library, or the program, that contains MPI's functions.
 #[derive(Debug)]
 pub struct Library {
-    /// Handle of the dynamic linker. It is never closed or changed, so any thread may use it.
+    /// Handle of the dynamic linker; null for a library that is linked into the program. It is never closed or changed, so
+    /// any thread may use it.
     handle: AtomicPtr<c_void>,
     path: PathBuf,
 }
@@ -19,8 +44,12 @@ pub struct Library {
 impl Library {
     /// Returns the MPI library that the process has loaded: the library that the program's calls reach, or else a
     /// library that was loaded locally, as Python loads it for mpi4py. None if no library is loaded, or if MPI is
-    /// linked statically into a program that does not export it.
+    /// linked statically into a program that neither exports it nor names its functions by [`link`].
     pub fn of_process() -> Option<Self> {
+        if LINKED.get().is_some() {
+            let path = std::env::current_exe().unwrap_or_default();
+            return Some(Self { handle: AtomicPtr::default(), path });
+        }
         // SAFETY: a terminated name.
         let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.as_ptr()) };
         if !mark.is_null() {
@@ -47,6 +76,9 @@ impl Library {
 
     /// Returns the address of a function in the library or in one of its dependencies.
     pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
+        if self.is_linked() {
+            return linked(name);
+        }
         // SAFETY: a library that is open, and a terminated name.
         let address = unsafe { libc::dlsym(self.handle.load(Ordering::Relaxed), name.as_ptr()) };
         (!address.is_null()).then_some(address)
@@ -55,9 +87,17 @@ impl Library {
     /// Returns the address of a function or variable as the whole process sees it: a tool may interpose a function,
     /// and a program may have a copy of a variable, which the library then uses too.
     pub fn address(&self, name: &CStr) -> Option<*mut c_void> {
+        if self.is_linked() {
+            return linked(name);
+        }
         // SAFETY: a terminated name.
         let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         if address.is_null() { self.own(name) } else { Some(address) }
+    }
+
+    /// Returns true if the library is linked into the program, whose table names its functions.
+    fn is_linked(&self) -> bool {
+        self.handle.load(Ordering::Relaxed).is_null()
     }
 
     /// Returns the library's path.
@@ -83,6 +123,19 @@ impl Library {
         let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
         (!handle.is_null()).then(|| Self { handle: handle.into(), path: path.to_path_buf() })
     }
+}
+
+/// Returns a function of the MPI library that is linked into the program. The table has profiling names only: a name
+/// without the P is a tool's elsewhere, and in a static program no tool is behind.
+fn linked(name: &CStr) -> Option<*mut c_void> {
+    let all = LINKED.get().copied().unwrap_or_default();
+    let is_it = |function: &&LinkedFunction| {
+        // SAFETY: a terminated name.
+        let known = unsafe { CStr::from_ptr(function.name) };
+        known == name || known.to_bytes().strip_prefix(b"P") == Some(name.to_bytes())
+    };
+    let found = all.iter().find(is_it)?;
+    (!found.address.is_null()).then_some(found.address)
 }
 
 /// Returns true if the file has the name of an MPI library, such as `libmpi.so.40`, `libmpich.so.12`,

@@ -6,6 +6,8 @@ roots=$place/roots
 # beside each other. The older root has glibc 2.31, as SLES 15 SP4 has.
 BULLSEYE=(mpich libmpich-dev gcc libc6-dev make pkg-config environment-modules)
 BOOKWORM=(openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config lmod)
+# For .ci/debian13, not for packages: Open MPI 5, and HDF5 1.14 on MPICH.
+TRIXIE=(openmpi-bin libopenmpi-dev mpich libmpich-dev libhdf5-mpich-dev gcc libc6-dev pkg-config)
 
 # make_root SUITE PACKAGE...: a root, unless it is there. It is whole before it has its name.
 make_root() {
@@ -26,7 +28,7 @@ make_root() {
 # what came of it.
 roots_in_background() {
     mkdir -p "$roots"
-    (make_root bullseye "${BULLSEYE[@]}" && make_root bookworm "${BOOKWORM[@]}") >"$roots/log" 2>&1 </dev/null &
+    (make_root bullseye "${BULLSEYE[@]}" && make_root bookworm "${BOOKWORM[@]}" && make_root trixie "${TRIXIE[@]}") >"$roots/log" 2>&1 </dev/null &
     making=$!
 }
 
@@ -41,7 +43,8 @@ roots_are_made() {
 }
 
 # with_root SUITE FILE... -- SCRIPT: runs a script of bash in a root, which has the files in /files. What the script changes is
-# in memory, and gone with its processes and mounts at the end. Its environment is its own.
+# in memory, and gone with its processes and mounts at the end. Its environment is its own. Folders in BIND are there under
+# their own paths.
 with_root() {
     local root=$roots/$1 files code=0
     files=$(mktemp -d)
@@ -57,13 +60,18 @@ with_root() {
         mkdir /mnt/upper /mnt/work /mnt/root /mnt/upper/files
         mount -t overlay overlay -o "lowerdir=$1,upperdir=/mnt/upper,workdir=/mnt/work" /mnt/root
         mount --bind "$2" /mnt/root/files
+        for folder in $4; do
+            mkdir -p "/mnt/root$folder"
+            mount --bind "$folder" "/mnt/root$folder"
+        done
         echo "127.0.0.1 localhost $(hostname)" >/mnt/root/etc/hosts
         mount -t proc proc /mnt/root/proc
         mount --rbind /dev /mnt/root/dev
         mount --rbind /sys /mnt/root/sys
         exec env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root OMPI_ALLOW_RUN_AS_ROOT=1 \
             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-            timeout -k 5 300 chroot /mnt/root bash -euo pipefail -c "$3"' with_root "$root" "$files" "$2" || code=$?
+            PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
+            timeout -k 5 300 chroot /mnt/root bash -euo pipefail -c "$3"' with_root "$root" "$files" "$2" "${BIND:-}" || code=$?
     rm -rf "$files"
     return $code
 }

@@ -17,6 +17,7 @@
 //! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
 //! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
 //! | `door` | which of the two takes the calls of a program |
+//! | `linked` | the library as a part of a program with a static MPI library |
 //! | `error_handler` | the program's error handler of a file |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
@@ -46,6 +47,7 @@ mod exports;
 mod files;
 mod hints;
 mod job;
+mod linked;
 mod next;
 mod open_file;
 mod own_handle;

@@ -5,7 +5,7 @@
 | `tributary.captures` | captures (TRIB_CAPTURE) as lists and arrays |
 | `tributary.reports` | reports (TRIB_REPORT=json) as dictionaries and arrays |
 
-`switch_on()` switches the library on in a script or notebook. `python -m tributary ARGUMENTS` is `trib ARGUMENTS`.
+`enable()` enables the library in a script or notebook. `python -m tributary ARGUMENTS` is `trib ARGUMENTS`.
 """
 
 import ctypes
@@ -26,8 +26,8 @@ def library():
     return root() / "lib" / "libtributary_mpiio.so"
 
 
-def switch_on():
-    """Switches the library on in this process, without `trib run` and LD_PRELOAD: for scripts and notebooks.
+def enable():
+    """Enables the library in this process, without `trib run` and LD_PRELOAD: for scripts and notebooks.
 
     Call it before anything loads MPI (mpi4py.MPI, a parallel h5py or netCDF4), on all ranks. Where the library is in the process
     already, nothing happens.
@@ -40,7 +40,7 @@ def switch_on():
     early = sorted(name for name in loaded if name.startswith(_MPI))
     if "mpi4py.MPI" in sys.modules or early:
         what = ", ".join(early) or "mpi4py.MPI"
-        raise RuntimeError(f"{what} is loaded already; call tributary.switch_on() before the first import that loads MPI")
+        raise RuntimeError(f"{what} is loaded already; call tributary.enable() before the first import that loads MPI")
     # For all that is loaded later: MPI's functions are found in this library first.
     ctypes.CDLL(str(library()), mode=ctypes.RTLD_GLOBAL)
 

@@ -12,7 +12,7 @@ use super::values::{timer, times};
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct CompareOptions {
-    /// The library to preload. Default: the library installed with this program.
+    /// The library to preload. Default: the library installed with this program, on Open MPI 4 as its component.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// Another library to compare with: a command like yours, as words without quotes. May be repeated.
@@ -56,8 +56,9 @@ pub struct ProgramOptions {
 }
 
 const EXAMPLES: &str = "\
-trib compare runs the program in alternation with the MPI library alone and with the preload library. A ratio is the time \
-of the other library divided by ours: above 1, ours is faster.
+trib compare runs the program in alternation with the MPI library alone and with our library, which is loaded as by \
+trib run: preloaded, or as a component of Open MPI. A ratio is the time of the other library divided by ours: above 1, \
+ours is faster.
 
 Examples:
   trib compare -- mpiexec -n 4 ./program input

@@ -19,5 +19,11 @@ pub mod slow_file;
 pub mod statistics;
 pub mod variant;
 
+/// Returns the variable, with its value, of a run without the library: the program may be linked with the library, and
+/// Open MPI may find the component in its own folders.
+pub fn disabled() -> (String, String) {
+    ("TRIB_DISABLE".to_string(), "1".to_string())
+}
+
 pub use build::inside;
 pub use program::{INSIDE, run, seconds_inside};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Family, Launcher, preload};
+use super::{Family, Launcher, linked, preload, program};
 
 /// File name of the component.
 pub const FILE: &str = "mca_io_tributary.so";
@@ -14,28 +14,50 @@ const PATH: &str = "OMPI_MCA_mca_base_component_path";
 /// Names of Open MPI's own folders in that variable.
 const DEFAULTS: &str = "SYSTEM_DEFAULT:USER_DEFAULT";
 
+/// Component that the ranks of a command load.
+pub struct Loaded {
+    /// Path of the component.
+    pub file: PathBuf,
+    /// Environment variable of the ranks by which Open MPI finds it, and its value.
+    pub variable: (String, String),
+}
+
+/// Returns the component that was installed with a library, for the ranks of a command of this launcher. None if there
+/// is none, if the launcher's ranks would not find it, or if the program's PnetCDF opens no file by MPI without a
+/// preloaded library.
+pub fn of(launcher: &Launcher, words: &[String], library: &Path) -> Option<Loaded> {
+    let folder = beside(library)?;
+    if program::of(words, true).is_some_and(|path| linked::has_pnetcdf_with_gio(&path)) {
+        return None;
+    }
+    if !is_found_by(launcher, &words[0]) {
+        return None;
+    }
+    Some(Loaded { file: folder.join(FILE), variable: variable(&folder, inherited().as_deref())? })
+}
+
 /// Returns the folder with the component that was installed with a library; None if there is none.
-pub fn beside(library: &Path) -> Option<PathBuf> {
+fn beside(library: &Path) -> Option<PathBuf> {
     let folder = library.parent()?.join(FOLDER);
     folder.join(FILE).exists().then_some(folder)
 }
 
 /// Returns the variable by which Open MPI also looks for components in `folder`, in front of `others`, the value that
 /// the variable has.
-pub fn variable(folder: &Path, others: Option<&str>) -> Option<(String, String)> {
+fn variable(folder: &Path, others: Option<&str>) -> Option<(String, String)> {
     let folder = folder.to_str().filter(|folder| !folder.contains([':', ',']))?;
     let others = others.filter(|others| !others.is_empty()).unwrap_or(DEFAULTS);
     Some((PATH.to_string(), format!("{folder}:{others}")))
 }
 
 /// Returns the value that the variable has in the environment.
-pub fn inherited() -> Option<String> {
+fn inherited() -> Option<String> {
     std::env::var(PATH).ok()
 }
 
 /// Returns true if the ranks of this launcher find components by the variable: those of Open MPI 4. (That of Open MPI 5
 /// gives the value to PMIx too, which prints errors about a folder of components that are not its own.)
-pub fn is_found_by(launcher: &Launcher, word: &str) -> bool {
+fn is_found_by(launcher: &Launcher, word: &str) -> bool {
     launcher.family == Some(Family::OpenMpi) && series_of(word) == Some(4)
 }
 

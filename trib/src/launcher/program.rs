@@ -43,6 +43,11 @@ pub fn place(words: &[String], from: usize) -> Option<usize> {
     found.or_else(|| places().find(|&at| !is_runner(at))).or_else(|| places().next())
 }
 
+/// Returns the file of the program of a command, whose first word is a launcher or not.
+pub fn of(words: &[String], is_launched: bool) -> Option<PathBuf> {
+    place(words, usize::from(is_launched)).and_then(|at| file(&words[at]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

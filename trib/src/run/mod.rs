@@ -11,7 +11,7 @@ mod gain;
 mod variables;
 
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::cli::run::RunOptions;
@@ -88,37 +88,36 @@ impl RunPlan {
         Self::with_list(options, &library, &library, variables::of(options)?)
     }
 
-    /// Creates the command with the component of Open MPI that is installed beside the library. None if there is none, if
-    /// the user names a library to preload, if the launcher's ranks would not find the component, or if the program's
-    /// PnetCDF opens no file by MPI without a preloaded library.
+    /// Creates the command with the component of Open MPI. None if the library is preloaded instead.
     fn by_component(options: &RunOptions, library: &Path) -> Result<Option<Self>, Failure> {
-        let word = &options.command[0];
-        let Some(launcher) = launcher::of(word)? else { return Ok(None) };
-        let folder = component::beside(library).filter(|_| options.library.is_none());
-        if folder.is_some()
-            && program_of(&options.command, true).is_some_and(|path| linked::has_pnetcdf_with_gio(&path))
-        {
-            return Ok(None);
-        }
-        let Some(folder) = folder.filter(|_| component::is_found_by(launcher, word)) else { return Ok(None) };
-        let Some(variable) = component::variable(&folder, component::inherited().as_deref()) else { return Ok(None) };
+        let Some(launcher) = launcher::of(&options.command[0])? else { return Ok(None) };
+        let Some(loaded) = component_of(options, launcher, library) else { return Ok(None) };
         let mut all = variables::of(options)?;
-        all.insert(0, variable);
+        all.insert(0, loaded.variable);
         add_kept_back(&mut all, launcher);
         let ready = Ready::new(Some(launcher), &options.command, &all, |name| std::env::var(name).ok())?;
-        let file = folder.join(component::FILE);
-        let line = format!("Open MPI loads {} in the ranks, as a component{}", file.display(), off());
-        Ok(Some(Self { ready, line }))
+        Ok(Some(Self { ready, line: loaded_line(&loaded.file) }))
     }
 
     /// Creates the command with the library `inside`, which records into a folder, and with our library or without.
     fn measured(options: &RunOptions, inside: &Path, is_with: bool, folder: &Path) -> Result<Self, Failure> {
         let inside = preload::word(inside)?;
-        let library = preload::word(&library::library(options.library.as_deref())?)?;
-        let mut variables = if is_with { variables::of(options)? } else { Vec::new() };
+        let found = library::library(options.library.as_deref())?;
+        let library = preload::word(&found)?;
+        let mut variables = if is_with { variables::of(options)? } else { vec![compare::disabled()] };
         variables.push((compare::INSIDE.to_string(), folder.display().to_string()));
-        let list = if is_with { format!("{inside}:{library}") } else { inside };
-        Self::with_list(options, &library, &list, variables)
+        let loaded = launcher::of(&options.command[0])?.and_then(|launcher| component_of(options, launcher, &found));
+        match loaded.filter(|_| is_with) {
+            Some(loaded) => {
+                variables.push(loaded.variable);
+                let plan = Self::with_list(options, &library, &inside, variables)?;
+                Ok(Self { line: loaded_line(&loaded.file), ..plan })
+            }
+            None => {
+                let list = if is_with { format!("{inside}:{library}") } else { inside };
+                Self::with_list(options, &library, &list, variables)
+            }
+        }
     }
 
     /// Creates the command with a `list` of libraries to preload, and other variables.
@@ -131,7 +130,7 @@ impl RunPlan {
         let launcher = launcher::of(&options.command[0])?;
         let mut words = options.command.clone();
         let inherited = std::env::var(preload::NAME).unwrap_or_default();
-        let program = program_of(&words, launcher.is_some());
+        let program = program::of(&words, launcher.is_some());
         let darshan = program.as_deref().and_then(linked::darshan_at);
         let darshan = darshan.as_deref().map(preload::word).transpose()?;
         let list = &darshan.iter().map(String::as_str).chain([list]).collect::<Vec<_>>().join(":");
@@ -163,9 +162,15 @@ impl RunPlan {
     }
 }
 
-/// Returns the program of a command, whose first word is a launcher or not.
-fn program_of(words: &[String], is_launched: bool) -> Option<PathBuf> {
-    program::place(words, usize::from(is_launched)).and_then(|at| program::file(&words[at]))
+/// Returns the component of Open MPI with which the command is run; None if the library is preloaded, as it is if the
+/// user names one.
+fn component_of(options: &RunOptions, launcher: &Launcher, library: &Path) -> Option<component::Loaded> {
+    component::of(launcher, &options.command, library).filter(|_| options.library.is_none())
+}
+
+/// Returns the line for the user that says that the component is loaded.
+fn loaded_line(file: &Path) -> String {
+    format!("Open MPI loads {} in the ranks, as a component{}", file.display(), off())
 }
 
 /// Adds the variables of this library that the launcher does not give to ranks on other hosts by itself.

@@ -2,6 +2,8 @@
 
 #[path = "../common/ends.rs"]
 mod ends;
+#[path = "../common/installation.rs"]
+mod installation;
 
 mod capture;
 mod cli;

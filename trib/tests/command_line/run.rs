@@ -6,6 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::installation::install;
+
 // Links the package, so that cargo builds its library together with the test.
 use tributary_mpiio as _;
 
@@ -198,11 +200,7 @@ fn an_installed_trib_has_open_mpi_load_the_component() {
     let prefix = tempfile::tempdir().unwrap();
     let root = prefix.path().canonicalize().unwrap();
     let at = |name: &str| root.join(name).display().to_string();
-    std::fs::create_dir(at("bin")).and_then(|()| std::fs::create_dir_all(at("lib/tributary/openmpi"))).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_trib"), at("bin/trib")).unwrap();
-    std::fs::copy(library(), at("lib/libtributary_mpiio.so")).unwrap();
-    let component = at("lib/tributary/openmpi/mca_io_tributary.so");
-    std::os::unix::fs::symlink("../../libtributary_mpiio.so", component).unwrap();
+    install(&root, &library());
     script(&root, "orterun", "echo \"orterun (OpenRTE) $VERSION\"");
     let dry_of = |program: &str, version: &str, folders: &str, library: &[&str]| {
         let mut command = Command::new(at("bin/trib"));

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tributary_testing::mpiexec;
 
+use crate::installation::install;
+
 const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
 /// Returns the tools of this MPI library.
@@ -35,11 +37,14 @@ fn compare(arguments: &[&str]) -> Output {
     if !arguments.contains(&"--library") {
         command.arg("--library").arg(library());
     }
-    // Open MPI: more ranks than cores, and containers where all is root.
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     let _alone = mpiexec::alone();
-    command.args(arguments).output().unwrap()
+    as_root(command.args(arguments)).output().unwrap()
+}
+
+/// Lets Open MPI start more ranks than cores, and in containers where all is root.
+fn as_root(command: &mut Command) -> &mut Command {
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1")
 }
 
 /// Returns the JSON object that the command printed.
@@ -78,6 +83,48 @@ fn a_program_is_run_with_and_without_the_library() {
         assert_eq!(side["inside_seconds"].as_array().unwrap().len(), 2);
         assert!(side.get("timed_seconds").is_none(), "{found}");
     }
+}
+
+/// Open MPI loads the installed component in comparisons, as under `trib run`, and only in the runs with the library: also
+/// if Open MPI finds a component in the user's folder.
+#[test]
+fn an_installed_trib_compares_by_the_component_of_open_mpi() {
+    if mpiexec::is_mpich() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let trib = install(&root, &library());
+    let own = root.join(".openmpi/components");
+    std::fs::create_dir_all(&own).unwrap();
+    std::os::unix::fs::symlink(root.join("lib/libtributary_mpiio.so"), own.join("mca_io_tributary.so")).unwrap();
+    // The ranks tell what is preloaded, and what the library has written of its calls.
+    let (program, place) = (program(&root), root.display().to_string());
+    let text = format!("#!/bin/sh\necho \"$LD_PRELOAD\" >>{place}/preloaded\nexec {program} 5 {place}/file\n");
+    let rank = root.join("rank");
+    std::fs::write(&rank, text).unwrap();
+    std::fs::set_permissions(&rank, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let run = |arguments: &[&str], captures: &str| {
+        let mut command = Command::new(&trib);
+        command.args(arguments).args(["--", &tools().1, "-n", "2"]).arg(&rank).env("HOME", &root);
+        command.env("TRIB_CAPTURE", root.join(captures)).env_remove("LD_PRELOAD");
+        let output = as_root(&mut command).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let preloaded = std::fs::read_to_string(root.join("preloaded")).unwrap();
+        assert!(preloaded.lines().all(|list| list.ends_with("inside.so") && !list.contains("mpiio")), "{preloaded}");
+        (output, std::fs::read_dir(root.join(captures)).map_or(0, Iterator::count))
+    };
+    let _alone = mpiexec::alone();
+    let (output, captures) = run(&["compare", "--pairs", "1", "--json"], "compare");
+    assert_eq!((found(&output)["loaded"].as_str(), captures), (Some("component of Open MPI"), 1));
+    let (output, captures) = run(&["run", "--compare"], "run");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("mca_io_tributary.so in the ranks, as a component\n"), "{said}");
+    // The program is short: each pair of runs has one run with the library.
+    let pairs = said.rsplit_once(" pairs of runs)").map_or(1, |(before, _)| {
+        before.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{said}"))
+    });
+    assert_eq!(captures, pairs, "{said}");
 }
 
 /// Tests a program that prints its time, and writes where the command says. The prepared file is there before each run.

@@ -15,9 +15,10 @@
 //! | [`ompio`] | finds ompio, and opens the frameworks that ompio needs |
 //! | [`table`] | the table of functions, and the calls of ompio's functions |
 //! | [`info`] | hints: what the program sets and gets |
+//! | [`deletion`] | MPI_File_delete |
 //! | [`progress`] | calls in flight, and the end of the program |
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Once;
 
@@ -29,6 +30,7 @@ use crate::entry;
 use crate::report;
 use crate::supported::is_first_rank;
 
+mod deletion;
 mod info;
 mod layout;
 mod ompio;
@@ -39,6 +41,7 @@ pub use info::show;
 pub use progress::{can_advance, point_at_file};
 pub use table::function_of;
 
+use deletion::{delete_query, delete_select, delete_unquery};
 use layout::{Component, ERROR, IoComponent, NOT_AVAILABLE, Series, io_component};
 
 /// The structure by which Open MPI knows the component. Its version of the framework is that of ompio, which
@@ -141,27 +144,6 @@ unsafe extern "C" fn file_query(file: *mut c_void, data: *mut *mut c_void, prior
 unsafe extern "C" fn file_unquery(file: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: the private data is ompio's.
     unsafe { ompio::unquery(file, data) }
-}
-
-/// Leaves MPI_File_delete to other components.
-unsafe extern "C" fn delete_query(
-    _name: *const c_char,
-    _info: *mut c_void,
-    _data: *mut *mut c_void,
-    is_usable: *mut bool,
-    priority: *mut c_int,
-) -> c_int {
-    // SAFETY: Open MPI's places for the answer.
-    unsafe { (*is_usable, *priority) = (false, 0) };
-    0
-}
-
-unsafe extern "C" fn delete_unquery(_name: *const c_char, _info: *mut c_void, _data: *mut c_void) -> c_int {
-    0
-}
-
-unsafe extern "C" fn delete_select(_name: *const c_char, _info: *mut c_void, _data: *mut c_void) -> c_int {
-    ERROR
 }
 
 /// Takes part in MPI_Register_datarep without an error: Open MPI asks every component, and ompio's answer counts.

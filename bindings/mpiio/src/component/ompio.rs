@@ -62,6 +62,60 @@ pub unsafe fn unquery(file: *mut c_void, data: *mut c_void) -> c_int {
     component().map_or(0, |ompio| unsafe { transmute::<*const c_void, Unquery>((*ompio).functions[2])(file, data) })
 }
 
+/// Asks ompio to take a call of MPI_File_delete, and opens what ompio needs for it. On success ompio has written its
+/// private data, whether it takes the call, and its priority. Local.
+///
+/// # Errors
+/// The reason why ompio cannot take the call.
+///
+/// # Safety
+/// The arguments are Open MPI's to a component's `delete_query`.
+pub unsafe fn delete_query(
+    name: *const c_char,
+    info: *mut c_void,
+    data: *mut *mut c_void,
+    is_usable: *mut bool,
+    priority: *mut c_int,
+) -> Result<(), String> {
+    type Query = unsafe extern "C" fn(*const c_char, *mut c_void, *mut *mut c_void, *mut bool, *mut c_int) -> c_int;
+    let ompio = component().filter(|_| is_selected()).ok_or(NOT_SELECTED)?;
+    open_frameworks()?;
+    // SAFETY: ompio's function, of this type in every series that `layout` knows; the caller's arguments.
+    let code =
+        unsafe { transmute::<*const c_void, Query>((*ompio).functions[3])(name, info, data, is_usable, priority) };
+    if code == 0 { Ok(()) } else { Err(format!("ompio answers {code} where it is asked to delete a file")) }
+}
+
+/// Takes back [`delete_query`]. Returns success if ompio has no such function.
+///
+/// # Safety
+/// `data` is the private data that ompio wrote for the call.
+pub unsafe fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
+    // SAFETY: as in `delete_query`.
+    unsafe { delete_function(4) }.map_or(0, |function| unsafe { function(name, info, data) })
+}
+
+/// Lets ompio delete a file. Returns its code; None if ompio is not there. Local.
+///
+/// # Safety
+/// `data` is the private data that ompio wrote for the call.
+pub unsafe fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> Option<c_int> {
+    // SAFETY: as in `delete_query`.
+    unsafe { delete_function(5) }.map(|function| unsafe { function(name, info, data) })
+}
+
+/// A function of ompio that gets the arguments of MPI_File_delete.
+type Delete = unsafe extern "C" fn(*const c_char, *mut c_void, *mut c_void) -> c_int;
+
+/// Returns the function at a place of ompio's structure; None if there is none.
+///
+/// # Safety
+/// The function at this place is a [`Delete`].
+unsafe fn delete_function(at: usize) -> Option<Delete> {
+    // SAFETY: ompio's structure, whose functions may be null; the caller's place.
+    component().and_then(|ompio| unsafe { transmute::<*const c_void, Option<Delete>>((*ompio).functions[at]) })
+}
+
 /// Returns true if Open MPI has registered ompio's parameters, which it does for selected components only. (In some
 /// builds ompio is a part of the MPI library, and its structure is there in any case.)
 fn is_selected() -> bool {

@@ -13,7 +13,7 @@ use crate::common::family::Family;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, compare_files, with_library};
 use crate::common::report::accelerated;
-use crate::switched::package;
+use crate::enabled::package;
 
 /// Returns the path of a file of `tests/programs`.
 fn input(name: &str) -> String {
@@ -72,16 +72,39 @@ fn h5py_writes_plain_chunked_and_compressed_datasets() {
     same_files(&python(2, "h5py/program.py").arg("x.h5"), &[".h5"], &["write_at_all", "read_at_all"]);
 }
 
-/// The script switches the library on, and no variable does.
+/// Runs a Python program by a script that enables the library, with no variable set: the program writes the same file as
+/// by itself.
+fn same_file_enabled(interpreter: &str, program: &str, file: &str) {
+    let plain = packaged(2, interpreter).arg(input(program)).arg(file).run();
+    let enabled = packaged(2, interpreter).arg(input("../../packages/tests/enables.py")).arg(input(program)).arg(file);
+    let outcome = enabled.env("PYTHONPATH", package().display().to_string()).env("TRIB_REPORT", "json").run();
+    compare_files(&named(&outcome, &[file]), &named(&plain, &[file]), "enabled");
+    assert!(accelerated(&outcome.reports, "write_at_all") > 0, "{}", outcome.stderr);
+}
+
 #[test]
 #[ignore = "needs packages of .ci/programs"]
-fn h5py_of_a_script_that_switches_the_library_on() {
-    let switched = packaged(2, "python3").arg(input("../../packages/tests/switched.py")).arg(input("h5py/program.py"));
-    let plain = python(2, "h5py/program.py").arg("x.h5").run();
-    let package = package().display().to_string();
-    let outcome = switched.arg("x.h5").env("PYTHONPATH", package).env("TRIB_REPORT", "json").run();
-    compare_files(&named(&outcome, &[".h5"]), &named(&plain, &[".h5"]), "switched on");
-    assert!(accelerated(&outcome.reports, "write_at_all") > 0, "{}", outcome.stderr);
+fn h5py_of_a_script_that_enables_the_library() {
+    same_file_enabled("python3", "h5py/program.py", "x.h5");
+}
+
+/// Returns the path of an interpreter with netCDF4, which `.ci/programs` compiles for Debian's parallel NetCDF.
+fn with_netcdf4() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/netcdf4/bin/python");
+    path.display().to_string()
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn netcdf4_writes_plain_chunked_and_compressed_variables_and_records() {
+    let launch = packaged(2, &with_netcdf4()).arg(input("netcdf4/program.py")).arg("x.nc");
+    same_files(&launch, &["x.nc"], &["write_at_all", "read_at_all"]);
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn netcdf4_of_a_script_that_enables_the_library() {
+    same_file_enabled(&with_netcdf4(), "netcdf4/program.py", "x.nc");
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     }
     turns.extend(beside(&start, options, ranks)?.map(Turn::new));
     turns.extend(peers.into_iter().map(Turn::new));
-    turns.push(Turn::new(Contender::new(OURS)));
+    turns.push(Turn::new(start.ours()));
     for pair in 1..=options.pairs as usize {
         bar.set_message(format!("pair {pair} of {}", options.pairs));
         for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair) {

@@ -20,6 +20,8 @@ pub struct ProgramOutcome<'a> {
     pairs: u64,
     ranks: usize,
     hosts: usize,
+    /// What our library was in its runs: the preload library, or the component of Open MPI.
+    loaded: String,
     ours: RunCosts,
     peers: BTreeMap<String, Peer>,
     #[serde(skip)]
@@ -44,7 +46,8 @@ impl<'a> ProgramOutcome<'a> {
     /// Creates the results from the runs of all contenders; one of them is our library.
     pub fn from_turns(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
         let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.contender.name == OURS);
-        let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
+        let ours = ours.into_iter().next().map(|turn| (turn.contender.setting, turn.runs));
+        let (loaded, ours) = ours.unwrap_or_default();
         let peer = |Turn { contender, runs }: Turn| {
             let peer = Peer {
                 setting: contender.setting,
@@ -59,7 +62,7 @@ impl<'a> ProgramOutcome<'a> {
         let peers = others.into_iter().map(peer).collect();
         let (ranks, hosts) = (ours.ranks, ours.hosts);
         let (command, pairs, slow_file) = (&options.command[..], options.pairs, &options.slow_file);
-        Self { command, pairs, ranks, hosts, ours, peers, slow_file }
+        Self { command, pairs, ranks, hosts, loaded, ours, peers, slow_file }
     }
 
     /// Prints the results as JSON or as a table.
@@ -78,9 +81,11 @@ impl<'a> ProgramOutcome<'a> {
             self.add_files(&mut table, &default.runs);
             self.add_counts(&mut table, &default.runs);
         }
-        let (ranks, pairs) = (self.ranks, self.pairs);
+        let (ranks, pairs, loaded) = (self.ranks, self.pairs, &self.loaded);
         let note = self.peers.get(VULCAN).map_or(String::new(), |_| format!("\n{ABOUT_VULCAN}"));
-        format!("{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair{note}")
+        format!(
+            "{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair; loaded as {loaded}{note}"
+        )
     }
 
     /// Adds the rows with the times of our library and of the MPI library's defaults.

@@ -14,8 +14,9 @@ use crate::Failure;
 use crate::cli::compare::CompareOptions;
 use crate::compare::slow_file::{FileTotals, SlowFile};
 use crate::compare::variant::{self, INDEPENDENT};
-use crate::compare::{build, process};
+use crate::compare::{build, disabled, process};
 use crate::launcher::command::Ready;
+use crate::launcher::component;
 use crate::launcher::library::library;
 use crate::launcher::{self, Family, Launcher};
 
@@ -36,6 +37,8 @@ pub struct Start<'a> {
     /// Path of the library that measures the time inside MPI-IO, which is preloaded in every run.
     inside: String,
     library: PathBuf,
+    /// Component of Open MPI that is loaded instead of the preloaded library; as for `trib run`, if the user names no library.
+    component: Option<component::Loaded>,
     /// Slow file system of the directory, if one is asked for.
     slow_file: Option<SlowFile>,
     /// Folder for files of hints.
@@ -59,7 +62,9 @@ impl<'a> Start<'a> {
         let clocks = directory.path().parent().unwrap_or(Path::new("."));
         let slow_file = SlowFile::new(&options.slow_file, directory.path(), clocks)?;
         let hints = tempfile::tempdir()?;
-        let start = Self { words, prepare, timer, launcher, directory, inside, library, slow_file, hints };
+        let component = launcher.and_then(|launcher| component::of(launcher, words, &library));
+        let component = component.filter(|_| options.library.is_none());
+        let start = Self { words, prepare, timer, launcher, directory, inside, library, component, slow_file, hints };
         // These errors are reported before anything runs.
         if program.best {
             start.known_family()?;
@@ -70,6 +75,15 @@ impl<'a> Start<'a> {
     /// Returns the family of the launcher's MPI library, if it is known.
     pub fn family(&self) -> Option<Family> {
         self.launcher.and_then(|launcher| launcher.family)
+    }
+
+    /// Returns the contender with our library.
+    pub fn ours(&self) -> Contender {
+        let (setting, variables) = match &self.component {
+            Some(loaded) => ("component of Open MPI", vec![loaded.variable.clone()]),
+            None => ("preload library", Vec::new()),
+        };
+        Contender { setting: setting.to_string(), variables, ..Contender::new(OURS) }
     }
 
     fn known_family(&self) -> Result<Family, Failure> {
@@ -140,12 +154,19 @@ impl<'a> Start<'a> {
     }
 
     fn command(&self, words: &[String], contender: &Contender, records: &Path) -> Result<Command, Failure> {
-        let ours = (contender.name == OURS).then(|| self.library.display().to_string());
+        let is_ours = contender.name == OURS;
+        let ours = (is_ours && self.component.is_none()).then(|| self.library.display().to_string());
+        // Also where the component is installed, or the program is linked with the library.
+        let disabled = (!is_ours && contender.command.is_none()).then(disabled);
         let slow = self.slow_file.as_ref();
         let preload = [Some(self.inside.clone()), slow.map(|slow| slow.library().to_string()), ours];
         let preload: Vec<String> = preload.into_iter().flatten().collect();
         let own = [("LD_PRELOAD", preload.join(":")), (INSIDE, records.display().to_string())];
-        let own = own.map(|(name, value)| (name.to_string(), value)).into_iter().chain(slow.map(SlowFile::variable));
+        let own = own
+            .map(|(name, value)| (name.to_string(), value))
+            .into_iter()
+            .chain(slow.map(SlowFile::variable))
+            .chain(disabled);
         let variables: Vec<_> = own.chain(contender.variables.iter().cloned()).collect();
         let ready = Ready::new(self.launcher, words, &variables, |name| std::env::var(name).ok())?;
         let mut command = Command::new(&words[0]);

@@ -73,7 +73,7 @@ impl Launch {
     /// Has Open MPI load this library as a component.
     pub fn by_component(self) -> Self {
         let path = format!("{}:SYSTEM_DEFAULT:USER_DEFAULT", components().display());
-        self.by_component_with("OMPI_MCA_mca_base_component_path", path)
+        self.by_component_with(component_path(), path)
     }
 
     /// Sets a variable by which Open MPI finds this library as a component.
@@ -210,6 +210,18 @@ pub fn library() -> PathBuf {
     let paths = folders.into_iter().flatten().map(|folder| folder.join("libtributary_mpiio.so"));
     let found = paths.clone().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
+}
+
+/// Returns the variable by which ranks find components of Open MPI. The launcher of Open MPI 5 itself sets the usual one for
+/// the ranks, so its former name is taken there.
+fn component_path() -> &'static str {
+    static NAME: OnceLock<&'static str> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let version = |name: &String| Command::new(name).arg("--version").output().ok();
+        let said = Family::OpenMpi.launchers().iter().find_map(version).map(|output| output.stdout).unwrap_or_default();
+        let is_five = String::from_utf8_lossy(&said).contains(") 5.");
+        if is_five { "OMPI_MCA_mca_component_path" } else { "OMPI_MCA_mca_base_component_path" }
+    })
 }
 
 /// Returns true if TRIB_TEST_DOOR asks for the component of Open MPI.

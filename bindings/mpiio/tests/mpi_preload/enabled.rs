@@ -1,4 +1,4 @@
-//! Tests `tributary.switch_on()` of the Python package: the library takes the calls of a script that switches it on,
+//! Tests `tributary.enable()` of the Python package: the library takes the calls of a script that enables it,
 //! under every MPI library, with no variable set.
 
 use std::path::{Path, PathBuf};
@@ -49,10 +49,10 @@ fn script(ranks: usize, name: &str) -> Launch {
 }
 
 #[test]
-fn a_script_that_switches_the_library_on() {
+fn a_script_that_enables_the_library() {
     let arrays = folder().join("arrays.py").display().to_string();
     let plain = mpi4py::python(3, Path::new(&arrays)).run();
-    let outcome = script(3, "packages/tests/switched.py").arg(arrays).run();
+    let outcome = script(3, "packages/tests/enables.py").arg(arrays).run();
     assert_eq!(outcome.stdout, plain.stdout);
     assert!(outcome.files == plain.files, "other files than without the library");
     assert!(accelerated(&outcome.reports, "write_all_c") > 0, "{}", outcome.stderr);
@@ -62,7 +62,7 @@ fn a_script_that_switches_the_library_on() {
 fn under_every_mpi_of_the_package_index() {
     for wheel in [Wheel::mpich(), Wheel::intel(), Wheel::open_mpi()].into_iter().flatten() {
         let python = mpi4py::installed().join("python/bin/python");
-        let launch = abis::under(&wheel, &python, 2).arg(source("packages/tests/switched.py").display().to_string());
+        let launch = abis::under(&wheel, &python, 2).arg(source("packages/tests/enables.py").display().to_string());
         let launch = launch.arg(folder().join("arrays.py").display().to_string());
         let outcome = packaged(launch.env("MPI4PY_MPIABI", abis::family(&wheel).name())).run();
         let ran = ["write_all", "write_all_c"].map(|call| accelerated(&outcome.reports, call));
@@ -73,11 +73,11 @@ fn under_every_mpi_of_the_package_index() {
 /// Imports mpi4py.MPI before, in a process in which nothing is simulated.
 #[test]
 fn too_late_is_an_error_that_says_so() {
-    let text = "from mpi4py import MPI\nimport tributary\ntry:\n    tributary.switch_on()\nexcept RuntimeError as error:\n    print(error)\n";
+    let text = "from mpi4py import MPI\nimport tributary\ntry:\n    tributary.enable()\nexcept RuntimeError as error:\n    print(error)\n";
     let written = tempfile::Builder::new().suffix(".py").tempfile().unwrap();
     std::fs::write(written.path(), text).unwrap();
     let said = packaged(mpi4py::python(1, written.path())).run().stdout;
-    let due = "is loaded already; call tributary.switch_on() before the first import that loads MPI";
+    let due = "is loaded already; call tributary.enable() before the first import that loads MPI";
     assert!(said.starts_with("libmp") && said.contains(due), "{said}");
 }
 

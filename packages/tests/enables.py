@@ -1,12 +1,12 @@
-"""Runs writes.py on the library, which this script switches on itself: switched.py WRITES FILE, under mpiexec."""
+"""Runs writes.py on the library, which this script enables itself: enables.py WRITES FILE, under mpiexec."""
 
 import runpy
 import sys
 
 import tributary
 
-tributary.switch_on()
-tributary.switch_on()
+tributary.enable()
+tributary.enable()
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 # Too late in a process without the library.
@@ -15,8 +15,8 @@ import tributary as again  # noqa: E402
 
 again._loaded = lambda: {"libmpi.so.12"}
 try:
-    again.switch_on()
+    again.enable()
 except RuntimeError as error:
-    assert "libmpi.so.12 is loaded already; call tributary.switch_on() before" in str(error), error
+    assert "libmpi.so.12 is loaded already; call tributary.enable() before" in str(error), error
 else:
     raise SystemExit("no error where MPI is loaded already")
