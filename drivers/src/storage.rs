@@ -146,6 +146,15 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn size(&self) -> io::Result<u64>;
 
+    /// Returns the size that the file has when all bytes are in it that were written through this handle, or by other ranks
+    /// in collective calls; this handle may write some of them later. Default: [`Storage::size`].
+    ///
+    /// # Errors
+    /// The system's error.
+    fn end(&self) -> io::Result<u64> {
+        self.size()
+    }
+
     /// Sets the size of the file to `len` bytes, like ftruncate(2): truncates it, or extends it with zeros.
     ///
     /// # Errors
