@@ -128,6 +128,11 @@ pub trait Storage: Send + Sync {
         Ok(None)
     }
 
+    /// Returns true if a write of `len` bytes would return before they are in the file, without waiting. Default: false.
+    fn writes_later(&self, _len: u64) -> bool {
+        false
+    }
+
     /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
     ///
     /// # Errors

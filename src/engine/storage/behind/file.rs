@@ -42,6 +42,10 @@ impl Storage for BehindFile {
         Ok(written)
     }
 
+    fn writes_later(&self, len: u64) -> bool {
+        self.behind.has_room(len)
+    }
+
     fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
         self.behind.wait(&range)?;
         self.behind.note_own(range);

@@ -368,6 +368,12 @@ impl Behind {
         is_left.then_some(len)
     }
 
+    /// Returns true if a collective write runs and `len` bytes of it can be left behind without waiting.
+    fn has_room(&self, len: u64) -> bool {
+        let state = self.lock();
+        state.call.is_some() && state.left.used().saturating_add(len) <= self.limits.bytes
+    }
+
     /// Notes that this rank has written `range`, now or later, in the call that runs, if there is one.
     fn note_own(&self, range: Range<u64>) {
         if self.ranks > 1 && self.is_here() {
