@@ -37,8 +37,8 @@ use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
 use crate::engine::storage::pace::Pace;
-use crate::engine::storage::worker::leave_to_program;
-use crate::engine::storage::{OpenStorage, Storage, StorageFailure};
+use crate::engine::storage::worker::{leave_to_program, lower_priority};
+use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
@@ -107,6 +107,12 @@ impl BehindState {
         self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
     }
 
+    /// Returns the next bytes to write, and the file.
+    fn next(&mut self) -> Option<(Arc<dyn Storage>, Arc<LeftBytes>)> {
+        let file = self.file.clone()?;
+        Some((file, self.left.next()?))
+    }
+
     /// Notes where ranks have written in the current call.
     fn note(&mut self, is_alone: bool) {
         if let Some(CallOnFile { range: (start, end), number, .. }) = self.call {
@@ -151,6 +157,25 @@ impl Behind {
 
     fn sleep<'a>(&self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority, and
+    /// may not come to it where other ranks use all cores.
+    fn wait_while<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, BehindState>,
+        is_early: impl Fn(&BehindState) -> bool,
+    ) -> MutexGuard<'a, BehindState> {
+        while is_early(&state) {
+            state = match state.next() {
+                Some((file, next)) => {
+                    let _quiet = without_size_signal();
+                    self.write_one(state, &*file, &next)
+                }
+                None => self.sleep(state),
+            };
+        }
+        state
     }
 
     /// Begins a collective write or read. Returns an error like [`Behind::bring_error`].
@@ -230,10 +255,7 @@ impl Behind {
     /// Waits until this rank's bytes in `range` are written.
     fn wait_for_own(&self, range: &Range<u64>) {
         if self.is_here() {
-            let mut state = self.lock();
-            while state.left.overlaps(range) {
-                state = self.sleep(state);
-            }
+            drop(self.wait_while(self.lock(), |state| state.left.overlaps(range)));
         }
     }
 
@@ -318,9 +340,7 @@ impl Behind {
         let mut state = self.lock();
         state.is_ending = true;
         self.changed.notify_all();
-        while state.threads > 0 {
-            state = self.sleep(state);
-        }
+        state = self.wait_while(state, |state| state.threads > 0);
         state.is_ending = false;
     }
 
@@ -344,9 +364,8 @@ impl Behind {
         let range = offset..offset.checked_add(len as u64)?;
         let mut state = self.lock();
         let call = state.call.filter(|_| len > 0)?;
-        while state.left.overlaps(&range) || state.left.used() + len as u64 + PIECE > self.limits.bytes {
-            state = self.sleep(state);
-        }
+        let most = self.limits.bytes - (len as u64 + PIECE);
+        state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
         if state.left.used() == 0 && self.ranks > 1 && file.hold(self.rank as u64, true).is_err() {
             return None;
         }
@@ -407,36 +426,48 @@ impl Behind {
     /// Writes bytes until there are none for a while, or until the file is closed.
     fn work(&self) {
         leave_to_program();
+        lower_priority();
         let mut state = self.lock();
-        while let Some(file) = state.file.clone() {
-            let Some(next) = state.left.next() else {
-                if state.is_ending {
-                    break;
-                }
-                state.idle += 1;
-                let waited = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
-                state = waited.0;
-                state.idle -= 1;
-                if waited.1.timed_out() && state.left.waiting() == 0 {
-                    break;
-                }
+        loop {
+            if let Some((file, next)) = state.next() {
+                state = self.write_one(state, &*file, &next);
                 continue;
-            };
-            drop(state);
-            let pace = Pace::begin();
-            let outcome = next.write(&*file);
-            let (_, is_slow) = pace.end(next.len);
-            state = self.lock();
-            state.is_slow = is_slow;
-            if let Err(failure) = outcome {
-                self.keep_error(&mut state, &next, failure);
             }
-            state.left.written(&next);
-            self.release(&state, &*file);
-            self.changed.notify_all();
+            if state.is_ending || state.file.is_none() {
+                break;
+            }
+            state.idle += 1;
+            let waited = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            state.idle -= 1;
+            if waited.1.timed_out() && state.left.waiting() == 0 {
+                break;
+            }
         }
         state.threads -= 1;
         self.changed.notify_all();
+    }
+
+    /// Writes bytes that [`BehindState::next`] has returned.
+    fn write_one<'a>(
+        &'a self,
+        state: MutexGuard<'a, BehindState>,
+        file: &dyn Storage,
+        next: &LeftBytes,
+    ) -> MutexGuard<'a, BehindState> {
+        drop(state);
+        let pace = Pace::begin();
+        let outcome = next.write(file);
+        let (_, is_slow) = pace.end(next.len);
+        let mut state = self.lock();
+        state.is_slow = is_slow;
+        if let Err(failure) = outcome {
+            self.keep_error(&mut state, next, failure);
+        }
+        state.left.written(next);
+        self.release(&state, file);
+        self.changed.notify_all();
+        state
     }
 
     /// Keeps the error of bytes that could not be written, unless there is one of an earlier call or a lower offset.
