@@ -347,12 +347,12 @@ impl Storage for HostileFile {
         Ok(Hostile(self.state.clone()).handle(self.file.open_direct()?, true))
     }
 
-    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        self.file.hold(number, taken)
+    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
+        self.file.hold(number, range)
     }
 
-    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
-        self.file.wait_for_holders(numbers)
+    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
+        self.file.is_held(range)
     }
 
     fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {

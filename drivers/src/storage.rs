@@ -240,23 +240,23 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Shows to all other handles of the file, on any host, that this handle has bytes that are not in the file yet, or
-    /// (`taken` is false) that it has none. `number` is a number of this handle's own. It is a lock on one byte far
-    /// behind all data (`F_OFD_SETLK`), which does not prevent any write or read. Waits for a moment only.
+    /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
+    /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
+    /// behind all data (`F_OFD_SETLK`), which do not prevent any write or read.
     ///
     /// # Errors
-    /// The system's error, for example if another program has locked the whole file;
+    /// The system's error, for example if another program has locked the whole file, or if this handle may not read;
     /// [`io::ErrorKind::Unsupported`] by default.
-    fn hold(&self, _number: u64, _taken: bool) -> io::Result<()> {
+    fn hold(&self, _number: u64, _range: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]), of which this handle holds
-    /// none.
+    /// Returns true if another handle of the file may have bytes of `range` that are not in the file yet
+    /// ([`Storage::hold`]).
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.
-    fn wait_for_holders(&self, _numbers: Range<u64>) -> io::Result<()> {
+    fn is_held(&self, _range: Range<u64>) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

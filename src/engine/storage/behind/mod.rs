@@ -9,10 +9,10 @@
 //! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
-//!   touches such a range waits until no other rank has bytes left behind, unless it has itself written there last
-//!   ([`ranges`]). A rank that has some holds a lock on a byte far behind the data of the file ([`Storage::hold`]). It takes
-//!   the lock before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
-//!   A lock is released when a thread has written the last bytes, whatever the other ranks do, so nobody waits for ever.
+//!   touches such a range waits until no other rank has left bytes there behind, unless it has itself written there last
+//!   ([`ranges`]). A rank shows the range of its bytes by locks far behind the data of the file ([`Storage::hold`]). It takes
+//!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
+//!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
 //! - **Errors** are kept for the next collective call ([`Behind::take_error`]).
 //!
 //! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
@@ -46,6 +46,9 @@ use crate::topology::Rank;
 const DEFERRED: &str = "deferred write";
 /// Time after which a thread ends that has nothing to write.
 const IDLE: Duration = Duration::from_millis(200);
+/// Shortest and longest time between two questions if others still have bytes.
+const SHORTEST: Duration = Duration::from_micros(50);
+const LONGEST: Duration = Duration::from_millis(2);
 /// The whole file.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
@@ -76,6 +79,8 @@ struct BehindState {
     left: LeftQueue,
     /// Where other ranks may have left bytes behind.
     ranges: CallRanges,
+    /// The range in which this rank has told others that it has left bytes behind.
+    shown: Range<u64>,
     /// Offset behind all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
     end: u64,
     threads: u32,
@@ -274,10 +279,15 @@ impl Behind {
             Some(file) => file,
             None => self.files.open(&self.path, self.mode)?.into(),
         };
-        let (own, ranks) = (self.rank as u64, self.ranks as u64);
-        file.wait_for_holders(0..own)?;
-        file.wait_for_holders(own + 1..ranks)?;
-        self.lock().ranges.clear();
+        if !file.is_held(WHOLE)? {
+            self.lock().ranges.clear();
+            return Ok(());
+        }
+        let mut pause = SHORTEST;
+        while file.is_held(range.clone())? {
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST);
+        }
         Ok(())
     }
 
@@ -366,11 +376,13 @@ impl Behind {
         let call = state.call.filter(|_| len > 0)?;
         let most = self.limits.bytes - (len as u64 + PIECE);
         state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
-        if state.left.used() == 0 && self.ranks > 1 && file.hold(self.rank as u64, true).is_err() {
-            return None;
-        }
         // From here on the range is taken. The copy needs no lock.
         state.left.take_range(&range);
+        if !self.show(&mut state, file) {
+            state.left.give_back(offset, len as u64);
+            self.show(&mut state, file);
+            return None;
+        }
         drop(state);
         let copied = copy(parts, len);
         let mut state = self.lock();
@@ -381,7 +393,7 @@ impl Behind {
                 false
             }
         };
-        self.release(&state, file);
+        self.show(&mut state, file);
         drop(state);
         self.changed.notify_all();
         is_left.then_some(len)
@@ -415,12 +427,18 @@ impl Behind {
         state.threads > 0
     }
 
-    /// Releases the lock if no bytes are left behind.
-    fn release(&self, state: &BehindState, file: &dyn Storage) {
-        if state.left.used() == 0 && self.ranks > 1 {
-            // A lock that cannot be released ends when the file is closed.
-            let _ = file.hold(self.rank as u64, false);
+    /// Shows to other ranks where this rank has left bytes behind. Returns false if that is not possible.
+    fn show(&self, state: &mut BehindState, file: &dyn Storage) -> bool {
+        let hull = state.left.hull();
+        if self.ranks == 1 || hull == state.shown {
+            return true;
         }
+        // A lock that cannot be released ends when the file is closed.
+        let is_shown = file.hold(self.rank as u64, hull.clone()).is_ok();
+        if is_shown {
+            state.shown = hull;
+        }
+        is_shown
     }
 
     /// Writes bytes until there are none for a while, or until the file is closed.
@@ -465,7 +483,7 @@ impl Behind {
             self.keep_error(&mut state, next, failure);
         }
         state.left.written(next);
-        self.release(&state, file);
+        self.show(&mut state, file);
         self.changed.notify_all();
         state
     }

@@ -14,6 +14,8 @@ use crate::fabric::pool::Block;
 
 /// Maximum number of bytes that one write to the file has.
 pub const MOST_AT_ONCE: u64 = 16 << 20;
+/// Number of bytes to which [`LeftQueue::hull`] is rounded, so that it seldom changes.
+const ROUND: u64 = 1 << 20;
 /// Number of bytes of the budget that a piece takes besides its own bytes.
 pub const PIECE: u64 = 128;
 
@@ -113,6 +115,16 @@ impl LeftQueue {
     /// Returns true if bytes of `range` are not written.
     pub fn overlaps(&self, range: &Range<u64>) -> bool {
         self.ranges.range(..range.end).next_back().is_some_and(|(_, part)| part.end > range.start)
+    }
+
+    /// Returns the range from the first byte that is not written to the last, in round numbers.
+    pub fn hull(&self) -> Range<u64> {
+        match (self.ranges.first_key_value(), self.ranges.last_key_value()) {
+            (Some((&start, _)), Some((_, last))) => {
+                start / ROUND * ROUND..last.end.div_ceil(ROUND).saturating_mul(ROUND)
+            }
+            _ => 0..0,
+        }
     }
 
     /// Takes `range`, in which no bytes are left behind, for bytes that are then copied.
