@@ -100,6 +100,39 @@ fn a_read_takes_bytes_from_memory() {
     });
 }
 
+/// A rank waits only for ranks that have left bytes where it writes or reads: not if each has a block of its own, although
+/// every call writes in the range of the one before.
+#[test]
+fn ranks_wait_only_where_they_touch_the_same_bytes() {
+    const BLOCK: u64 = 4 << 20;
+    const PIECE: u64 = 64 << 10;
+    on_threads("blocks of ranks", RANKS, |endpoint, directory| {
+        let (path, rank) = (&directory.join("file"), endpoint.rank() as u64);
+        let (hints, storage) = (hints(WAYS[3], "trib_write_behind=1M"), Hostile::new(Fault::Stuck));
+        let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+        let bytes = |rank: u64, at: u64| vec![(16 * rank + at + 1) as u8; PIECE as usize];
+        for at in 0..4 {
+            let extents = Extents::contiguous(rank * BLOCK + at * PIECE, PIECE).unwrap();
+            file.write_all(&extents, &LAYOUT, &bytes(rank, at)).unwrap();
+        }
+        let mut read = vec![0; PIECE as usize];
+        file.read_at(rank * BLOCK + PIECE, &mut read).unwrap();
+        assert!(read == bytes(rank, 1));
+        assert_eq!(storage.take().0, []);
+        // What another rank has left behind is waited for.
+        file.agree(Ok(())).unwrap();
+        let freed = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            storage.set(Fault::None);
+        });
+        let next = (rank + 1) % RANKS as u64;
+        file.read_at(next * BLOCK + 3 * PIECE, &mut read).unwrap();
+        assert!(read == bytes(next, 3), "rank {next}'s bytes");
+        freed.join().unwrap();
+        file.close().unwrap();
+    });
+}
+
 /// A hole before bytes that are not in the file yet is zeros, not the end of the file.
 #[test]
 fn a_hole_before_left_bytes_is_zeros() {
