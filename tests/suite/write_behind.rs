@@ -12,6 +12,7 @@ use tributary_testing::interleaved::Interleaved;
 use tributary_testing::trial::same_error;
 use tributary_testing::watchdog::on_threads;
 
+use crate::cached_apart::random_program;
 use crate::foreign::InMemory;
 
 const RANKS: usize = 4;
@@ -219,6 +220,25 @@ fn later_writes_stay() {
             let written = std::fs::read(&path).unwrap();
             assert_eq!(written.len(), image.iter().rposition(|&byte| byte != 0).unwrap() + 1);
             assert!(written == image[..written.len()], "{way}");
+        }
+    });
+}
+
+/// Random programs, in which cells of the file change their owner at a sync: every read, of any kind, gets the bytes that
+/// MPI defines.
+#[test]
+fn random_programs_read_what_they_wrote() {
+    on_threads("random programs", RANKS, |mut endpoint, directory| {
+        for (number, way) in WAYS.into_iter().enumerate() {
+            for (budget, seed) in ["900", "3k", "1M"].into_iter().cycle().zip(0..9) {
+                let path = &directory.join(format!("{number}-{seed}"));
+                let files = Arc::new(Hostile::new(Fault::Slow(Duration::from_micros(50 * seed))));
+                let hints = format!("{way}; trib_write_behind={budget}");
+                let now = || std::fs::read(path).unwrap();
+                let wrong;
+                (endpoint, wrong) = random_program(endpoint, (files, path), &hints, seed, (now, now));
+                assert_eq!(wrong, 0, "{hints}, seed {seed}");
+            }
         }
     });
 }
