@@ -173,12 +173,12 @@ impl Storage for DirectWrites {
         self.file.lock_for_group(group, taken)
     }
 
-    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        self.file.hold(number, taken)
+    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
+        self.file.hold(number, range)
     }
 
-    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
-        self.file.wait_for_holders(numbers)
+    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
+        self.file.is_held(range)
     }
 
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {

@@ -39,6 +39,8 @@ pub enum Fault {
     Interrupt,
     /// Every call takes this long.
     Slow(Duration),
+    /// Writes wait until there is another fault.
+    Stuck,
     /// Writes succeed, but closing fails with this errno.
     Close(i32),
 }
@@ -224,7 +226,11 @@ impl Drop for Running<'_> {
 impl Storage for HostileFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let _running = Running::begin(&self.state);
-        let fault = self.fault()?;
+        let mut fault = self.fault()?;
+        while fault == Fault::Stuck {
+            std::thread::sleep(Duration::from_millis(1));
+            fault = *self.state.fault.lock().unwrap();
+        }
         let limit = match fault {
             Fault::Write(from, _) | Fault::WriteZero(from) | Fault::Panic(from) => from.saturating_sub(offset) as usize,
             Fault::Short(most) => most,
@@ -341,12 +347,12 @@ impl Storage for HostileFile {
         Ok(Hostile(self.state.clone()).handle(self.file.open_direct()?, true))
     }
 
-    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        self.file.hold(number, taken)
+    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
+        self.file.hold(number, range)
     }
 
-    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
-        self.file.wait_for_holders(numbers)
+    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
+        self.file.is_held(range)
     }
 
     fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {

@@ -128,6 +128,11 @@ pub trait Storage: Send + Sync {
         Ok(None)
     }
 
+    /// Returns true if a write of `len` bytes would return before they are in the file, without waiting. Default: false.
+    fn writes_later(&self, _len: u64) -> bool {
+        false
+    }
+
     /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
     ///
     /// # Errors
@@ -145,6 +150,15 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's error.
     fn size(&self) -> io::Result<u64>;
+
+    /// Returns the size that the file has when all bytes are in it that were written through this handle, or by other ranks
+    /// in collective calls; this handle may write some of them later. Default: [`Storage::size`].
+    ///
+    /// # Errors
+    /// The system's error.
+    fn end(&self) -> io::Result<u64> {
+        self.size()
+    }
 
     /// Sets the size of the file to `len` bytes, like ftruncate(2): truncates it, or extends it with zeros.
     ///
@@ -226,23 +240,23 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Shows to all other handles of the file, on any host, that this handle has bytes that are not in the file yet, or
-    /// (`taken` is false) that it has none. `number` is a number of this handle's own. It is a lock on one byte far
-    /// behind all data (`F_OFD_SETLK`), which does not prevent any write or read. Waits for a moment only.
+    /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
+    /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
+    /// behind all data (`F_OFD_SETLK`), which do not prevent any write or read.
     ///
     /// # Errors
-    /// The system's error, for example if another program has locked the whole file;
+    /// The system's error, for example if another program has locked the whole file, or if this handle may not read;
     /// [`io::ErrorKind::Unsupported`] by default.
-    fn hold(&self, _number: u64, _taken: bool) -> io::Result<()> {
+    fn hold(&self, _number: u64, _range: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Waits until no other handle of the file holds one of `numbers` ([`Storage::hold`]), of which this handle holds
-    /// none.
+    /// Returns true if another handle of the file may have bytes of `range` that are not in the file yet
+    /// ([`Storage::hold`]).
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::Unsupported`] by default.
-    fn wait_for_holders(&self, _numbers: Range<u64>) -> io::Result<()> {
+    fn is_held(&self, _range: Range<u64>) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

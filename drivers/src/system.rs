@@ -1,5 +1,10 @@
 //! The storage that programs use: files of the operating system.
 
+#[cfg(target_os = "linux")]
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
+use nix::sys::utsname::uname;
+use nix::unistd::{Whence, lseek};
 use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -10,13 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
-#[cfg(target_os = "linux")]
-use std::time::Duration;
-
-use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
-use nix::sys::utsname::uname;
-use nix::unistd::{Whence, lseek};
 
 use crate::mounts::is_daos;
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
@@ -40,33 +38,59 @@ nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_o
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
 
-/// Offset of the byte that stands for number 0 in [`Storage::hold`]: no file has data there.
+/// The bytes that stand for those of a file in [`Storage::hold`], one for each: no file has data there.
 #[cfg(target_os = "linux")]
-const HELD: libc::off_t = 1 << 62;
+const HELD: Range<u64> = 1 << 62..NUMBERS.start;
 
-/// Number of attempts to take a lock that another handle forbids, one a millisecond. A handle that waits forbids it for a
-/// moment only; a program that has locked the whole file may forbid it for long.
+/// The bytes that stand for the numbers of handles.
 #[cfg(target_os = "linux")]
-const ATTEMPTS: usize = 20;
+const NUMBERS: Range<u64> = (1 << 63) - (1 << 31)..(1 << 63) - 1;
 
-/// Takes a lock of type `kind` on the bytes that stand for `numbers`, or releases it (`F_UNLCK`). If `waits`, waits for
-/// handles with a lock that forbids it. The lock belongs to the open file and not to the process (`F_OFD_SETLK`), so
-/// ranks that are threads of one process have locks of their own.
+/// Takes a lock of type `kind` on a range of bytes, or releases it (`F_UNLCK`). It belongs to the open file and not to the
+/// process (`F_OFD_SETLK`), so ranks that are threads of one process have locks of their own.
 #[cfg(target_os = "linux")]
-fn lock(file: &File, kind: libc::c_int, numbers: Range<u64>, waits: bool) -> io::Result<()> {
-    let lock = libc::flock {
-        l_type: kind as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: HELD + numbers.start as libc::off_t,
-        l_len: (numbers.end - numbers.start) as libc::off_t,
-        l_pid: 0,
-    };
+fn lock(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<()> {
+    if range.is_empty() {
+        return Ok(());
+    }
+    let lock = lock_on(range, kind);
     loop {
-        match fcntl(file, if waits { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) }) {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&lock)) {
             Err(Errno::EINTR) => {}
             outcome => return Ok(outcome.map(drop)?),
         }
     }
+}
+
+/// Returns true if another open file has a lock that forbids one of type `kind`. Takes none.
+#[cfg(target_os = "linux")]
+fn is_locked(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<bool> {
+    let mut lock = lock_on(range, kind);
+    loop {
+        match fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock)) {
+            Err(Errno::EINTR) => {}
+            outcome => return Ok(outcome.map(|_| lock.l_type != libc::F_UNLCK as libc::c_short)?),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn lock_on(range: Range<u64>, kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: range.start as libc::off_t,
+        l_len: (range.end - range.start) as libc::off_t,
+        l_pid: 0,
+    }
+}
+
+/// Returns the bytes that stand for a range of a file. All bytes from 2^62 - 2^31 on have the last one.
+#[cfg(target_os = "linux")]
+fn stand_for(range: Range<u64>) -> Range<u64> {
+    let at = |offset: u64| HELD.start + offset.min(HELD.end - HELD.start);
+    let (start, end) = (at(range.start).min(HELD.end - 1), at(range.end));
+    if range.is_empty() { start..start } else { start..end }
 }
 
 /// Type of the function `gpfs_fcntl` of GPFS's library.
@@ -294,30 +318,26 @@ impl Storage for File {
         Ok(())
     }
 
+    /// Takes a lock on the number that forbids all others, which another program's lock on the whole file prevents, and then
+    /// locks on the bytes, which several handles may have.
     #[cfg(target_os = "linux")]
-    fn hold(&self, number: u64, taken: bool) -> io::Result<()> {
-        let kind = if taken { libc::F_WRLCK } else { libc::F_UNLCK };
-        let mut tried = lock(self, kind, number..number + 1, false);
-        for _ in 1..ATTEMPTS {
-            if !tried.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-            tried = lock(self, kind, number..number + 1, false);
+    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
+        let (number, held) = (NUMBERS.start + number..NUMBERS.start + number + 1, stand_for(range));
+        if held.is_empty() {
+            lock(self, HELD, libc::F_UNLCK)?;
+            return lock(self, number, libc::F_UNLCK);
         }
-        tried
+        lock(self, number, libc::F_WRLCK)?;
+        lock(self, held.clone(), libc::F_RDLCK)?;
+        lock(self, HELD.start..held.start, libc::F_UNLCK)?;
+        lock(self, held.end..HELD.end, libc::F_UNLCK)
     }
 
+    /// Another program's lock that only forbids to write shows in the bytes, but not in the numbers.
     #[cfg(target_os = "linux")]
-    fn wait_for_holders(&self, numbers: Range<u64>) -> io::Result<()> {
-        if numbers.is_empty() {
-            return Ok(());
-        }
-        // A handle that may not read can take the other kind of lock only.
-        let access = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?) & OFlag::O_ACCMODE;
-        let kind = if access == OFlag::O_WRONLY { libc::F_WRLCK } else { libc::F_RDLCK };
-        lock(self, kind, numbers.clone(), true)?;
-        lock(self, libc::F_UNLCK, numbers, false)
+    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
+        let range = stand_for(range);
+        Ok(!range.is_empty() && is_locked(self, range, libc::F_WRLCK)? && is_locked(self, NUMBERS, libc::F_RDLCK)?)
     }
 
     fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
@@ -342,31 +362,32 @@ mod tests {
         assert_eq!(found, [true; 4]);
     }
 
-    /// A handle waits for handles that hold a number. A program that has locked the whole file lets
-    /// nobody hold one.
+    /// A handle sees where others have bytes. A program that has locked the whole file lets nobody hold any.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_handle_waits_for_holders() {
-        use std::sync::mpsc::{RecvTimeoutError, channel};
+    fn a_handle_sees_what_others_hold() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let [holder, waits, reads_only] =
+        let [one, other, reads_only] =
             [Mode::Update, Mode::Update, Mode::Read].map(|mode| SystemFiles.open(file.path(), mode).unwrap());
-        holder.hold(1, true).unwrap();
-        holder.wait_for_holders(2..4).unwrap();
-        waits.wait_for_holders(2..4).unwrap();
-        waits.hold(2, true).unwrap();
-        std::thread::scope(|scope| {
-            let (sender, waited) = channel();
-            scope.spawn(move || sender.send(waits.wait_for_holders(0..2)).unwrap());
-            assert_eq!(waited.recv_timeout(Duration::from_millis(100)).err(), Some(RecvTimeoutError::Timeout));
-            holder.hold(1, false).unwrap();
-            waited.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
-        });
-        assert!(reads_only.hold(1, true).is_err(), "a handle that does not write");
-        // The thread has closed its handle, which held 2.
-        holder.wait_for_holders(0..4).unwrap();
-        let whole = File::open(file.path()).unwrap();
-        lock(&whole, libc::F_RDLCK, 0..1, true).unwrap();
-        assert_eq!(holder.hold(0, true).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        one.hold(0, 100..200).unwrap();
+        assert!(!one.is_held(0..u64::MAX).unwrap(), "its own");
+        for (range, held) in
+            [(0..100, false), (0..101, true), (199..u64::MAX, true), (200..300, false), (150..150, false)]
+        {
+            assert_eq!(other.is_held(range.clone()).unwrap(), held, "{range:?}");
+        }
+        other.hold(1, 150..u64::MAX).unwrap();
+        assert!(one.is_held(u64::MAX - 1..u64::MAX).unwrap() && reads_only.is_held(120..130).unwrap());
+        one.hold(0, 150..160).unwrap();
+        assert!(!reads_only.is_held(0..150).unwrap(), "it holds less");
+        other.hold(1, 0..0).unwrap();
+        assert!(!one.is_held(0..u64::MAX).unwrap() && !other.is_held(160..u64::MAX).unwrap());
+        assert!(reads_only.hold(2, 1..2).is_err(), "a handle that does not write");
+        drop(one);
+        assert!(!other.is_held(0..u64::MAX).unwrap(), "it is closed");
+        let (whole, all) = (File::open(file.path()).unwrap(), 0..(1 << 63) - 1);
+        lock(&whole, all, libc::F_RDLCK).unwrap();
+        assert_eq!(other.hold(1, 0..1).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!(!other.is_held(0..u64::MAX).unwrap(), "nobody holds bytes");
     }
 }

@@ -28,7 +28,7 @@ use crate::engine::storage::behind::Behind;
 use crate::engine::storage::window_queue::{Outcome, WindowQueue};
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{
-    OpenStorage, Storage, StorageFailure, direct, direct_read, guarded, read_present, size, without_size_signal,
+    OpenStorage, Storage, StorageFailure, direct, direct_read, end, guarded, read_present, size, without_size_signal,
     write_all,
 };
 use crate::error::{Error, IoClass, Result};
@@ -231,9 +231,10 @@ impl FileHandle {
         size(&self.storage(setup), self.rank, &setup.path)
     }
 
-    /// Returns the end of the file in bytes now, if the storage is open and tells it; otherwise `u64::MAX`.
+    /// Returns the end of the file in bytes now, also if bytes before it were left behind, if the storage is open and tells
+    /// it; otherwise `u64::MAX`.
     pub fn end(&self, setup: &Setup) -> u64 {
-        let end = self.storage.as_ref().map(|storage| size(&Ok(storage.clone()), self.rank, &setup.path));
+        let end = self.storage.as_ref().map(|storage| end(&Ok(storage.clone()), self.rank, &setup.path));
         end.and_then(Result::ok).unwrap_or(u64::MAX)
     }
 
@@ -243,7 +244,7 @@ impl FileHandle {
     /// The errors of [`FileHandle::size`].
     pub fn end_on_first_aggregator(&mut self, setup: &Setup) -> Result<u64> {
         match setup.roles.aggregators.first() == Some(&self.rank) {
-            true => self.size(setup),
+            true => end(&self.storage(setup), self.rank, &setup.path),
             false => Ok(u64::MAX),
         }
     }

@@ -80,7 +80,7 @@ pub use roles::auto_choice::{AutoChoice, AutoKernel};
 pub use roles::{Phases, Roles, choice, touched};
 pub use setup::meet_hosts;
 pub use setup::terms::FirstAgreement;
-pub use storage::behind::{may_be_behind, wait_for_writes, write_everything};
+pub use storage::behind::process::{may_be_behind, wait_for_writes, write_everything};
 pub use storage::worker::leave_to_program;
 pub use watchdog::StallWatchdog;
 

@@ -169,14 +169,21 @@ impl Drop for Handle {
     }
 }
 
-/// Runs a random program, the same on all ranks: cells change their owner only at a sync, so MPI defines the bytes
-/// that every read gets. Returns the number of reads that got other bytes on this rank.
-fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) -> (Endpoint, usize) {
-    let server = client.server.clone();
+/// Runs a random program on the file at `path`, the same on all ranks: cells change their owner only at a sync, so MPI
+/// defines the bytes that every read gets. `stored` returns the bytes that must be in the file after a sync, and `closed`
+/// those after the close. Returns the number of reads that got other bytes on this rank.
+pub fn random_program(
+    endpoint: Endpoint,
+    (files, path): (Arc<dyn OpenStorage>, &Path),
+    hints: &str,
+    seed: u64,
+    (stored, closed): (impl Fn() -> Vec<u8>, impl Fn() -> Vec<u8>),
+) -> (Endpoint, usize) {
     let (rank, mut random) = (endpoint.rank(), SmallRng::seed_from_u64(seed));
     let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=500;{hints}")).unwrap();
-    let mut file = File::open_on(endpoint, "cells", Mode::Create, hints, Arc::new(client)).unwrap();
+    let mut file = File::open_on(endpoint, path, Mode::Create, hints, files).unwrap();
     let mut expected = vec![0u8; CELLS * CELL as usize];
+    let ranks = file.endpoint().ranks();
     let mut owners = vec![0usize; CELLS];
     let mut wrong = 0;
     let extents = |cells: &[usize]| {
@@ -188,7 +195,7 @@ fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) ->
     for step in 0..60u8 {
         if step % 15 == 0 {
             file.sync().unwrap();
-            owners.iter_mut().for_each(|owner| *owner = random.random_range(0..RANKS));
+            owners.iter_mut().for_each(|owner| *owner = random.random_range(0..ranks));
             // Written at once by the new owner, so that what it reads is its own.
             expected.fill(step + 1);
             let own: Vec<_> = (0..CELLS).filter(|&cell| owners[cell] == rank).collect();
@@ -227,9 +234,9 @@ fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) ->
     let mine = if rank == 0 { Extents::contiguous(0, 1).unwrap() } else { Extents::empty() };
     file.read_all(&mine, &BufferLayout::Contiguous, &mut first[..mine.bytes() as usize]).unwrap();
     file.sync().unwrap();
-    wrong += usize::from(server.lock().unwrap().stored != expected);
+    wrong += usize::from(stored() != expected);
     let endpoint = file.close().unwrap();
-    wrong += usize::from(server.lock().unwrap().seen != expected);
+    wrong += usize::from(closed() != expected);
     (endpoint, wrong)
 }
 
@@ -248,8 +255,9 @@ fn wrong_on(magic: u32, ranks_per_host: usize, hints: &str, seeds: std::ops::Ran
         let mut wrong = 0;
         for seed in seeds.clone() {
             let found;
-            let client = hosts[endpoint.rank() / ranks_per_host].clone();
-            (endpoint, found) = random_program(endpoint, client, &hints, seed);
+            let client = Arc::new(hosts[endpoint.rank() / ranks_per_host].clone());
+            let (stored, closed) = (|| server.lock().unwrap().stored.clone(), || server.lock().unwrap().seen.clone());
+            (endpoint, found) = random_program(endpoint, (client, Path::new("cells")), &hints, seed, (stored, closed));
             wrong += found;
         }
         wrong
@@ -279,7 +287,22 @@ fn bytes_are_right_where_hosts_cache_by_themselves() {
     }
 }
 
-/// Shows that the test above can fail: bytes are wrong if the engine takes the stand-in for a coherent file system.
+/// No call leaves bytes behind there, and the file says why.
+#[test]
+fn nothing_is_left_behind() {
+    let client = Client { server: Server::default(), cache: Arc::default(), magic: NFS };
+    threads::run(2, |transport| {
+        let hints = Hints::parse("trib_write_behind=auto").unwrap();
+        let files = Arc::new(client.clone());
+        let file = File::open_on(Endpoint::new(transport), "cells", Mode::Create, hints, files).unwrap();
+        let said = (file.without_write_behind(), file.hints().write_behind);
+        assert_eq!(said, (Some("the hosts cache the file independently"), Some(0)));
+        file.close().unwrap();
+    })
+    .unwrap();
+}
+
+/// Shows that the first test can fail: bytes are wrong if the engine takes the stand-in for a coherent file system.
 #[test]
 fn they_are_wrong_if_that_is_not_known() {
     let _watchdog = Watchdog::new("hosts that are taken for coherent", 120);

@@ -12,6 +12,7 @@ use tributary_testing::interleaved::Interleaved;
 use tributary_testing::trial::same_error;
 use tributary_testing::watchdog::on_threads;
 
+use crate::cached_apart::random_program;
 use crate::foreign::InMemory;
 
 const RANKS: usize = 4;
@@ -26,6 +27,18 @@ const WAYS: [&str; 4] = [
 
 fn hints(way: &str, more: &str) -> Hints {
     Hints::parse(&format!("{way}; {more}")).unwrap()
+}
+
+/// Puts what all ranks write with `seed` into the image of the file.
+fn put(image: &mut [u8], pattern: &Interleaved, seed: u64) {
+    for (extents, bytes) in (0..RANKS).map(|rank| pattern.part(rank, seed)) {
+        let mut rest = &bytes[..];
+        for extent in extents.iter() {
+            let (here, others) = rest.split_at(extent.len as usize);
+            image[extent.offset as usize..extent.end() as usize].copy_from_slice(here);
+            rest = others;
+        }
+    }
 }
 
 /// All calls return before the storage has all bytes, and every rank reads what it has written, in independent and in
@@ -57,6 +70,125 @@ fn a_call_returns_before_its_bytes_are_written() {
     });
 }
 
+/// Each rank reads at once what it has written in a collective call, and the end of the file is known at once, although
+/// the file takes no byte meanwhile. Bytes come from memory where the rank that reads has written them: aggregators, and
+/// ranks by themselves.
+#[test]
+fn a_read_takes_bytes_from_memory() {
+    on_threads("reads from memory", RANKS, |mut endpoint, directory| {
+        let patterns = [Interleaved::full(RANKS, 1000, 150), Interleaved::full(RANKS, 100_000, 1)];
+        for (number, (way, pattern)) in [WAYS[0], WAYS[3]].into_iter().zip(patterns).enumerate() {
+            let (path, rank) = (directory.join(format!("{number}")), endpoint.rank());
+            let (hints, storage) = (hints(way, "trib_write_behind=4M; cb_buffer_size=64k"), Hostile::new(Fault::Stuck));
+            let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+            for seed in 1..=2 {
+                pattern.write(&mut file, seed).unwrap();
+                let (extents, own) = pattern.part(rank, seed);
+                // The bytes of a second write wait for those of the first at the same place.
+                if seed == 1 {
+                    let mut read = vec![0; own.len()];
+                    assert_eq!(file.read_all(&extents, &LAYOUT, &mut read).unwrap().bytes, own.len() as u64, "{way}");
+                    assert!(read == own, "{way}: while the file takes nothing");
+                    assert_eq!(storage.take().0, [], "{way}");
+                    storage.set(Fault::None);
+                }
+                let mut read = vec![0; own.len()];
+                file.read_all(&extents, &LAYOUT, &mut read).unwrap();
+                assert!(read == own, "{way}: write {seed}");
+            }
+            endpoint = file.close().unwrap();
+        }
+    });
+}
+
+/// A rank waits only for ranks that have left bytes where it writes or reads: not if each has a block of its own, although
+/// every call writes in the range of the one before.
+#[test]
+fn ranks_wait_only_where_they_touch_the_same_bytes() {
+    const BLOCK: u64 = 4 << 20;
+    const PIECE: u64 = 64 << 10;
+    on_threads("blocks of ranks", RANKS, |endpoint, directory| {
+        let (path, rank) = (&directory.join("file"), endpoint.rank() as u64);
+        let (hints, storage) = (hints(WAYS[3], "trib_write_behind=1M"), Hostile::new(Fault::Stuck));
+        let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+        let bytes = |rank: u64, at: u64| vec![(16 * rank + at + 1) as u8; PIECE as usize];
+        for at in 0..4 {
+            let extents = Extents::contiguous(rank * BLOCK + at * PIECE, PIECE).unwrap();
+            file.write_all(&extents, &LAYOUT, &bytes(rank, at)).unwrap();
+        }
+        let mut read = vec![0; PIECE as usize];
+        file.read_at(rank * BLOCK + PIECE, &mut read).unwrap();
+        assert!(read == bytes(rank, 1));
+        assert_eq!(storage.take().0, []);
+        // What another rank has left behind is waited for.
+        file.agree(Ok(())).unwrap();
+        let freed = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            storage.set(Fault::None);
+        });
+        let next = (rank + 1) % RANKS as u64;
+        file.read_at(next * BLOCK + 3 * PIECE, &mut read).unwrap();
+        assert!(read == bytes(next, 3), "rank {next}'s bytes");
+        freed.join().unwrap();
+        file.close().unwrap();
+    });
+}
+
+/// A hole before bytes that are not in the file yet is zeros, not the end of the file.
+#[test]
+fn a_hole_before_left_bytes_is_zeros() {
+    on_threads("a hole before left bytes", 1, |endpoint, directory| {
+        let (hints, storage) =
+            (hints("", "trib_write_behind=1M"), Hostile::new(Fault::Slow(Duration::from_millis(50))));
+        let path = directory.join("file");
+        let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage)).unwrap();
+        file.write_all(&Extents::contiguous(5000, 5).unwrap(), &LAYOUT, &[7; 5][..]).unwrap();
+        let mut read = [1; 8];
+        assert_eq!((file.read_at(0, &mut read).unwrap(), read), (8, [0; 8]));
+        assert_eq!((file.read_at(4998, &mut read).unwrap(), read), (7, [0, 0, 7, 7, 7, 7, 7, 0]));
+        file.set_len(4999).unwrap();
+        let report = file.read_all(&Extents::contiguous(4990, 30).unwrap(), &LAYOUT, &mut [0; 30][..]).unwrap();
+        assert_eq!(report.bytes, 9, "the file is shorter now");
+        file.close().unwrap();
+    });
+}
+
+/// Records with holes return at once, one behind the other: the call does not fill the holes, and asks for no end for which
+/// it would have to wait. What others write into the holes stays.
+#[test]
+fn records_with_holes_are_left_behind() {
+    on_threads("records with holes", RANKS, |mut endpoint, directory| {
+        for (number, way) in WAYS[..3].iter().enumerate() {
+            let (path, rank) = (directory.join(format!("{number}")), endpoint.rank());
+            let (hints, storage) = (hints(way, "trib_write_behind=4M; cb_buffer_size=64k"), Hostile::new(Fault::Stuck));
+            let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+            file.set_sole_writer(true);
+            let pattern = Interleaved { ranks: RANKS, len: 6000, pitch: 8000, count: 20 };
+            let (extents, own) = pattern.part(rank, 1);
+            let record = pattern.end() + 2000;
+            for at in 0..3 {
+                file.write_all(&extents.clone().shift(at * record).unwrap(), &LAYOUT, &own).unwrap();
+            }
+            assert_eq!(storage.take().0, [], "{way}: no byte is in the file");
+            if rank == 0 {
+                let other = std::fs::File::options().write(true).open(&path).unwrap();
+                for hole in (6000..3 * record - 2000).step_by(8000) {
+                    other.write_all_at(&[9; 2000], hole).unwrap();
+                }
+            }
+            storage.set(Fault::None);
+            endpoint = file.close().unwrap();
+            if rank == 0 {
+                let mut image = vec![9; record as usize];
+                put(&mut image, &pattern, 1);
+                image = image.repeat(3);
+                image.truncate((3 * record - 2000) as usize);
+                assert!(std::fs::read(&path).unwrap() == image, "{way}");
+            }
+        }
+    });
+}
+
 /// Every later write stays, whatever rank writes it, and every rank sees its own bytes after each call.
 #[test]
 fn later_writes_stay() {
@@ -72,14 +204,7 @@ fn later_writes_stay() {
             for seed in 1..=16 {
                 let pattern = patterns[(seed as usize * 7 + number) % patterns.len()];
                 pattern.write(&mut file, seed).unwrap();
-                for (extents, bytes) in (0..RANKS).map(|rank| pattern.part(rank, seed)) {
-                    let mut rest = &bytes[..];
-                    for extent in extents.iter() {
-                        let (here, others) = rest.split_at(extent.len as usize);
-                        image[extent.offset as usize..extent.end() as usize].copy_from_slice(here);
-                        rest = others;
-                    }
-                }
+                put(&mut image, &pattern, seed);
                 for extent in pattern.extents(rank).iter().step_by(17) {
                     let mut read = vec![0; extent.len as usize];
                     file.read_at(extent.offset, &mut read).unwrap();
@@ -95,6 +220,25 @@ fn later_writes_stay() {
             let written = std::fs::read(&path).unwrap();
             assert_eq!(written.len(), image.iter().rposition(|&byte| byte != 0).unwrap() + 1);
             assert!(written == image[..written.len()], "{way}");
+        }
+    });
+}
+
+/// Random programs, in which cells of the file change their owner at a sync: every read, of any kind, gets the bytes that
+/// MPI defines.
+#[test]
+fn random_programs_read_what_they_wrote() {
+    on_threads("random programs", RANKS, |mut endpoint, directory| {
+        for (number, way) in WAYS.into_iter().enumerate() {
+            for (budget, seed) in ["900", "3k", "1M"].into_iter().cycle().zip(0..9) {
+                let path = &directory.join(format!("{number}-{seed}"));
+                let files = Arc::new(Hostile::new(Fault::Slow(Duration::from_micros(50 * seed))));
+                let hints = format!("{way}; trib_write_behind={budget}");
+                let now = || std::fs::read(path).unwrap();
+                let wrong;
+                (endpoint, wrong) = random_program(endpoint, (files, path), &hints, seed, (now, now));
+                assert_eq!(wrong, 0, "{hints}, seed {seed}");
+            }
         }
     });
 }

@@ -20,7 +20,7 @@ use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Storage, size};
+use crate::engine::storage::{Storage, end};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::frame::Encoder;
@@ -82,7 +82,7 @@ impl FirstPart<'_> {
         let facts = &mut self.contribution.facts;
         let reads = self.direction == Direction::Read && facts.failed.is_none() && !facts.calls.are_mixed();
         if let Some(storage) = self.storage.as_ref().filter(|_| reads && facts.left.bytes > 0) {
-            match size(storage, self.rank, &self.setup.path) {
+            match end(storage, self.rank, &self.setup.path) {
                 Ok(end) => facts.limit = end,
                 Err(cause) => {
                     facts.fail(self.rank);

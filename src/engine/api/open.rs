@@ -305,6 +305,8 @@ impl File {
         }
         let set = if self.endpoint.rank() == 0 { self.handle.set_len(&self.setup, len) } else { Ok(()) };
         self.handle.note_others_bytes();
+        // The end of earlier writes means nothing any more.
+        self.handle.all_have_synced();
         agree(&mut self.endpoint, set).await
     }
 

@@ -83,6 +83,9 @@ pub const FEW_RUNS: u64 = 16;
 pub const WORTH_ASKING: u64 = 4;
 /// Maximum number of questions that find data in a group. All bytes behind are then read.
 pub const PARTS_READ: usize = 4;
+/// Runs of data with gaps between them are left behind one by one if that takes the file at most this many times as long
+/// as writing them with the gaps before the call ends.
+pub const WORTH_LEAVING: u64 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// Minimum length in bytes of a piece that is written from, or read into, the caller's memory.

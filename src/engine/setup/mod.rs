@@ -24,7 +24,7 @@ use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
-use crate::engine::storage::behind::{self, BehindLimits};
+use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget};
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
@@ -393,7 +393,7 @@ impl Setup {
         let each = match self.hints.write_behind {
             Some(0) => return None,
             Some(each) => each,
-            None => behind::automatic_budget(self.topology.ranks_on(self.topology.node_of(rank))),
+            None => automatic_budget(self.topology.ranks_on(self.topology.node_of(rank))),
         };
         let (ranks, aggregators) = (self.topology.ranks(), &self.roles.aggregators);
         // In shared memory every rank writes, and others with it.

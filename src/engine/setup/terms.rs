@@ -12,7 +12,7 @@ use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
-use crate::engine::storage::behind::SeenLocks;
+use crate::engine::storage::behind::limits::SeenLocks;
 use crate::engine::storage::guarded;
 use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, Result};

@@ -15,7 +15,7 @@ use crate::engine::policy::{MOST_WRITERS, WINDOWS_FOR_CALL};
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
-use crate::engine::storage::{Storage, StorageFailure, guarded, size, without_size_signal, write_all};
+use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
@@ -219,7 +219,7 @@ impl WindowWriter<'_> {
         }
         let present = self.present();
         let Range { start: first, .. } = self.places(extent);
-        let end = || *self.end.get_or_init(|| size(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
+        let end = || *self.end.get_or_init(|| storage::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
         let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
             // SAFETY: as in `bytes`; nobody reads them either.

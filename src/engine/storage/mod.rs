@@ -69,9 +69,22 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Returns the size of the file in bytes, as the system reports it to `rank` now; `u64::MAX` if the file has no size.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
+    asked(storage, (rank, path), |storage| storage.size())
+}
+
+/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`Storage::end`]).
+pub fn end(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
+    asked(storage, (rank, path), |storage| storage.end())
+}
+
+fn asked(
+    storage: &Result<Arc<dyn Storage>, Error>,
+    (rank, path): (Rank, &Path),
+    ask: impl Fn(&dyn Storage) -> io::Result<u64>,
+) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
-    let size = || storage.size().map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
-    guarded("stat", None, size).map_err(|failure| failure.into_error(rank, path))
+    let ask = || ask(&**storage).map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
+    guarded("stat", None, ask).map_err(|failure| failure.into_error(rank, path))
 }
 
 /// Writes all of `bytes` at `offset`. Adds the number of bytes written to `written`, also after a failure.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tributary_base::wire;
 
 use crate::drivers::FileSystem;
-use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING};
+use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING, WORTH_LEAVING};
 use crate::engine::storage::present::Present;
 use crate::engine::storage::{Storage, StorageFailure, read_all, write_all};
 use crate::fabric::pool::Block;
@@ -106,6 +106,15 @@ impl Sieve {
                 group.runs > FEW_RUNS && copied <= group.runs.saturating_mul(self.call)
             }
         }
+    }
+
+    /// Returns true if a group is left behind run by run. A group whose holes are filled must be in the file when the call
+    /// ends, because others may write into the holes then; runs need not.
+    fn leaves_runs(&self, group: &RunGroup, storage: &dyn Storage) -> bool {
+        let whole = (group.range.end - group.range.start).saturating_add(self.call);
+        let by_runs = group.covered.saturating_add(group.runs.saturating_mul(self.call));
+        let is_cheap = by_runs <= whole.saturating_mul(WORTH_LEAVING);
+        self.switch == Switch::Automatic && is_cheap && storage.writes_later(group.covered)
     }
 
     /// Returns true if the answer that no byte of `gaps` has data would save enough. A file without an end is not asked:
@@ -208,7 +217,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
         let present = self.present;
         let mut runs = present.runs(self.positions()).peekable();
         while let Some(group) = RunGroup::take(&mut runs, sieve.bridge) {
-            if group.runs == 1 || self.fill_holes(storage, &group, sieve)? {
+            if group.runs == 1 || !sieve.leaves_runs(&group, storage) && self.fill_holes(storage, &group, sieve)? {
                 let mut all = 0;
                 let outcome = match group.runs {
                     1 => self.write_range(storage, &group.range, &mut all),
@@ -437,6 +446,62 @@ mod tests {
         assert_eq!(written, all);
         assert!(file.bytes() == expected, "bytes of the file, with {sieve:?}");
         std::mem::take(&mut file.0.lock().unwrap().2)
+    }
+
+    /// A file that writes all bytes later, if it has room for this number.
+    struct Later(Paged, u64);
+
+    impl Storage for Later {
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+            self.0.write_at(bytes, offset)
+        }
+
+        fn writes_later(&self, len: u64) -> bool {
+            len <= self.1
+        }
+
+        fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.0.read_at(bytes, offset)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            self.0.size()
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            Storage::set_len(&self.0, len)
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn settle(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A write that returns before the bytes are in the file does not fill holes, unless its runs are so short that one call
+    /// for each would take much longer.
+    #[test]
+    fn long_runs_are_left_behind_one_by_one() {
+        const LONG: u64 = 8 << 10;
+        for (room, len, apart, calls) in
+            [(u64::MAX, LONG, 10 << 10, 100), (u64::MAX, 100, 200, 1), (LONG, LONG, 10 << 10, 1)]
+        {
+            let file = Later(Paged::default(), room);
+            let sieve = sieve_of(Switch::Automatic, KnownBytes::Data, &file.0);
+            let mut memory = vec![1; (99 * apart + len) as usize];
+            let mut coverage = Coverage::default();
+            for run in strided(0, 100, len, apart) {
+                coverage.mark(run.start, len).unwrap();
+            }
+            let (mut segment, mut written) =
+                (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, 0);
+            segment.write(&file, sieve, &mut written).unwrap();
+            let told = file.0.0.lock().unwrap().2;
+            assert_eq!((told.writes, told.reads, written), (calls, 0, 100 * len), "{len} bytes, room for {room}");
+        }
     }
 
     /// `count` runs of `len` bytes, `apart` bytes from each other.

@@ -177,6 +177,27 @@ pub fn leave_to_program() {
     let _ = nix::sys::signal::SigSet::all().thread_block();
 }
 
+/// Gives the calling thread the lowest priority at which it still goes on if the program uses all cores (nice 19: 1.5 % of
+/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). The system allows
+/// this to everybody, but not the way back.
+#[cfg(target_os = "linux")]
+pub fn lower_priority() {
+    let batch = libc::sched_param { sched_priority: 0 };
+    // SAFETY: both calls concern the calling thread (0), and the first one reads the value. If the system refuses, the
+    // thread keeps its priority.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_BATCH, &batch);
+        libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn lower_priority() {}
+
+/// Lowest priority of a thread (nice).
+#[cfg(target_os = "linux")]
+const LOWEST: libc::c_int = 19;
+
 /// Lets a helper thread leave the single core that its rank is bound to, where it would compete with a rank that spins
 /// in MPI. The helper may then run on all cores that the system allows the process. A binding to several cores stays.
 #[cfg(target_os = "linux")]
@@ -233,6 +254,19 @@ mod tests {
         });
         let helper = helper.join().unwrap();
         assert!(cores.iter().all(|&core| helper.is_set(core).unwrap()), "all of {cores:?}");
+    }
+
+    #[test]
+    fn only_the_thread_has_a_low_priority() {
+        // SAFETY: both calls concern the calling thread and touch no memory.
+        let now = || unsafe { (libc::sched_getscheduler(0), libc::getpriority(libc::PRIO_PROCESS, 0)) };
+        let before = now();
+        let helper = std::thread::spawn(move || {
+            lower_priority();
+            now()
+        });
+        assert_eq!(helper.join().unwrap(), (libc::SCHED_BATCH, LOWEST));
+        assert_eq!(now(), before, "the rank keeps its own");
     }
 
     #[test]

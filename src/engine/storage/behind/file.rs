@@ -1,0 +1,104 @@
+//! The storage that leaves writes behind.
+
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::engine::storage::Storage;
+use crate::engine::storage::behind::queue::Found;
+use crate::engine::storage::behind::{Behind, WHOLE};
+
+/// An open file whose writes in collective calls are left behind. Everything that is asked only of a file that was just
+/// created or opened, such as its identity, is asked of that file.
+pub struct BehindFile {
+    behind: Arc<Behind>,
+    file: Arc<dyn Storage>,
+}
+
+impl BehindFile {
+    /// Returns the storage over an open file.
+    pub fn new(behind: Arc<Behind>, file: Arc<dyn Storage>) -> Self {
+        Self { behind, file }
+    }
+}
+
+impl Storage for BehindFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.write_parts_at(&[IoSlice::new(bytes)], offset)
+    }
+
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        let all: usize = parts.iter().map(|part| part.len()).sum();
+        let range = offset..offset.saturating_add(all as u64);
+        self.behind.wait_for_others(&range)?;
+        let written = match self.behind.leave(&*self.file, parts, offset) {
+            Some(left) => left,
+            None => {
+                self.behind.wait_for_own(&range);
+                self.file.write_parts_at(parts, offset)?
+            }
+        };
+        self.behind.note_own(offset..offset + written as u64);
+        Ok(written)
+    }
+
+    fn writes_later(&self, len: u64) -> bool {
+        self.behind.has_room(len)
+    }
+
+    fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        self.behind.wait(&range)?;
+        self.behind.note_own(range);
+        Ok(Some(&*self.file))
+    }
+
+    /// Reads from memory what this rank has left behind there, and all else from the file.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let until = match self.behind.find(offset) {
+            Found::Here(left) => return Ok(left.read(offset, bytes)),
+            Found::File(until) => until,
+        };
+        let end = offset.saturating_add(bytes.len() as u64).min(until);
+        let bytes = &mut bytes[..(end - offset) as usize];
+        self.behind.wait_for_others(&(offset..end))?;
+        let read = self.file.read_at(bytes, offset)?;
+        if read > 0 || bytes.is_empty() || self.behind.end()? <= offset {
+            return Ok(read);
+        }
+        // Bytes farther behind in the file are not written yet. This hole before them has no end.
+        self.behind.wait(&WHOLE)?;
+        self.file.read_at(bytes, offset)
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        match self.behind.wait(&(offset..u64::MAX)) {
+            Ok(()) => self.file.next_data(offset),
+            Err(_) => offset,
+        }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.behind.wait(&WHOLE)?;
+        self.file.size()
+    }
+
+    fn end(&self) -> io::Result<u64> {
+        let end = self.behind.end()?;
+        Ok(self.file.size()?.max(end))
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.behind.wait(&WHOLE)?;
+        self.file.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.behind.wait_for_own(&WHOLE);
+        self.file.sync()
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        self.behind.wait_for_own(&WHOLE);
+        self.file.settle()
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether collective writes may leave bytes behind, and how many.
+
+use nix::unistd::{SysconfVar, sysconf};
+use tributary_base::wire;
+
+use crate::drivers::FileSystem;
+use crate::engine::storage::Storage;
+
+/// Who sees the locks of a rank on parts of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeenLocks {
+    /// Nobody: the file system has no such locks.
+    None,
+    /// The ranks of its host, as far as is known.
+    OnHost,
+    /// All ranks.
+    Everywhere,
+}
+
+wire::fields!(enum SeenLocks { 0 None, 1 OnHost, 2 Everywhere, });
+
+impl SeenLocks {
+    /// Returns who sees the locks on an open file of a file system. Takes one for a moment.
+    pub fn on(found: Option<FileSystem>, file: &dyn Storage) -> Self {
+        let is_regular = file.size().is_ok_and(|size| size < u64::MAX);
+        match is_regular && file.hold(0, 0..1).and_then(|()| file.hold(0, 0..0)).is_ok() {
+            false => Self::None,
+            true if found.is_some_and(|found| found.shares_locks()) => Self::Everywhere,
+            true => Self::OnHost,
+        }
+    }
+
+    /// Returns why no bytes can be left behind by ranks of one host, or of `several`.
+    pub fn why_not(self, several: bool) -> Option<&'static str> {
+        match self {
+            Self::None => Some("the file has no locks on its parts (F_OFD_SETLK)"),
+            Self::OnHost if several => Some("locks on this file system may hold on one host only"),
+            Self::OnHost | Self::Everywhere => None,
+        }
+    }
+}
+
+/// Returns the budget of each of `ranks` ranks of this host for `trib_write_behind=auto`.
+pub fn automatic_budget(ranks: usize) -> u64 {
+    let of = |name| sysconf(name).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or_default();
+    share(of(SysconfVar::_PHYS_PAGES).saturating_mul(of(SysconfVar::PAGE_SIZE)), ranks)
+}
+
+/// Returns the budget of each of `ranks` ranks of a host with `memory` bytes.
+fn share(memory: u64, ranks: usize) -> u64 {
+    (memory / 16 / ranks.max(1) as u64).min(256 << 20)
+}
+
+/// Limits of what a rank leaves behind.
+#[derive(Debug, Clone, Copy)]
+pub struct BehindLimits {
+    /// Maximum number of bytes.
+    pub bytes: u64,
+    /// Maximum number of threads that write at a time.
+    pub threads: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_a_host_share_a_sixteenth_of_its_memory() {
+        const GIB: u64 = 1 << 30;
+        for (memory, ranks, budget) in [(GIB, 1, GIB / 16), (16 * GIB, 4, 256 << 20), (16 * GIB, 8, 128 << 20)] {
+            assert_eq!(share(memory, ranks), budget, "{memory} bytes, {ranks} ranks");
+        }
+        for none in [share(0, 4), share(GIB, usize::MAX)] {
+            assert_eq!(none, 0, "no write-behind without memory");
+        }
+        assert!((1..=256 << 20).contains(&automatic_budget(2)), "{}", automatic_budget(2));
+    }
+}

@@ -1,0 +1,499 @@
+//! Write-behind: a collective write returns when its bytes are in memory of the ranks that would write them, and threads
+//! write them to the file later. The threads send no messages.
+//!
+//! [`Behind`] knows the calls on a file, and has the threads. [`file::BehindFile`] stands between the engine and the file.
+//! It is a [`Storage`], so every path of a call goes through it:
+//!
+//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, and if
+//!   there is no memory, no thread or no lock, it writes at once. If the budget is used up, it waits.
+//! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
+//!   touches. The order of a rank's writes to the same bytes stays.
+//! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
+//!   touches such a range waits until no other rank has left bytes there behind, unless it has itself written there last
+//!   ([`ranges`]). A rank shows the range of its bytes by locks far behind the data of the file ([`Storage::hold`]). It takes
+//!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
+//!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
+//! - **Errors** are kept for the next collective call ([`Behind::take_error`]).
+//!
+//! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
+//! process: exit, or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
+
+pub mod file;
+pub mod limits;
+pub mod process;
+pub mod queue;
+pub mod ranges;
+
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::drivers::Mode;
+use crate::engine::direction::Direction;
+use crate::engine::storage::behind::file::BehindFile;
+use crate::engine::storage::behind::limits::BehindLimits;
+use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
+use crate::engine::storage::behind::ranges::CallRanges;
+use crate::engine::storage::pace::Pace;
+use crate::engine::storage::worker::{leave_to_program, lower_priority};
+use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
+use crate::error::{Error, Result};
+use crate::topology::Rank;
+
+/// First words of the operation in the error of a write that was left behind.
+const DEFERRED: &str = "deferred write";
+/// Time after which a thread ends that has nothing to write.
+const IDLE: Duration = Duration::from_millis(200);
+/// Shortest and longest time between two questions if others still have bytes.
+const SHORTEST: Duration = Duration::from_micros(50);
+const LONGEST: Duration = Duration::from_millis(2);
+/// The whole file.
+const WHOLE: Range<u64> = 0..u64::MAX;
+
+/// The bytes that this rank has left behind, and what it knows of other ranks.
+pub struct Behind {
+    files: Arc<dyn OpenStorage>,
+    path: PathBuf,
+    mode: Mode,
+    rank: Rank,
+    ranks: usize,
+    limits: BehindLimits,
+    /// Process that writes the bytes: not a child of fork(2).
+    process: u32,
+    state: Mutex<BehindState>,
+    /// Notified when `state` changes.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct BehindState {
+    /// The file to which threads write; `None` until this rank has opened it, and after the close.
+    file: Option<Arc<dyn Storage>>,
+    /// The collective write that runs now.
+    call: Option<CallOnFile>,
+    /// Number of collective writes so far.
+    calls: u64,
+    /// Bytes that are not written.
+    left: LeftQueue,
+    /// Where other ranks may have left bytes behind.
+    ranges: CallRanges,
+    /// The range in which this rank has told others that it has left bytes behind.
+    shown: Range<u64>,
+    /// Offset behind all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
+    end: u64,
+    threads: u32,
+    /// Number of threads that wait for bytes.
+    idle: u32,
+    /// True if the last write took so long that several threads write at a time.
+    is_slow: bool,
+    /// True if threads end when they have nothing to write.
+    is_ending: bool,
+    /// Error that no call has returned yet, of the earliest call and its lowest offset; with number of the call and offset.
+    error: Option<(u64, Option<u64>, Error)>,
+    /// Error that this rank has brought to a collective call, until all ranks have returned one.
+    brought: Option<Error>,
+}
+
+/// A collective write.
+#[derive(Clone, Copy)]
+pub struct CallOnFile {
+    name: &'static str,
+    /// Its number among the collective writes on the file, from 1.
+    number: u64,
+    /// Start and end of what the ranks write in the file; the whole file until they agree on it.
+    range: (u64, u64),
+    is_agreed: bool,
+}
+
+impl BehindState {
+    fn take_error(&mut self) -> Option<Error> {
+        self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
+    }
+
+    /// Returns the next bytes to write, and the file.
+    fn next(&mut self) -> Option<(Arc<dyn Storage>, Arc<LeftBytes>)> {
+        let file = self.file.clone()?;
+        Some((file, self.left.next()?))
+    }
+
+    /// Notes where ranks have written in the current call.
+    fn note(&mut self, is_alone: bool) {
+        if let Some(CallOnFile { range: (start, end), number, .. }) = self.call {
+            self.end = self.end.max(end);
+            if !is_alone {
+                self.ranges.note(start..end, number);
+            }
+        }
+    }
+
+    /// Forgets the calls so far: all their bytes are in the file.
+    fn forget(&mut self) {
+        self.ranges.clear();
+        self.end = 0;
+    }
+}
+
+impl Behind {
+    /// Returns the write-behind of `rank` among `ranks` ranks, for the file at `path`.
+    pub fn new(
+        files: Arc<dyn OpenStorage>,
+        (path, mode): (&Path, Mode),
+        (rank, ranks): (Rank, usize),
+        limits: BehindLimits,
+    ) -> Arc<Self> {
+        let (path, process) = (path.to_path_buf(), std::process::id());
+        let (state, changed) = Default::default();
+        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
+        process::add(&behind);
+        behind
+    }
+
+    /// Returns the storage that leaves writes to `file` behind.
+    pub fn over(self: &Arc<Self>, file: Arc<dyn Storage>) -> BehindFile {
+        self.lock().file = Some(file.clone());
+        BehindFile::new(self.clone(), file)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BehindState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sleep<'a>(&self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority, and
+    /// may not come to it where other ranks use all cores.
+    fn wait_while<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, BehindState>,
+        is_early: impl Fn(&BehindState) -> bool,
+    ) -> MutexGuard<'a, BehindState> {
+        while is_early(&state) {
+            state = match state.next() {
+                Some((file, next)) => {
+                    let _quiet = without_size_signal();
+                    self.write_one(state, &*file, &next)
+                }
+                None => self.sleep(state),
+            };
+        }
+        state
+    }
+
+    /// Begins a collective write or read. Returns an error like [`Behind::bring_error`].
+    pub fn begin_call(&self, direction: Direction, name: &'static str) -> Option<Error> {
+        if direction == Direction::Write {
+            let mut state = self.lock();
+            state.calls += 1;
+            let number = state.calls;
+            state.call = Some(CallOnFile { name, number, range: (0, u64::MAX), is_agreed: false });
+        }
+        self.bring_error()
+    }
+
+    /// Sets the range that all ranks write in the call, unless it is known already. (The ranks of a host agree on a part
+    /// of it later.)
+    pub fn agree(&self, start: u64, end: u64) {
+        if let Some(call) = self.lock().call.as_mut().filter(|call| !call.is_agreed) {
+            (call.range, call.is_agreed) = ((start, end), true);
+        }
+    }
+
+    /// Notes that other ranks may have left bytes of this call behind: from here on, this rank waits for them. For a call
+    /// in which ranks write the same bytes again.
+    pub fn note_call(&self) {
+        let mut state = self.lock();
+        state.note(self.ranks == 1);
+        if let Some(CallOnFile { number, .. }) = state.call {
+            state.ranges.forget_own(number);
+        }
+    }
+
+    /// Ends a collective write or read with this outcome.
+    pub fn end_call<T>(&self, outcome: &Result<T>) {
+        let mut state = self.lock();
+        state.note(self.ranks == 1);
+        state.call = None;
+        drop(state);
+        self.returned(outcome);
+    }
+
+    /// Forgets the ranges of earlier calls, after all ranks have waited for their own bytes and met. Local.
+    pub fn forget_others(&self) {
+        self.lock().forget();
+    }
+
+    /// Returns the first error that no call has returned yet, for this rank's part in a collective call.
+    pub fn bring_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        state.brought = state.take_error();
+        state.brought.clone()
+    }
+
+    /// Ends a call with this outcome, the same on all ranks. Keeps the error that this rank has brought to the call for the
+    /// next one, if all ranks have returned another rank's error that is not about bytes left behind.
+    pub fn returned<T>(&self, outcome: &Result<T>) {
+        let is_told = matches!(outcome, Err(Error::Io { operation, .. }) if operation.starts_with(DEFERRED));
+        if is_told {
+            self.lock().brought = None;
+        }
+    }
+
+    /// Returns the first error that no call has returned yet, and forgets it.
+    pub fn take_error(&self) -> Option<Error> {
+        self.lock().take_error()
+    }
+
+    /// Waits until this rank has no bytes left behind.
+    pub fn write(&self) {
+        self.wait_for_own(&WHOLE);
+    }
+
+    /// Returns true in the process whose threads write, and not in a child of fork(2).
+    fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Waits until this rank's bytes in `range` are written.
+    fn wait_for_own(&self, range: &Range<u64>) {
+        if self.is_here() {
+            drop(self.wait_while(self.lock(), |state| state.left.overlaps(range)));
+        }
+    }
+
+    /// Waits until the bytes in `range` are written that other ranks may have left behind.
+    fn wait_for_others(&self, range: &Range<u64>) -> io::Result<()> {
+        if !self.is_here() {
+            return Ok(());
+        }
+        let state = self.lock();
+        if !state.ranges.may_be_left(range) {
+            return Ok(());
+        }
+        let opened = state.file.clone();
+        drop(state);
+        let file: Arc<dyn Storage> = match opened {
+            Some(file) => file,
+            None => self.files.open(&self.path, self.mode)?.into(),
+        };
+        if !file.is_held(WHOLE)? {
+            self.lock().ranges.clear();
+            return Ok(());
+        }
+        let mut pause = SHORTEST;
+        while file.is_held(range.clone())? {
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST);
+        }
+        Ok(())
+    }
+
+    /// Waits until all bytes of `range` are in the file.
+    ///
+    /// # Errors
+    /// The file cannot be opened or locked.
+    fn wait(&self, range: &Range<u64>) -> io::Result<()> {
+        self.wait_for_own(range);
+        self.wait_for_others(range)?;
+        if *range == WHOLE && self.is_here() {
+            let mut state = self.lock();
+            // Another thread may have written meanwhile.
+            if !state.left.overlaps(&WHOLE) && !state.ranges.may_be_left(&WHOLE) {
+                state.end = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
+    pub fn close(&self) {
+        self.end_threads();
+        self.lock().file = None;
+    }
+
+    /// Returns where the bytes from `offset` on are. Waits while they are copied.
+    fn find(&self, offset: u64) -> Found {
+        if !self.is_here() {
+            return Found::File(u64::MAX);
+        }
+        let mut state = self.lock();
+        loop {
+            if let Some(found) = state.left.find(offset) {
+                return found;
+            }
+            state = self.sleep(state);
+        }
+    }
+
+    /// Returns an offset behind all bytes of earlier collective writes that may not be in the file. Waits for all bytes, and
+    /// returns 0, if it is unknown.
+    fn end(&self) -> io::Result<u64> {
+        if !self.is_here() {
+            return Ok(0);
+        }
+        let end = self.lock().end;
+        if end == u64::MAX {
+            self.wait(&WHOLE)?;
+            return Ok(0);
+        }
+        Ok(end)
+    }
+
+    /// Waits until this rank has no bytes left behind, and ends the threads.
+    fn end_threads(&self) {
+        if !self.is_here() {
+            return;
+        }
+        let mut state = self.lock();
+        state.is_ending = true;
+        self.changed.notify_all();
+        state = self.wait_while(state, |state| state.threads > 0);
+        state.is_ending = false;
+    }
+
+    /// Ends the threads like [`Behind::end_threads`], and prints an error that no call has returned.
+    pub fn finish(&self) {
+        self.end_threads();
+        if self.is_here()
+            && let Some(error) = self.take_error()
+        {
+            crate::say(format_args!("{error}; no call has returned this error"));
+        }
+    }
+
+    /// Copies the first bytes of `parts`, to be written at `offset` later. Returns their number; `None` if the caller must
+    /// write. Waits for bytes at the same place, and for room in the budget.
+    fn leave(self: &Arc<Self>, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> Option<usize> {
+        let all: usize = parts.iter().map(|part| part.len()).sum();
+        // Cut at round offsets, for file systems that lock or write whole blocks.
+        let most = MOST_AT_ONCE - offset % MOST_AT_ONCE;
+        let len = all.min(most.min(self.limits.bytes.saturating_sub(PIECE)) as usize);
+        let range = offset..offset.checked_add(len as u64)?;
+        let mut state = self.lock();
+        let call = state.call.filter(|_| len > 0)?;
+        let most = self.limits.bytes - (len as u64 + PIECE);
+        state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
+        // From here on the range is taken. The copy needs no lock.
+        state.left.take_range(&range);
+        if !self.show(&mut state, file) {
+            state.left.give_back(offset, len as u64);
+            self.show(&mut state, file);
+            return None;
+        }
+        drop(state);
+        let copied = copy(parts, len);
+        let mut state = self.lock();
+        let is_left = match copied {
+            Ok(bytes) if self.has_thread(&mut state) => state.left.add(offset, bytes, call),
+            _ => {
+                state.left.give_back(offset, len as u64);
+                false
+            }
+        };
+        self.show(&mut state, file);
+        drop(state);
+        self.changed.notify_all();
+        is_left.then_some(len)
+    }
+
+    /// Returns true if a collective write runs and `len` bytes of it can be left behind without waiting.
+    fn has_room(&self, len: u64) -> bool {
+        let state = self.lock();
+        state.call.is_some() && state.left.used().saturating_add(len) <= self.limits.bytes
+    }
+
+    /// Notes that this rank has written `range`, now or later, in the call that runs, if there is one.
+    fn note_own(&self, range: Range<u64>) {
+        if self.ranks > 1 && self.is_here() {
+            let mut state = self.lock();
+            if let Some(CallOnFile { number, .. }) = state.call {
+                state.ranges.note_own(range, number);
+            }
+        }
+    }
+
+    /// Makes sure that a thread will write. Starts another one if the file is slow and none is idle. Returns false if
+    /// there is none.
+    fn has_thread(self: &Arc<Self>, state: &mut BehindState) -> bool {
+        let most = if state.is_slow { self.limits.threads } else { 1 };
+        if state.idle as usize <= state.left.waiting() && state.threads < most {
+            let behind = self.clone();
+            let thread = std::thread::Builder::new().name("tributary behind".to_string());
+            state.threads += u32::from(thread.spawn(move || behind.work()).is_ok());
+        }
+        state.threads > 0
+    }
+
+    /// Shows to other ranks where this rank has left bytes behind. Returns false if that is not possible.
+    fn show(&self, state: &mut BehindState, file: &dyn Storage) -> bool {
+        let hull = state.left.hull();
+        if self.ranks == 1 || hull == state.shown {
+            return true;
+        }
+        // A lock that cannot be released ends when the file is closed.
+        let is_shown = file.hold(self.rank as u64, hull.clone()).is_ok();
+        if is_shown {
+            state.shown = hull;
+        }
+        is_shown
+    }
+
+    /// Writes bytes until there are none for a while, or until the file is closed.
+    fn work(&self) {
+        leave_to_program();
+        lower_priority();
+        let mut state = self.lock();
+        loop {
+            if let Some((file, next)) = state.next() {
+                state = self.write_one(state, &*file, &next);
+                continue;
+            }
+            if state.is_ending || state.file.is_none() {
+                break;
+            }
+            state.idle += 1;
+            let waited = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            state.idle -= 1;
+            if waited.1.timed_out() && state.left.waiting() == 0 {
+                break;
+            }
+        }
+        state.threads -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Writes bytes that [`BehindState::next`] has returned.
+    fn write_one<'a>(
+        &'a self,
+        state: MutexGuard<'a, BehindState>,
+        file: &dyn Storage,
+        next: &LeftBytes,
+    ) -> MutexGuard<'a, BehindState> {
+        drop(state);
+        let pace = Pace::begin();
+        let outcome = next.write(file);
+        let (_, is_slow) = pace.end(next.len);
+        let mut state = self.lock();
+        state.is_slow = is_slow;
+        if let Err(failure) = outcome {
+            self.keep_error(&mut state, next, failure);
+        }
+        state.left.written(next);
+        self.show(&mut state, file);
+        self.changed.notify_all();
+        state
+    }
+
+    /// Keeps the error of bytes that could not be written, unless there is one of an earlier call or a lower offset.
+    fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
+        let (CallOnFile { name, number, .. }, StorageFailure { offset, cause, .. }) = (left.call, failure);
+        if state.error.as_ref().is_none_or(|(call, at, _)| (number, offset) < (*call, *at)) {
+            let operation = format!("{DEFERRED} ({name}, collective write {number})");
+            state.error = Some((number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause)));
+        }
+    }
+}
