@@ -5,17 +5,17 @@ use trib::Failure;
 use trib::compare::statistics;
 use tributary_lab::sim::Machine;
 
-/// Parameter of a machine that is fitted.
-pub struct FittedParameter {
+/// Parameter of a machine, or of several machines, that is fitted.
+pub struct FittedParameter<Machines = Machine> {
     /// Name of the parameter in machine files.
     pub name: &'static str,
     /// Function that returns the parameter's values in a machine: none, one, or several that are the same parameter.
-    pub places: fn(&mut Machine) -> Vec<&mut f64>,
+    pub places: fn(&mut Machines) -> Vec<&mut f64>,
 }
 
-impl FittedParameter {
+impl<Machines: Clone> FittedParameter<Machines> {
     /// Returns the parameter's value, if the machine has it.
-    pub fn value(&self, machine: &Machine) -> Option<f64> {
+    pub fn value(&self, machine: &Machines) -> Option<f64> {
         (self.places)(&mut machine.clone()).first().map(|value| **value)
     }
 }
@@ -66,14 +66,14 @@ pub fn worst(errors: &[f64]) -> f64 {
 ///
 /// # Errors
 /// Errors of `compare`.
-pub fn descend(
-    mut machine: Machine,
-    parameters: &[FittedParameter],
+pub fn descend<Machines: Clone + PartialEq>(
+    mut machine: Machines,
+    parameters: &[FittedParameter<Machines>],
     rounds: u32,
     mut step: f64,
     score: fn(&Comparison) -> f64,
-    compare: impl Fn(&Machine) -> Result<Comparison, Failure>,
-) -> Result<(Machine, Comparison), Failure> {
+    compare: impl Fn(&Machines) -> Result<Comparison, Failure>,
+) -> Result<(Machines, Comparison), Failure> {
     let mut comparison = compare(&machine)?;
     for _ in 0..rounds {
         let mut is_better = false;
@@ -81,7 +81,7 @@ pub fn descend(
             for factor in [step, 1.0 / step] {
                 let mut other = machine.clone();
                 (parameter.places)(&mut other).into_iter().for_each(|value| *value *= factor);
-                if other == machine || other.host.walk.knee > other.host.walk.end {
+                if other == machine {
                     continue;
                 }
                 let found = compare(&other)?;

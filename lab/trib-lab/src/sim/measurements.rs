@@ -4,14 +4,20 @@ use std::path::Path;
 
 use trib::{Failure, limits};
 use tributary::Topology;
+use tributary::exchange::two_layer;
 use tributary_lab::forecast::{AllToMany, AllToManyOptions};
 use tributary_lab::sim::{self, Machine, Seconds};
 
 use super::all_to_many::{check, way};
 
+/// Machine of rows in a file that does not name one.
+const MACHINE: &str = "cori-knl";
+
 /// One measured run of the all-to-many program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
+    /// Name of the machine.
+    pub machine: String,
     pub ranks_per_node: usize,
     pub ranks: usize,
     pub receivers: usize,
@@ -23,6 +29,16 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Returns the number of messages that reach the receivers. For a rank with a local aggregator, this aggregator's
+    /// count.
+    pub fn messages(&self) -> u64 {
+        let senders = match self.kernel == two_layer::NAME {
+            true => self.ranks.div_ceil(self.ranks_per_node),
+            false => self.ranks,
+        };
+        senders as u64 * self.receivers as u64 * u64::from(self.iterations)
+    }
+
     /// Returns the simulated times of this run.
     pub fn simulated(&self, machine: &Machine) -> Result<Seconds, Failure> {
         let topology = Topology::blocks(self.ranks, self.ranks_per_node)?;
@@ -53,6 +69,7 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
         ["ranks_per_node", "ranks", "receivers", "iterations", "end_to_end_s"].map(column);
     let (per_node, ranks, receivers, iterations, end) = (per_node?, ranks?, receivers?, iterations?, end?);
     let kernel = column("kernel")?;
+    let machine = column("machine").ok();
     let row = |(line, cells): (usize, Vec<&str>)| {
         let cell = |at: usize| cells.get(at).copied().unwrap_or("");
         let bad = |at: usize| (line, format!("{}: `{}`; allowed: a number above 0", header[at], cell(at)));
@@ -68,6 +85,7 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
             other => other,
         };
         let row = Measurement {
+            machine: machine.map_or(MACHINE, cell).to_string(),
             ranks_per_node: whole(per_node)? as usize,
             ranks: whole(ranks)? as usize,
             receivers: whole(receivers)? as usize,
@@ -93,6 +111,7 @@ mod tests {
     fn good_and_bad_rows() {
         let rows = parse(&format!("{HEADER}cori-knl,64,512,8,isend,2,0.0829\n")).unwrap();
         let expected = Measurement {
+            machine: MACHINE.to_string(),
             ranks_per_node: 64,
             ranks: 512,
             receivers: 8,
