@@ -8,17 +8,14 @@ use trib::{Failure, listing, say};
 use tributary_lab::sim::Machine;
 use tributary_lab::sim::figures::Origin;
 
-use super::descent::{Comparison, FittedParameter, descend, median, worst};
+use super::descent::{Comparison, FittedParameter, least_squares, median, worst};
 use super::measurements::{self, Measurement};
 use crate::cli::sim::FitOptions;
-
-/// First step of the fit: a cost is multiplied or divided by it.
-const STEP: f64 = 1.5;
 
 /// Cost that is fitted, the same for all rows, kernels and sizes.
 struct Cost {
     fitted: FittedParameter<Vec<Machine>>,
-    /// Value in picoseconds or entries on the first machine from which a fit with left out rows starts.
+    /// Value in picoseconds or entries on the first machine, from which fits with left out rows start.
     start: f64,
 }
 
@@ -128,9 +125,9 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
     }
     let fits = |row: &Measurement| options.largest.is_none_or(|largest| row.messages() <= largest);
     let (fitted, predicted) = rows.iter().cloned().partition(fits);
-    let mut all = vec![fit(machines.clone(), fitted, predicted, options.rounds, None)?];
+    let start = if options.leave_out { started(machines) } else { machines };
+    let mut all = vec![fit(start.clone(), fitted, predicted, options.rounds, None)?];
     if options.leave_out {
-        let start = started(machines);
         for (kind, of) in KINDS {
             let mut values: Vec<String> = rows.iter().map(of).collect();
             values.sort_unstable();
@@ -152,7 +149,7 @@ const KINDS: [(&str, fn(&Measurement) -> String); 3] = [
     ("machine", |row| row.machine.clone()),
 ];
 
-/// Returns the machines with the costs from which a fit with left out rows starts. The ratio of the machines stays.
+/// Returns the machines with the costs from which fits with left out rows start. The ratio of the machines stays.
 fn started(mut machines: Vec<Machine>) -> Vec<Machine> {
     for Cost { fitted, start } in COSTS {
         let now = fitted.value(&machines).unwrap_or(0.0);
@@ -176,7 +173,7 @@ fn fit(
         parameters.push(CORE);
     }
     let compare = |machines: &Vec<Machine>| compare(machines, &fitted);
-    let (machines, comparison) = descend(machines, &parameters, rounds, STEP, Comparison::by_error, compare)?;
+    let (machines, comparison) = least_squares(machines, &parameters, rounds, compare)?;
     let predicted = Compared::of(&machines, predicted)?;
     Ok(Fit { left_out, machines, fitted: Compared { rows: fitted, comparison }, predicted })
 }

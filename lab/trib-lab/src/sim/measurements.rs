@@ -29,14 +29,12 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Returns the number of messages that reach the receivers. For a rank with a local aggregator, this aggregator's
-    /// count.
+    /// Returns the number of messages between ranks.
     pub fn messages(&self) -> u64 {
-        let senders = match self.kernel == two_layer::NAME {
-            true => self.ranks.div_ceil(self.ranks_per_node),
-            false => self.ranks,
-        };
-        senders as u64 * self.receivers as u64 * u64::from(self.iterations)
+        let [ranks, nodes] = [self.ranks, self.ranks.div_ceil(self.ranks_per_node)].map(|count| count as u64);
+        let receivers = self.receivers as u64;
+        let each = if self.kernel == two_layer::NAME { ranks + nodes * receivers } else { ranks * receivers };
+        each * u64::from(self.iterations)
     }
 
     /// Returns the simulated times of this run.
