@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::machines::machine;
 use trib::parallel::{parallel_map, processors};
 use trib::{Failure, listing, say};
-use tributary_lab::sim::Machine;
 use tributary_lab::sim::figures::Origin;
+use tributary_lab::sim::{Machine, Seconds};
 
 use super::descent::{Comparison, FittedParameter, least_squares, median, worst};
 use super::measurements::{self, Measurement};
@@ -95,7 +95,8 @@ struct Compared {
 impl Compared {
     /// Simulates rows on all cores, and compares them with the measured times.
     fn of(machines: &[Machine], rows: Vec<Measurement>) -> Result<Self, Failure> {
-        let comparison = compare(machines, &rows)?;
+        let seconds = simulated(machines, &rows)?.into_iter().map(|seconds| seconds.total).collect();
+        let comparison = Comparison::of(seconds, rows.iter().map(|row| row.seconds));
         Ok(Self { rows, comparison })
     }
 
@@ -172,14 +173,20 @@ fn fit(
     if fitted.iter().any(|row| row.machine != fitted[0].machine) {
         parameters.push(CORE);
     }
-    let compare = |machines: &Vec<Machine>| compare(machines, &fitted);
-    let (machines, comparison) = least_squares(machines, &parameters, rounds, compare)?;
-    let predicted = Compared::of(&machines, predicted)?;
-    Ok(Fit { left_out, machines, fitted: Compared { rows: fitted, comparison }, predicted })
+    let both = |machines: &Vec<Machine>| {
+        let seconds = simulated(machines, &fitted)?;
+        let ends = fitted.iter().zip(&seconds).map(|(row, seconds)| (seconds.total, row.seconds));
+        let postings = fitted.iter().zip(&seconds).filter_map(|(row, at)| Some((at.post_receives, row.posting?)));
+        let (simulated, measured): (Vec<f64>, Vec<f64>) = ends.chain(postings).unzip();
+        Ok(Comparison::of(simulated, measured.into_iter()))
+    };
+    let machines = if rounds > 0 { least_squares(machines, &parameters, rounds, both)? } else { machines };
+    let (fitted, predicted) = (Compared::of(&machines, fitted)?, Compared::of(&machines, predicted)?);
+    Ok(Fit { left_out, machines, fitted, predicted })
 }
 
-/// Simulates rows on all cores, and compares them with the measured times.
-fn compare(machines: &[Machine], rows: &[Measurement]) -> Result<Comparison, Failure> {
+/// Simulates rows on all cores. Returns the times of each row.
+fn simulated(machines: &[Machine], rows: &[Measurement]) -> Result<Vec<Seconds>, Failure> {
     // The longest runs come first, so that all cores end at about the same time.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].messages()));
@@ -188,12 +195,12 @@ fn compare(machines: &[Machine], rows: &[Measurement]) -> Result<Comparison, Fai
         let machine = machine.ok_or_else(|| Failure::new(format!("machine: {}", rows[row].machine)))?;
         Ok::<_, Failure>((row, rows[row].simulated(machine)?))
     });
-    let mut seconds = vec![0.0; rows.len()];
+    let mut seconds = vec![Seconds::default(); rows.len()];
     for simulated in simulated {
         let (row, simulated) = simulated?;
-        seconds[row] = simulated.total;
+        seconds[row] = simulated;
     }
-    Ok(Comparison::of(seconds, rows.iter().map(|row| row.seconds)))
+    Ok(seconds)
 }
 
 /// Returns the fitted costs of the first machine, and the speed of the other machines' cores relative to its core.

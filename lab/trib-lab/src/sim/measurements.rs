@@ -26,6 +26,8 @@ pub struct Measurement {
     pub iterations: u32,
     /// Measured seconds from start to end.
     pub seconds: f64,
+    /// Measured seconds of posting receives, if the file has them.
+    pub posting: Option<f64>,
 }
 
 impl Measurement {
@@ -68,15 +70,13 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
     let (per_node, ranks, receivers, iterations, end) = (per_node?, ranks?, receivers?, iterations?, end?);
     let kernel = column("kernel")?;
     let machine = column("machine").ok();
+    let posting = column("post_irecv_s").ok();
     let row = |(line, cells): (usize, Vec<&str>)| {
         let cell = |at: usize| cells.get(at).copied().unwrap_or("");
         let bad = |at: usize| (line, format!("{}: `{}`; allowed: a number above 0", header[at], cell(at)));
         let whole = |at: usize| cell(at).parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(|| bad(at));
-        let seconds = cell(end)
-            .parse::<f64>()
-            .ok()
-            .filter(|&seconds| seconds > 0.0 && seconds.is_finite())
-            .ok_or_else(|| bad(end))?;
+        let time = |at: usize| cell(at).parse::<f64>().ok().filter(|&seconds| seconds > 0.0 && seconds.is_finite());
+        let seconds = time(end).ok_or_else(|| bad(end))?;
         let kernel = match cell(kernel) {
             "isend" => "ascending_isend",
             "issend" => "ascending_issend",
@@ -90,6 +90,7 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
             kernel: kernel.to_string(),
             iterations: whole(iterations)?,
             seconds,
+            posting: posting.and_then(time),
         };
         limits::at_most("ranks", row.ranks as u64, limits::MOST_RANKS as u64)
             .and_then(|()| check(row.ranks, row.receivers, row.iterations))
@@ -116,6 +117,7 @@ mod tests {
             kernel: "ascending_isend".to_string(),
             iterations: 2,
             seconds: 0.0829,
+            posting: None,
         };
         assert_eq!(rows, [expected]);
         let bad = parse(&format!("{HEADER}cori-knl,64,512,8,isend,0,0.0829\n")).unwrap_err();
