@@ -206,8 +206,8 @@ pub struct FitOptions {
     /// Fit only rows of at most this number of messages, and predict the others.
     #[arg(long, value_name = "N", value_parser = positive)]
     pub largest: Option<u64>,
-    /// Leave out each kernel, each number of ranks and each machine in turn, fit the other rows from costs that no
-    /// measurement gave, and predict what was left out.
+    /// Leave out each kernel, each number of ranks and each machine in turn, fit the other rows from rough costs, and
+    /// predict what was left out.
     #[arg(long)]
     pub leave_out: bool,
     /// Print JSON.

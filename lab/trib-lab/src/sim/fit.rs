@@ -15,7 +15,7 @@ use crate::cli::sim::FitOptions;
 /// Cost that is fitted, the same for all rows, kernels and sizes.
 struct Cost {
     fitted: FittedParameter<Vec<Machine>>,
-    /// Value in picoseconds or entries on the first machine, from which fits with left out rows start.
+    /// Rough value in picoseconds or entries on the first machine, from which fits with left out rows start.
     start: f64,
 }
 
@@ -37,6 +37,7 @@ const COSTS: [Cost; 9] = [
     cost("host.copy", 450e3, |machines| each(machines, "host.copy", |one| &mut one.host.copy)),
     // Half of what a message of 64 KiB takes longer than one of 8 KiB on Haswell (10 us, 6 of them bytes), times 3.3.
     cost("host.rendezvous", 7e6, |machines| each(machines, "host.rendezvous", |one| &mut one.host.rendezvous)),
+    // No other source is known: these two are what the rows of Cori gave.
     cost("connection.receive", 100e6, |machines| {
         let open = machines.iter_mut().filter(|one| is_open(one, "connection.receive"));
         open.filter_map(|one| one.connection.as_mut()).map(|connection| &mut connection.receive).collect()

@@ -54,8 +54,7 @@ fn cori_is_predicted() {
     assert_eq!((&large["fitted"]["rows"], &large["predicted"]["rows"]), (&8.into(), &3.into()));
 }
 
-/// Checks that each kind of rows is left out once, and predicted from costs that no measurement gave: within a factor
-/// of three.
+/// Checks that each kind of rows is left out once, and predicted from rough costs: within a factor of three.
 #[test]
 fn kinds_are_left_out_in_turn() {
     let fits = json(&["sim", "fit", MEASURED, "--leave-out", "--json"]);
