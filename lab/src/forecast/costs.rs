@@ -26,7 +26,7 @@ pub fn costs(machine: &Machine) -> Costs {
         eager: message / SECOND,
         eager_byte: host.receive_byte / SECOND,
         eager_limit: machine.eager_limit as f64,
-        rendezvous: (message + host.receive) / SECOND,
+        rendezvous: (message + host.receive + host.rendezvous) / SECOND,
         round_trip: there_and_back / SECOND,
         rank_byte: network.rendezvous.byte / SECOND,
         node_byte: machine.node.inject_byte.max(machine.node.eject_byte) / SECOND,

@@ -203,7 +203,8 @@ impl<'a> Clocks<'a> {
             return;
         }
         let matched = self.posted[to].max(self.posted[from] + empty.latency) + host.receive;
-        let leaves = (matched + host.control + empty.latency).max(self.posted[from]) + host.control;
+        let answer = host.rendezvous + host.control;
+        let leaves = (matched + answer + empty.latency).max(self.posted[from]) + answer;
         let arrived = leaves + body + line.latency;
         self.now[to] = self.now[to].max(arrived + taken);
         self.now[from] = self.now[from].max(leaves + body + host.control);

@@ -147,7 +147,7 @@ impl<W: Workload> Engine<'_, W> {
         match message.kind {
             Kind::EAGER | Kind::REQUEST_TO_SEND => self.take_envelope(rank, message, check),
             Kind::CLEAR_TO_SEND => {
-                host.cpu = self.network.work_from(host.cpu, costs.control);
+                host.cpu = self.network.work_from(host.cpu, costs.control + costs.rendezvous);
                 self.wheel.push(host.cpu, Message { leg: Leg::POSTED, ..message });
             }
             _ => {
@@ -191,7 +191,7 @@ impl<W: Workload> Engine<'_, W> {
     pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
         self.count.matched += 1;
         if message.kind == Kind::REQUEST_TO_SEND {
-            let ready = self.answer(rank, &message);
+            let ready = self.answer(rank, &message, self.machine.host.rendezvous);
             let Message { from, to, .. } = message;
             let load = u64::from(handle);
             let clear = Message { load, from: to, to: from, kind: Kind::CLEAR_TO_SEND, leg: Leg::INSIDE, ..message };
@@ -206,15 +206,15 @@ impl<W: Workload> Engine<'_, W> {
 
     /// Notifies the sender that its send is finished.
     fn acknowledge(&mut self, rank: Rank, message: &Message) {
-        let time = self.answer(rank, message);
+        let time = self.answer(rank, message, 0.0);
         self.receipts.push((message.from, time, message.handle));
     }
 
-    /// Sends a control message back to the sender; returns the time of its arrival.
-    fn answer(&mut self, rank: Rank, message: &Message) -> Time {
+    /// Sends a control message back to the sender after work of `before` picoseconds; returns the time of its arrival.
+    fn answer(&mut self, rank: Rank, message: &Message, before: f64) -> Time {
         let way = self.way(message);
         let host = &mut self.hosts[rank];
-        host.cpu = self.network.work_from(host.cpu, self.machine.host.control);
+        host.cpu = self.network.work_from(host.cpu, before + self.machine.host.control);
         self.network.control(way, host.cpu)
     }
 

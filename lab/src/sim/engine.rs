@@ -187,7 +187,9 @@ impl<'a, W: Workload> Engine<'a, W> {
         let host = &mut self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, handle) {
             Work::Memory { bytes } => {
-                host.cpu = self.network.work_from(host.cpu, bytes as f64 * self.machine.host.copy_byte);
+                let costs = &self.machine.host;
+                let once = if bytes > 0 { costs.copy } else { 0.0 };
+                host.cpu = self.network.work_from(host.cpu, once + bytes as f64 * costs.copy_byte);
                 host.finish(handle);
             }
             Work::Receive { from, stage } => self.post_receive(rank, handle, MatchKey { from: from as u32, stage }),

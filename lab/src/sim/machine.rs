@@ -71,6 +71,10 @@ pub struct Host {
     pub check: f64,
     /// Time for copying or combining a byte in memory.
     pub copy_byte: f64,
+    /// Time for a copy or reduction of a schedule, whatever its size: the call, and lines of memory that no cache holds.
+    pub copy: f64,
+    /// Time at either end of a message above the eager limit, for registering its memory and starting the transfer.
+    pub rendezvous: f64,
     /// tau: time for inspecting one entry of a matching queue.
     pub walk: Walk,
 }
@@ -281,6 +285,8 @@ fn host(figures: &mut Figures<'_>) -> Result<Host> {
         first_use: figures.time("host.first_use")?,
         check: figures.time("host.check")?,
         copy_byte: figures.byte("host.copy_byte")?,
+        copy: optional(figures, "host.copy")?,
+        rendezvous: optional(figures, "host.rendezvous")?,
         walk: Walk {
             near: figures.time("host.walk.near")?,
             far: figures.time("host.walk.far")?,
@@ -288,6 +294,11 @@ fn host(figures: &mut Figures<'_>) -> Result<Host> {
             end: figures.count("host.walk.end")?,
         },
     })
+}
+
+/// Returns the time at `path`; 0 if the file does not give it.
+fn optional(figures: &mut Figures<'_>, path: &str) -> Result<f64> {
+    if figures.has(path) { figures.time(path) } else { Ok(0.0) }
 }
 
 fn path(figures: &mut Figures<'_>, at: &str) -> Result<Path> {

@@ -79,6 +79,32 @@ fn rendezvous_is_two_envelopes_and_the_bytes() {
     assert_eq!(ends, [leaves + 4000.0 * byte + control, leaves + 4000.0 * byte + latency + o]);
 }
 
+/// Checks that both ends of a message above the eager limit register its memory: the receiver before it answers, the
+/// sender before its bytes leave. Other messages register none.
+#[test]
+fn rendezvous_registers_memory_at_both_ends() {
+    let (latency, register) = (2000.0, 700.0);
+    let mut machine = Machine::free();
+    machine.paths = lines(latency * NS, 0.0);
+    machine.eager_limit = 1000;
+    machine.host.rendezvous = register * NS;
+    let ends = |bytes| ends(&machine, vec![all([(send(1), bytes)]), all([(receive(0), bytes)])]);
+    let leaves = latency + register + latency + register;
+    assert_eq!(ends(1001), [leaves, leaves + latency]);
+    assert_eq!(ends(1000), [0.0, latency]);
+}
+
+/// Checks that a copy costs its call and its bytes, and that an operation without bytes costs nothing.
+#[test]
+fn a_copy_costs_its_call() {
+    let mut machine = Machine::free();
+    (machine.host.copy, machine.host.copy_byte) = (450.0 * NS, 0.5 * NS);
+    let mut builder = Builder::default();
+    let copies = [builder.copy(span(0), span(100), &[]), builder.copy(span(0), span(300), &[])];
+    builder.join(&copies);
+    assert_eq!(ends(&machine, vec![builder.finish()]), [2.0 * 450.0 + 400.0 * 0.5]);
+}
+
 #[test]
 fn synchronous_sends_wait_for_the_match() {
     let mut machine = Machine::free();

@@ -192,15 +192,24 @@ pub struct MachinesOptions {
 /// Options of `trib-lab sim fit`.
 #[derive(Args)]
 pub struct FitOptions {
-    /// Measurements: a CSV file with the columns ranks_per_node, ranks, receivers, kernel, iterations and end_to_end_s.
-    #[arg(value_name = "FILE")]
-    pub measurements: PathBuf,
-    /// Start of the fit: a machine of `trib-lab sim machines`, or a machine file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
-    pub machine: String,
+    /// Measurements: CSV files with the columns ranks_per_node, ranks, receivers, kernel, iterations, end_to_end_s and
+    /// machine. Without the last, the machine is cori-knl.
+    #[arg(value_name = "FILE", required = true)]
+    pub measurements: Vec<PathBuf>,
+    /// Start of the fit for all rows: a machine of `trib-lab sim machines`, or a machine file. By default the machine
+    /// that a row names.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
     /// Number of rounds of the fit; 0 only compares.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = rounds)]
     pub rounds: u32,
+    /// Fit only rows of at most this number of messages, and predict the others.
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub largest: Option<u64>,
+    /// Leave out each kernel, each number of ranks and each machine in turn, fit the other rows from rough costs, and
+    /// predict what was left out.
+    #[arg(long)]
+    pub leave_out: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -42,13 +42,34 @@ fn every_machine_runs_and_names_its_sources() {
     }
 }
 
-/// Checks the prediction for Isend and Issend with one set of parameters, on an excerpt of the measurements.
+/// Checks the prediction for three kernels and two processors with one set of parameters, on an excerpt of the
+/// measurements.
 #[test]
 fn cori_is_predicted() {
     let fit = json(&["sim", "fit", MEASURED, "--json"]);
-    assert_eq!(fit["rows"].as_array().unwrap().len(), 6);
-    assert!(fit["median"].as_f64().unwrap() < 0.15, "{fit}");
-    assert!(fit["worst"].as_f64().unwrap() < 0.40, "{fit}");
+    assert_eq!(fit["fitted"]["rows"], 11);
+    assert!(fit["fitted"]["median"].as_f64().unwrap() < 0.15, "{fit}");
+    assert!(fit["fitted"]["worst"].as_f64().unwrap() < 0.40, "{fit}");
+    let large = json(&["sim", "fit", MEASURED, "--json", "--largest", "100000"]);
+    assert_eq!((&large["fitted"]["rows"], &large["predicted"]["rows"]), (&8.into(), &3.into()));
+}
+
+/// Checks that each kind of rows is left out once, and predicted from rough costs: within a factor of three.
+#[test]
+fn kinds_are_left_out_in_turn() {
+    let fits = json(&["sim", "fit", MEASURED, "--leave-out", "--json"]);
+    let kinds: Vec<&str> = fits.as_array().unwrap().iter().filter_map(|fit| fit["left_out"].as_str()).collect();
+    let kernels = ["kernel ascending_isend", "kernel ascending_issend", "kernel two_layer"];
+    let others = ["ranks 2048", "ranks 4352", "ranks 512", "machine cori-haswell", "machine cori-knl"];
+    assert_eq!(kinds, [&kernels[..], &others].concat());
+    for fit in &fits.as_array().unwrap()[1..] {
+        let (kind, value) = fit["left_out"].as_str().unwrap().split_once(' ').unwrap();
+        for row in fit["rows"].as_array().unwrap() {
+            let of = row[kind].as_str().map_or_else(|| row[kind].to_string(), str::to_string);
+            assert_eq!(row["fitted"] == false, of == value, "{row}");
+        }
+        assert!(fit["predicted"]["rows"].as_u64() > Some(0) && fit["predicted"]["worst"].as_f64() < Some(2.0), "{fit}");
+    }
 }
 
 #[test]
@@ -64,7 +85,8 @@ fn a_fit_is_no_worse_than_its_beginning() {
     std::fs::write(&machine, wrong).unwrap();
     let fit = |rounds| {
         let (rows, machine) = (rows.to_str().unwrap(), machine.to_str().unwrap());
-        json(&["sim", "fit", rows, "--machine", machine, "--rounds", rounds, "--json"])["worst"].as_f64().unwrap()
+        let fit = json(&["sim", "fit", rows, "--machine", machine, "--rounds", rounds, "--json"]);
+        fit["fitted"]["worst"].as_f64().unwrap()
     };
     assert!(fit("1") < fit("0"));
 }
