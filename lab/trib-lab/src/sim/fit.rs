@@ -50,7 +50,7 @@ const COSTS: [Cost; 9] = [
 
 /// Speed of the cores of all machines but the first: one factor for all work of their processors. Fitted only if rows
 /// of several machines are.
-const CORE: FittedParameter<Vec<Machine>> = FittedParameter { name: "core", places: core };
+const CORE: FittedParameter<Vec<Machine>> = FittedParameter { name: "core", places: |machines| core(machines) };
 
 const fn cost(name: &'static str, start: f64, places: fn(&mut Vec<Machine>) -> Vec<&mut f64>) -> Cost {
     Cost { fitted: FittedParameter { name, places }, start }
@@ -66,7 +66,7 @@ fn each<'a>(machines: &'a mut [Machine], path: &str, of: fn(&mut Machine) -> &mu
 }
 
 /// Returns the costs that depend on the speed of a core, not on caches and memory.
-fn core(machines: &mut Vec<Machine>) -> Vec<&mut f64> {
+fn core(machines: &mut [Machine]) -> Vec<&mut f64> {
     let mut all = Vec::new();
     for Machine { host, connection, .. } in machines.iter_mut().skip(1) {
         all.extend([&mut host.post_receive, &mut host.receive, &mut host.send, &mut host.control]);
@@ -144,8 +144,11 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
     print(&all, options.json)
 }
 
+/// Function that returns a row's value of a kind.
+type KindOf = fn(&Measurement) -> String;
+
 /// Kinds of rows that are left out in turn: the name of a kind, and a row's value of it.
-const KINDS: [(&str, fn(&Measurement) -> String); 3] = [
+const KINDS: [(&str, KindOf); 3] = [
     ("kernel", |row| row.kernel.clone()),
     ("ranks", |row| row.ranks.to_string()),
     ("machine", |row| row.machine.clone()),

@@ -57,7 +57,7 @@ fn cori_is_predicted() {
 /// Checks that each kind of rows is left out once, and predicted from rough costs: within a factor of three.
 #[test]
 fn kinds_are_left_out_in_turn() {
-    let fits = json(&["sim", "fit", MEASURED, "--leave-out", "--json"]);
+    let fits = json(&["sim", "fit", MEASURED, "--leave-out", "--largest", "40000", "--json"]);
     let kinds: Vec<&str> = fits.as_array().unwrap().iter().filter_map(|fit| fit["left_out"].as_str()).collect();
     let kernels = ["kernel ascending_isend", "kernel ascending_issend", "kernel two_layer"];
     let others = ["ranks 2048", "ranks 4352", "ranks 512", "machine cori-haswell", "machine cori-knl"];
