@@ -268,8 +268,8 @@ fn debug_information_is_in_files_of_its_own() {
     }
 }
 
-/// Without objcopy the script does not split off debug files, says so, and leaves no debug file of an earlier
-/// installation.
+/// Without objcopy the script neither splits off debug files nor makes the static preload library, says so, and leaves
+/// neither of an earlier installation.
 #[test]
 fn the_script_does_without_objcopy() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,8 +282,9 @@ fn the_script_does_without_objcopy() {
     assert!(debug.is_file() && !sections(&library).contains(".debug_"));
     let output = expect(command.env("OBJCOPY", "no-such-objcopy"), "bindings/install");
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("no-such-objcopy is not there"), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.contains("no-such-objcopy is not there") && said.contains("no libtributary_mpiio.a"), "{said}");
+    assert!(!folder.path().join("lib/libtributary_mpiio.a").exists());
     assert!(!debug.exists() && sections(&library).contains(".debug_"));
 }
 
@@ -292,7 +293,8 @@ fn the_script_does_without_objcopy() {
 fn the_script_runs_in_any_folder_and_needs_no_mpi() {
     let folder = tempfile::tempdir().unwrap();
     let cargo = folder.path().join("cargo");
-    let libraries = "libtributary_c.so libtributary_c.a libtributary_mpiio.so libtributary_gio.so libtributary_gio.a";
+    let libraries = "libtributary_c.so libtributary_c.a libtributary_mpiio.so libtributary_mpiio.a libtributary_gio.so \
+                     libtributary_gio.a";
     let script = format!(
         "#!/bin/sh\n[ -f \"$3\" ] || exit 1\nmkdir -p \"$CARGO_TARGET_DIR/release\"\n\
          for name in {libraries}; do ln -s \"$BUILT/$name\" \"$CARGO_TARGET_DIR/release/$name\"; done\n\
