@@ -448,28 +448,35 @@ mod tests {
         std::mem::take(&mut file.0.lock().unwrap().2)
     }
 
-    /// A file that writes all bytes later, if it has room for this number.
-    struct Later(Paged, u64);
+    /// A file that writes up to `room` bytes later, and says that data begins before the offset that it is asked about.
+    struct Odd {
+        file: Paged,
+        room: u64,
+    }
 
-    impl Storage for Later {
+    impl Storage for Odd {
         fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-            self.0.write_at(bytes, offset)
+            self.file.write_at(bytes, offset)
         }
 
         fn writes_later(&self, len: u64) -> bool {
-            len <= self.1
+            len <= self.room
         }
 
         fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.0.read_at(bytes, offset)
+            self.file.read_at(bytes, offset)
+        }
+
+        fn next_data(&self, offset: u64) -> u64 {
+            offset / 2
         }
 
         fn size(&self) -> io::Result<u64> {
-            self.0.size()
+            self.file.size()
         }
 
         fn set_len(&self, len: u64) -> io::Result<()> {
-            Storage::set_len(&self.0, len)
+            Storage::set_len(&self.file, len)
         }
 
         fn sync(&self) -> io::Result<()> {
@@ -489,8 +496,8 @@ mod tests {
         for (room, len, apart, calls) in
             [(u64::MAX, LONG, 10 << 10, 100), (u64::MAX, 100, 200, 1), (LONG, LONG, 10 << 10, 1)]
         {
-            let file = Later(Paged::default(), room);
-            let sieve = sieve_of(Switch::Automatic, KnownBytes::Data, &file.0);
+            let file = Odd { file: Paged::default(), room };
+            let sieve = sieve_of(Switch::Automatic, KnownBytes::Data, &file.file);
             let mut memory = vec![1; (99 * apart + len) as usize];
             let mut coverage = Coverage::default();
             for run in strided(0, 100, len, apart) {
@@ -499,7 +506,7 @@ mod tests {
             let (mut segment, mut written) =
                 (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, 0);
             segment.write(&file, sieve, &mut written).unwrap();
-            let told = file.0.0.lock().unwrap().2;
+            let told = file.file.0.lock().unwrap().2;
             assert_eq!((told.writes, told.reads, written), (calls, 0, 100 * len), "{len} bytes, room for {room}");
         }
     }
@@ -596,33 +603,9 @@ mod tests {
     /// A storage may answer anything that is not wrong: it must not end in a loop, or in other bytes.
     #[test]
     fn an_answer_before_the_offset_is_as_none() {
-        struct Behind(Paged);
-        impl Storage for Behind {
-            fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-                self.0.write_at(bytes, offset)
-            }
-            fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-                self.0.read_at(bytes, offset)
-            }
-            fn next_data(&self, offset: u64) -> u64 {
-                offset / 2
-            }
-            fn size(&self) -> io::Result<u64> {
-                self.0.size()
-            }
-            fn set_len(&self, len: u64) -> io::Result<()> {
-                Storage::set_len(&self.0, len)
-            }
-            fn sync(&self) -> io::Result<()> {
-                Ok(())
-            }
-            fn settle(&self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let file = Behind(Paged::with_data(1 << 20, &[0..1 << 20]));
+        let file = Odd { file: Paged::with_data(1 << 20, &[0..1 << 20]), room: 0 };
         let group = RunGroup { runs: 100, covered: 10_000, range: 0..300_000, gaps: 100..299_900 };
-        let sieve = sieve_of(Switch::Automatic, KnownBytes::Data, &file.0);
+        let sieve = sieve_of(Switch::Automatic, KnownBytes::Data, &file.file);
         assert_eq!(sieve.data(&file, &group, 100..299_900).to_vec(), [100..299_900]);
     }
 

@@ -1,4 +1,4 @@
-//! Whether collective writes may leave bytes behind, and how many.
+//! Decides whether collective writes may leave bytes behind, and how many.
 
 use nix::unistd::{SysconfVar, sysconf};
 use tributary_base::wire;
