@@ -13,7 +13,7 @@ mod outcome;
 mod runs;
 mod start;
 
-use super::variant::{self, VULCAN, WITH_VULCAN, is_individual};
+use super::variant::{self, BESIDE, VULCAN, WITH_VULCAN, is_individual};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
 use crate::launcher::Family;
@@ -30,6 +30,10 @@ const OURS: &str = "ours";
 /// Name of the contender with the fastest hints.
 const BEST: &str = "best";
 
+/// A contender that is measured in addition to the defaults and the best hints runs once, if it takes this many times as long
+/// as our library: on a slow file system, ranks that write small pieces by themselves would take most of the time.
+const FAR_BEHIND: f64 = 10.0;
+
 /// Contender, and the costs of its runs.
 struct Turn {
     contender: Contender,
@@ -39,6 +43,12 @@ struct Turn {
 impl Turn {
     fn new(contender: Contender) -> Self {
         Self { contender, runs: RunCosts::default() }
+    }
+
+    /// Returns true if the contender has run, and should not run again beside a library that takes `ours` seconds.
+    fn is_far_behind(&self, ours: f64) -> bool {
+        let is_beside = BESIDE.contains(&self.contender.name.as_str());
+        is_beside && self.runs.count() > 0 && self.runs.least() > FAR_BEHIND * ours
     }
 }
 
@@ -69,7 +79,8 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     turns.push(Turn::new(start.ours()));
     for pair in 1..=options.pairs as usize {
         bar.set_message(format!("pair {pair} of {}", options.pairs));
-        for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair) {
+        let ours = turns.last().map_or(f64::INFINITY, |ours| ours.runs.least());
+        for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair && !turn.is_far_behind(ours)) {
             start.once(&turn.contender, &mut turn.runs)?;
         }
         bar.inc(1);
@@ -110,4 +121,23 @@ fn beside(start: &Start, options: &CompareOptions, ranks: u64) -> Result<Option<
         return Ok(Some(Contender::new(VULCAN).with(WITH_VULCAN.0, WITH_VULCAN.1)));
     }
     (options.program.best && family == Family::Mpich).then(|| start.independent()).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variant::INDEPENDENT;
+    use super::*;
+
+    #[test]
+    fn only_ranks_by_themselves_may_be_far_behind() {
+        let turn = |name, seconds: &[f64]| Turn {
+            contender: Contender::new(name),
+            runs: RunCosts { wall_seconds: seconds.to_vec(), inside_seconds: seconds.to_vec(), ..RunCosts::default() },
+        };
+        assert!(turn(INDEPENDENT, &[11.0]).is_far_behind(1.0));
+        assert!(!turn(INDEPENDENT, &[9.0]).is_far_behind(1.0));
+        assert!(!turn(INDEPENDENT, &[]).is_far_behind(1.0), "it runs once");
+        assert!(!turn(INDEPENDENT, &[11.0]).is_far_behind(f64::INFINITY), "ours has not run yet");
+        assert!(!turn(BEST, &[11.0]).is_far_behind(1.0));
+    }
 }
