@@ -7,7 +7,7 @@ use std::pin::pin;
 
 use tributary::collectives::agree;
 use tributary::drivers::{DriverName, detect};
-use tributary::engine::meet_hosts;
+use tributary::engine::{meet_hosts, wait_for_writes};
 use tributary::error::About;
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result, wire};
@@ -141,12 +141,14 @@ pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     })
 }
 
-/// Deletes a file. Not collective.
+/// Deletes a file, after the bytes that this process has left behind in it are written. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.
     status("GIO_delete", || unsafe {
         let path = path_of(filename)?;
+        // A file that cannot be opened any more has no bytes to wait for.
+        let _ = wait_for_writes(&path, 0..u64::MAX);
         std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, None, &cause))
     })
 }

@@ -1,15 +1,18 @@
-//! Counts calls of MPI_File_delete that found no file, for the report.
+//! What the library does about MPI_File_delete: it waits for bytes left behind, and counts calls that found no file, for
+//! the report.
 //!
 //! Programs let every rank delete the same file, although one deletes it and all others ask the file system in vain. The
 //! library passes all these calls to MPI: MPI_File_delete is local, and no rank can know without a message whether another
 //! rank deletes the file, or whether the file was created again since.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
+use tributary::engine::{may_be_behind, wait_for_writes};
 
 use crate::abi::errors::is_no_such_file;
+use crate::calls::open::path_of;
 
 /// Number of calls of this process that found no file, since the last [`take`]: since the last file of several ranks was
 /// closed with a report.
@@ -22,6 +25,15 @@ pub struct DeletionsInVain {
     pub calls: u64,
     /// Number of ranks that made such a call.
     pub ranks: u64,
+}
+
+/// Waits until the bytes are written that this process has left behind in files of this name, before MPI deletes one: an open
+/// file may stay until it is closed. Local.
+pub fn begin(name: &CStr) {
+    if may_be_behind() {
+        // A file that cannot be opened any more has no bytes to wait for.
+        let _ = wait_for_writes(&path_of(name), 0..u64::MAX);
+    }
 }
 
 /// Counts a call of MPI_File_delete with the return code `code`, if there was no file. Local.

@@ -166,8 +166,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, and counts calls that find no file. Every call
-/// goes to MPI ([`deletions`]). Local.
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, waits for bytes left behind, and counts calls that
+/// find no file. Every call goes to MPI ([`deletions`]). Local.
 pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
@@ -175,6 +175,7 @@ pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answ
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
+    deletions::begin(name);
     named(name, 0, function, arguments, |code| {
         deletions::note(code as c_int);
         Answer::Return(code)
@@ -268,7 +269,7 @@ fn plain(name: &CStr) -> String {
 }
 
 /// Returns the absolute path of a file name for MPI.
-fn path_of(name: &CStr) -> PathBuf {
+pub fn path_of(name: &CStr) -> PathBuf {
     let plain = plain(name);
     std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))
 }

@@ -1,9 +1,10 @@
-//! MPI_File_delete through the component: ompio deletes the file, and the library counts calls that found none.
+//! MPI_File_delete through the component: ompio deletes the file; the library waits for bytes left behind, and counts calls
+//! that found no file.
 //!
 //! Open MPI asks every component for each call of MPI_File_delete, and takes the one with the highest priority. It opens
 //! the frameworks that ompio needs only for a component of ompio's name.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::layout::ERROR;
 use super::{ompio, refusal, series, stand_aside};
@@ -41,8 +42,12 @@ pub unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, 
     unsafe { ompio::delete_unquery(name, info, data) }
 }
 
-/// Lets ompio delete the file, and counts the call if there was none. Local.
+/// Lets ompio delete the file after bytes left behind are written, and counts the call if there was none. Local.
 pub unsafe extern "C" fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
+    if !name.is_null() {
+        // SAFETY: Open MPI's argument, a terminated text.
+        deletions::begin(unsafe { CStr::from_ptr(name) });
+    }
     // SAFETY: likewise.
     let code = unsafe { ompio::delete_select(name, info, data) }.unwrap_or(ERROR);
     deletions::note(code);

@@ -71,7 +71,8 @@ fn are_lost_by_ompio_alone() {
 fn are_seen_by_mpi_where_they_were_left_behind() {
     let launch = Launch::new(3, &compile("behind.c")).with_library().also_preload(&preloadable("faults"));
     let ends = [1001, 1001, 1000].into_iter().enumerate();
-    let due: String = ends.map(|(rank, end)| format!("rank {rank}\nsize 11992, end {end}\nsize 6004\n")).collect();
+    let told = |(rank, end)| format!("rank {rank}\nsize 11992, end {end}\nsize 6004\nsize 20000\nbudget 1048576\n");
+    let due: String = ends.map(told).collect();
     for way in BEHIND {
         let outcome = launch.clone().hints(way).env("TRIB_TEST_FAULT", "slow:-1:0").run();
         assert_eq!(outcome.stdout, due, "`{way}`");
