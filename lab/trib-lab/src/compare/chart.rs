@@ -60,7 +60,7 @@ fn chart(tables: &[String; SERIES.len()]) -> String {
     whole = whole.add(Title::new(title)).add(Style::new(STYLE));
     whole = whole.add(Rectangle::new().set("class", "page").set("width", "100%").set("height", "100%"));
     for (series, (_, name)) in SERIES.iter().enumerate() {
-        let x = LEFT - 60.0 + 170.0 * series as f64;
+        let x = 60.0 + 190.0 * series as f64;
         whole = whole.add(dot(x, 16.0, series)).add(words(x + 12.0, 20.0, "start", *name));
     }
     whole =
