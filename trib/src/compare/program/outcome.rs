@@ -108,9 +108,10 @@ impl<'a> ProgramOutcome<'a> {
         for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
             let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };
             let (theirs, ours) = (peer.runs.counted(), self.ours.counted());
+            let once = if theirs.len() < ours.len() { ", one run" } else { "" };
             add_time(
                 table,
-                &format!("{what}, {name} ({}), s", peer.setting),
+                &format!("{what}, {name} ({}{once}), s", peer.setting),
                 (theirs, ours),
                 Ratio::from_times(theirs, ours),
             );
