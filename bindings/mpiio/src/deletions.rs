@@ -5,14 +5,14 @@
 //! library passes all these calls to MPI: MPI_File_delete is local, and no rank can know without a message whether another
 //! rank deletes the file, or whether the file was created again since.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use tributary::engine::{may_be_behind, wait_for_writes};
 
 use crate::abi::errors::is_no_such_file;
-use crate::calls::open::path_of;
 
 /// Number of calls of this process that found no file, since the last [`take`]: since the last file of several ranks was
 /// closed with a report.
@@ -27,12 +27,12 @@ pub struct DeletionsInVain {
     pub ranks: u64,
 }
 
-/// Waits until the bytes are written that this process has left behind in files of this name, before MPI deletes one: an open
+/// Waits until the bytes are written that this process has left behind in the file of this path, before MPI deletes it: an open
 /// file may stay until it is closed. Local.
-pub fn begin(name: &CStr) {
+pub fn begin(path: &Path) {
     if may_be_behind() {
         // A file that cannot be opened any more has no bytes to wait for.
-        let _ = wait_for_writes(&path_of(name), 0..u64::MAX);
+        let _ = wait_for_writes(path, 0..u64::MAX);
     }
 }
 

@@ -175,7 +175,7 @@ pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answ
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    deletions::begin(name);
+    deletions::begin(&path_of(name));
     named(name, 0, function, arguments, |code| {
         deletions::note(code as c_int);
         Answer::Return(code)

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::layout::ERROR;
 use super::{ompio, refusal, series, stand_aside};
+use crate::calls::open::path_of;
 use crate::deletions;
 
 /// Says whether the component takes the call, with a priority directly before ompio's. Local.
@@ -46,7 +47,7 @@ pub unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, 
 pub unsafe extern "C" fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
     if !name.is_null() {
         // SAFETY: Open MPI's argument, a terminated text.
-        deletions::begin(unsafe { CStr::from_ptr(name) });
+        deletions::begin(&path_of(unsafe { CStr::from_ptr(name) }));
     }
     // SAFETY: likewise.
     let code = unsafe { ompio::delete_select(name, info, data) }.unwrap_or(ERROR);
