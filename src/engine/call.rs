@@ -31,6 +31,7 @@ use crate::engine::record::report::CallReport;
 use crate::engine::record::totals::CallTotals;
 use crate::engine::staging::CallMemory;
 use crate::engine::storage::window_queue::Outcome;
+use crate::engine::watchdog::CallStage;
 use crate::engine::ways::exchange::Exchange;
 use crate::engine::ways::windows::{ThroughWindows, sorted};
 use crate::error::{Error, Result};
@@ -58,13 +59,15 @@ struct CallState<'a> {
     agreed: Agreed,
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,
+    /// True if the call has changed already how later exchanges divide the file.
+    has_learned: bool,
     /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
     own: &'a mut Option<CallTotals>,
 }
 
 impl<'a> CallState<'a> {
     fn new(error: Option<Error>, own: &'a mut Option<CallTotals>) -> Self {
-        Self { error, agreed: Agreed::default(), all: None, own }
+        Self { error, agreed: Agreed::default(), all: None, has_learned: false, own }
     }
 }
 
@@ -154,12 +157,14 @@ impl File {
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
             (Way::Exchange, memory) => {
-                let Self { endpoint, setup, handle, calls, observers } = self;
-                let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
-                let agreed = &state.agreed;
-                let mut exchange =
-                    Exchange { endpoint, setup, handle, plans, learned, observers, returns_at_end, agreed, own };
-                exchange.run(memory.reborrow(), left).await?;
+                let parts = self.setup.in_two(&self.calls.learned, &state.agreed, direction);
+                match parts {
+                    None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
+                    Some(parts) => {
+                        let parts = parts.map(|left| Agreed { left, ..state.agreed });
+                        (state.all, state.has_learned) = self.exchange_in_two(team, memory, left, &parts, own).await?;
+                    }
+                }
             }
         }
         match early {
@@ -168,6 +173,63 @@ impl File {
         }
         call.moved = own.outcome.bytes;
         Ok(())
+    }
+
+    /// Moves bytes by the two-phase exchange: all, or (if `is_part`) those of the agreed range. Collective over the file's
+    /// ranks.
+    ///
+    /// # Errors
+    /// Errors of the message transport. Other errors are in `own`.
+    async fn exchange(
+        &mut self,
+        memory: CallMemory<'_>,
+        left: &Extents,
+        (agreed, is_part): (&Agreed, bool),
+        own: &mut CallTotals,
+    ) -> Result<()> {
+        let Self { endpoint, setup, handle, calls, observers } = self;
+        let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
+        Exchange { endpoint, setup, handle, plans, learned, observers, returns_at_end, agreed, is_part, own }
+            .run(memory, left)
+            .await
+    }
+
+    /// Writes bytes in two exchanges, of two `parts` of the file: the times of the first divide the second between the
+    /// aggregators. Returns the outcome of the call if the first part failed on any rank, and whether the first part has
+    /// changed how the file is divided. Collective over the file's ranks.
+    ///
+    /// # Errors
+    /// Errors of the message transport. Other errors are in `own`.
+    async fn exchange_in_two(
+        &mut self,
+        team: &Team,
+        memory: &mut CallMemory<'_>,
+        left: &Extents,
+        [first, rest]: &[Agreed; 2],
+        own: &mut CallTotals,
+    ) -> Result<(Option<CallOutcome>, bool)> {
+        self.exchange(memory.reborrow(), left, (first, true), own).await?;
+        self.observers.stage(CallStage::End);
+        let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
+        let outcome = agree_on_outcome(&mut self.endpoint, team, outcome, None).await?;
+        self.observers.move_bytes();
+        if outcome.failed.is_some() {
+            return Ok((Some(outcome), false));
+        }
+        let before = self.calls.learned.changes;
+        self.learn_times(first, own, &outcome);
+        let mut later = CallTotals::new(own.direction);
+        self.exchange(memory.reborrow(), left, (rest, true), &mut later).await?;
+        own.add(later, outcome.rounds);
+        Ok((None, self.calls.learned.changes != before))
+    }
+
+    /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
+    fn learn_times(&mut self, agreed: &Agreed, own: &CallTotals, all: &CallOutcome) {
+        let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, own.layers, &all.took());
+        if is_changed && self.endpoint.rank() == 0 {
+            self.calls.learned.keep(self.setup.file_system);
+        }
     }
 
     /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. The first rank of
@@ -254,7 +316,7 @@ impl File {
 
     /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
     async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState<'_>) -> Result<CallReport> {
-        let CallState { error, agreed, all, own } = state;
+        let CallState { error, agreed, all, has_learned, own } = state;
         if let Some(fault) = agreed.failed {
             return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
         }
@@ -273,12 +335,9 @@ impl File {
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
         }
         // Reads follow what writes have shown, so that both can use the same plan.
-        if agreed.decision.way == Way::Exchange && (direction == Direction::Write || self.setup.mode == Mode::Read) {
-            let layers = self.calls.plans.current().map(|plan| plan.layers).unwrap_or_default();
-            let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, layers, &all.took());
-            if is_changed && self.endpoint.rank() == 0 {
-                self.calls.learned.keep(self.setup.file_system);
-            }
+        let shows = direction == Direction::Write || self.setup.mode == Mode::Read;
+        if let (Way::Exchange, Some(own), true) = (agreed.decision.way, own.as_ref(), shows && !*has_learned) {
+            self.learn_times(agreed, own, all);
         }
         Ok(all.report(&self.setup, direction, agreed, own.as_ref()))
     }

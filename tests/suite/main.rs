@@ -10,6 +10,7 @@ mod direct_writes;
 mod f_case;
 mod foreign;
 mod golden;
+mod in_two;
 mod independent;
 mod islands;
 mod kernels;

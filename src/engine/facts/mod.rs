@@ -69,6 +69,21 @@ impl Amount {
         self.touched = self.touched.saturating_add(other.touched);
     }
 
+    /// Returns the part of this amount from `start` to `end`, as if bytes and extents lay evenly in the range.
+    pub fn within(&self, start: u64, end: u64) -> Self {
+        let span = u128::from(self.span().max(1));
+        // No more than all.
+        let part = |all: u64| (u128::from(all) * u128::from(end - start) / span) as u64;
+        Self {
+            start,
+            end,
+            bytes: part(self.bytes),
+            requests: part(self.requests).max(1),
+            most: part(self.most).max(1),
+            touched: part(self.touched),
+        }
+    }
+
     /// Returns the length of the range in bytes.
     pub fn span(&self) -> u64 {
         self.end.saturating_sub(self.start)

@@ -4,6 +4,8 @@
 //! byte for byte), and their extents in the caller's buffer. Nothing else is kept per extent. O(extents) time; an
 //! access that does not ascend is sorted first, in O(extents log extents) time and 32 bytes of memory for each extent.
 
+use std::ops::Range;
+
 use crate::access::pieces::{Piece, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Walk};
 use crate::drivers::Domains;
@@ -19,17 +21,17 @@ pub struct ListsToSend {
     pub memory: Packed,
 }
 
-/// Divides an access by aggregator; returns the lists for each aggregator with data, ascending. Bytes at or behind
-/// `limit` are left out (a read ends at the end of the file).
-pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
+/// Divides an access by aggregator; returns the lists for each aggregator with data, ascending. Bytes outside of `range` of
+/// the file are left out (a read ends at the end of the file; a write may have two parts).
+pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, range: Range<u64>) -> Vec<ListsToSend> {
     let finish = |(aggregator, stream): (usize, Box<Stream>)| stream.finish(aggregator);
-    divide(file, layout, domains, limit).map(finish).collect()
+    divide(file, layout, domains, range).map(finish).collect()
 }
 
 /// Divides an access like [`flatten`], without the extents in the buffer: returns (aggregator, extents of the file) for
 /// each aggregator with data.
 pub fn flatten_file(file: &Extents, domains: &Domains) -> impl Iterator<Item = (usize, Packed)> {
-    let all = divide(file, &BufferLayout::Contiguous, domains, u64::MAX);
+    let all = divide(file, &BufferLayout::Contiguous, domains, 0..u64::MAX);
     all.map(|(aggregator, list): (usize, Box<CoalescingPacker>)| (aggregator, list.finish()))
 }
 
@@ -42,13 +44,15 @@ fn divide<T: TakePieces>(
     file: &Extents,
     layout: &BufferLayout,
     domains: &Domains,
-    limit: u64,
+    range: Range<u64>,
 ) -> impl Iterator<Item = (usize, Box<T>)> {
     let mut streams: Vec<Option<Box<T>>> = Vec::new();
     streams.resize_with(domains.aggregators(), || None);
-    let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0, limit };
+    let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: range.start, limit: range.end };
     if file.is_ascending() {
-        divider.walk(Walk::new(file, layout));
+        let mut walk = Walk::new(file, layout);
+        walk.visit_before(range.start, |_| ());
+        divider.walk(walk);
     } else {
         in_order(file, layout).for_each(|piece| divider.add(piece));
     }
@@ -76,7 +80,7 @@ struct Divider<'a, T> {
     /// Index of the aggregator that owns the bytes up to `until`.
     owner: usize,
     until: u64,
-    /// End of the bytes that earlier pieces have.
+    /// End of the bytes that earlier pieces have, or that are left out.
     covered: u64,
     /// Offset in the file from which bytes are left out.
     limit: u64,
@@ -186,12 +190,13 @@ mod tests {
         #[test]
         fn every_byte_goes_to_its_owner_once(
             list in prop::collection::vec((0u64..400, 0u64..30), 0..40), stripe in 1u64..20, aggregators in 1u64..5,
-            limit in 0u64..500
+            start in 0u64..300, len in 0u64..300
         ) {
             let domains = Domains::Cyclic { stripe, aggregators, stripes: 1 };
             let list = list.into_iter().map(|(offset, len)| Extent { offset, len });
             let file = Extents::from_list(list).unwrap();
-            let out = flatten(&file, &BufferLayout::Contiguous, &domains, limit);
+            let range = start..start + len;
+            let out = flatten(&file, &BufferLayout::Contiguous, &domains, range.clone());
             for stream in &out {
                 prop_assert!(stream.file.summary().ascending);
                 prop_assert_eq!(stream.file.summary().bytes, stream.memory.summary().bytes);
@@ -202,7 +207,7 @@ mod tests {
             let mut expected = std::collections::BTreeMap::new();
             for piece in pieces {
                 for i in 0..piece.len {
-                    if piece.offset + i < limit {
+                    if range.contains(&(piece.offset + i)) {
                         expected.entry(piece.offset + i).or_insert(piece.memory + i);
                     }
                 }

@@ -79,7 +79,7 @@ mod tests {
             let layout = BufferLayout::Extents(Extents::from_list(memory).unwrap());
             let mut buffer = vec![u64::MAX; (bytes * (1 + gap)) as usize + 8];
             let domains = Domains::Cyclic { stripe: 16, aggregators: 3, stripes: 1 };
-            for out in flatten(&file, &layout, &domains, limit) {
+            for out in flatten(&file, &layout, &domains, 0..limit) {
                 let offsets = out.file.iter().flat_map(|e| e.offset..e.end());
                 let places = out.memory.iter().flat_map(|e| e.offset..e.end());
                 offsets.zip(places).for_each(|(offset, place)| buffer[place as usize] = offset);

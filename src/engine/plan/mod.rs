@@ -116,7 +116,7 @@ impl Plan {
         let Division { roles, domains, layers, open_windows } = Division::new(setup, amount, &histogram, learned);
         let new_windows = open_windows.saturating_sub(windows);
         clock.lap(Lap::Agreement);
-        let outgoing = flatten(file, layout, &domains, amount.end);
+        let outgoing = flatten(file, layout, &domains, amount.start..amount.end);
         clock.lap(Lap::Flatten);
         let mut layers = layers;
         let mut phases = roles.phases(layers, &setup.topology, &setup.hints)?;
@@ -185,6 +185,8 @@ pub fn count_bytes(file: &Extents, amount: &Amount) -> Vec<u64> {
     // An extent is usually in the part of the extent before it, and needs no division.
     let (mut part, mut from, mut until) = (0, 0, 0);
     file.iter().for_each(|mut extent| {
+        let before = amount.start.saturating_sub(extent.offset).min(extent.len);
+        extent = Extent { offset: extent.offset + before, len: extent.len - before };
         extent.len = extent.len.min(amount.end.saturating_sub(extent.offset));
         while extent.len > 0 {
             if extent.offset < from || extent.offset >= until {

@@ -112,11 +112,13 @@ pub struct Learned {
     pub changes: u32,
     /// True if every rank has sent messages to aggregators, so that it is connected with them.
     pub connected: bool,
+    /// True if a call has shown how long the aggregators take in the file.
+    pub timed: bool,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
 }
 
-wire::fields!(struct Learned { paces, shares, changes, connected, suspect });
+wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
 /// What the last file on each file system has shown, on rank 0 of its ranks.
 static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
@@ -159,6 +161,7 @@ impl Learned {
         if took.total < WORTH_LEARNING || part < LEARNED_FROM {
             return false;
         }
+        self.timed = true;
         let divided = self.divide(&took.file, aggregators);
         let paced = windows.is_some_and(|(windows, cost)| {
             let pace =

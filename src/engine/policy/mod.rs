@@ -1,7 +1,8 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
 //! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
 //! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
-//! and [`exchange_windows`] into those of aggregators; [`learned`] has what earlier calls have shown.
+//! and [`exchange_windows`] into those of aggregators; [`learned`] has what earlier calls have shown, and [`first_part`] lets a
+//! first call show it.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub mod call_windows;
 pub mod decision;
 pub mod exchange_windows;
+pub mod first_part;
 mod itself;
 pub mod learned;
 pub mod paths;
@@ -145,6 +147,12 @@ pub const CLEARLY_SLOW: u64 = 3;
 pub const WORTH_LEARNING: u64 = 20_000;
 /// Minimum number of bytes of each aggregator in a call from which the next calls learn.
 pub const LEARNED_FROM: u64 = 1 << 20;
+/// Minimum number of bytes of each aggregator in a write that is divided in two, if no call has shown yet whether an
+/// aggregator is slow. What that costs (an agreement, lists in two messages, and a window in which file and links wait for
+/// each other) is little beside so many bytes.
+pub const WORTH_DIVIDING: u64 = 64 << 20;
+/// The first part of such a write is 1 / `FIRST_PART` of it, but at least [`LEARNED_FROM`] bytes of each aggregator.
+pub const FIRST_PART: u64 = 32;
 
 // Plans that are kept for calls with the same access.
 

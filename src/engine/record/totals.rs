@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::engine::direction::Direction;
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
+use crate::engine::roles::choice::Layering;
 use crate::engine::storage::window_queue::Outcome;
 use crate::fabric::Traffic;
 
@@ -15,6 +16,8 @@ pub struct CallTotals {
     pub direction: Direction,
     /// Kernel that `auto` chose, in an exchange.
     pub auto: Option<AutoChoice>,
+    /// Layers of the messages of an exchange.
+    pub layers: Layering,
     /// True if the call reused the plan of an earlier call.
     pub reused: bool,
     /// Messages and bytes that this rank sent in the metadata phase.
@@ -33,12 +36,22 @@ impl CallTotals {
         Self {
             direction,
             auto: None,
+            layers: Layering::default(),
             reused: false,
             metadata: Traffic::default(),
             in_memory: 0,
             counts: DataCounts::default(),
             outcome: Outcome::default(),
         }
+    }
+
+    /// Adds the totals of a later part of the call. This part had `rounds` rounds.
+    pub fn add(&mut self, later: Self, rounds: u64) {
+        (self.auto, self.layers) = (later.auto, later.layers);
+        self.metadata += later.metadata;
+        self.in_memory += later.in_memory;
+        self.counts.add(later.counts, rounds);
+        self.outcome.append(later.outcome);
     }
 }
 
@@ -64,6 +77,20 @@ pub struct DataCounts {
 }
 
 impl DataCounts {
+    /// Adds the counts of a later part of the call, whose rounds follow the `before` rounds of this part.
+    fn add(&mut self, later: Self, before: u64) {
+        self.traffic += later.traffic;
+        self.windows += later.windows;
+        self.in_memory += later.in_memory;
+        self.exchange += later.exchange;
+        self.placement += later.placement;
+        self.ended = later.ended.or(self.ended);
+        if let Some(rounds) = &mut self.rounds {
+            let behind = |round: TimedRound| TimedRound { round: before + round.round, ..round };
+            rounds.extend(later.rounds.into_iter().flatten().map(behind));
+        }
+    }
+
     /// Counts a window with data of `ranks` ranks.
     pub fn opened(&mut self, ranks: usize) {
         self.windows += 1;

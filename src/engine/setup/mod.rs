@@ -15,6 +15,7 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::policy::decision::Decision;
 use crate::engine::policy::exchange_windows::ExchangeWindows;
+use crate::engine::policy::first_part;
 use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
@@ -346,8 +347,19 @@ impl Setup {
         }
         let windows = |paces| self.exchange_windows(amount, (senders, aggregators.len()), paces);
         let windows = self.hints.cb_buffer_size.is_none().then(|| (windows, self.window_nanos(senders)));
-        let is_connected = learned.connect(layers.layered.data);
-        learned.learn(took, amount.bytes, aggregators, windows) || is_connected
+        let is_new = learned.connect(layers.layered.data);
+        let was_timed = learned.timed;
+        learned.learn(took, amount.bytes, aggregators, windows) || is_new || learned.timed != was_timed
+    }
+
+    /// Returns the parts of an exchange of `amount` if it is a write in two parts: the times of the first divide the second.
+    /// `None` if earlier calls have shown these times, or if they would change nothing. The same on all ranks. Local.
+    pub fn in_two(&self, learned: &Learned, agreed: &Agreed, direction: Direction) -> Option<[Amount; 2]> {
+        let divides = direction == Direction::Write && !self.hints.aggregators_fixed && !self.driver.is_striped();
+        // The times of bytes that are left behind are not those of the file.
+        let is_new = !learned.timed && agreed.reuse.is_none() && self.hints.write_behind == Some(0);
+        let aggregators = self.roles(agreed.left.bytes).aggregators.len();
+        (divides && is_new).then(|| first_part::in_two(&agreed.left, aggregators, self.layout.unit))?
     }
 
     /// Returns the rules that choose the path of a call.

@@ -37,6 +37,15 @@ impl Outcome {
             self.waited += busy;
         }
     }
+
+    /// Adds the outcome of a later part of the call.
+    pub fn append(&mut self, later: Self) {
+        self.bytes += later.bytes;
+        self.busy += later.busy;
+        self.waited += later.waited;
+        self.error = self.error.take().or(later.error);
+        self.times.extend(later.times);
+    }
 }
 
 /// Window buffers and the worker that writes and reads them. Without a worker (the file could not be opened),

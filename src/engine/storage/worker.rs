@@ -51,7 +51,7 @@ pub struct WindowDone {
     pub bytes: u64,
     /// Time from the begin to the end of the write or read.
     pub took: Duration,
-    /// Time that the worker spent in the file system for this window: if several threads did so, this window's part.
+    /// Time in which any thread was in the file system since the window that ended before.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
@@ -75,12 +75,36 @@ struct WorkerShared {
     inbox: Mutex<Receiver<WindowJob>>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
-    /// Number of windows that threads are writing or reading.
-    running: AtomicU32,
+    busy: Mutex<Busy>,
     /// True if the last window took so long that several threads write or read at a time.
     is_slow: AtomicBool,
     /// True after a failure.
     failed: AtomicBool,
+}
+
+/// Measures the time in which at least one thread is in the file system.
+struct Busy {
+    /// Number of windows that threads are writing or reading.
+    running: u32,
+    /// Time up to which all was counted, if there are such windows.
+    counted: Instant,
+}
+
+impl Busy {
+    /// A window begins at `now`.
+    fn begin(&mut self, now: Instant) {
+        if self.running == 0 {
+            self.counted = now;
+        }
+        self.running += 1;
+    }
+
+    /// A window has ended. Returns the time since the window that ended before, or since the first of these began.
+    fn end(&mut self) -> Duration {
+        self.running -= 1;
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.counted, now)
+    }
 }
 
 impl Worker {
@@ -91,9 +115,10 @@ impl Worker {
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
         let (jobs, inbox) = channel::<WindowJob>();
         let (outbox, finished) = channel();
-        let (waiting, running, is_slow, failed) = Default::default();
+        let (waiting, is_slow, failed) = Default::default();
+        let busy = Mutex::new(Busy { running: 0, counted: Instant::now() });
         let inbox = Mutex::new(inbox);
-        let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, running, is_slow, failed });
+        let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
         let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
         worker.start_thread()?;
         Ok(worker)
@@ -139,11 +164,12 @@ impl WorkerShared {
             let next = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(job) = next else { return };
             let (pace, len) = (Pace::begin(), job.window.len());
-            let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
+            let busy = || self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+            busy().begin(pace.since());
             let mut done = perform(&*self.storage, job, self.failed.load(Ordering::Relaxed), pace.since());
-            self.running.fetch_sub(1, Ordering::Relaxed);
+            done.busy = busy().end();
             let (took, is_slow) = pace.end(len);
-            (done.took, done.busy) = (took, took / running);
+            done.took = took;
             self.is_slow.store(is_slow, Ordering::Relaxed);
             self.failed.fetch_or(done.failure.is_some(), Ordering::Relaxed);
             self.waiting.fetch_sub(1, Ordering::Relaxed);

@@ -41,8 +41,10 @@ pub struct Exchange<'a> {
     pub observers: &'a mut Observers,
     /// True if the call is over before the program can use or free its memory.
     pub returns_at_end: bool,
-    /// What the ranks have agreed on.
+    /// What the ranks have agreed on. The range of `left` may be a part of the file; only its bytes are moved.
     pub agreed: &'a Agreed,
+    /// True if this is a part of a call: its plan is not that of a call with the same access.
+    pub is_part: bool,
     /// This rank's numbers, and its error.
     pub own: &'a mut CallTotals,
 }
@@ -98,7 +100,7 @@ impl Exchange<'_> {
     /// number of bytes; then only the offsets of the windows change. Otherwise makes a new plan, and counts its
     /// messages.
     async fn plan(&mut self, direction: Direction, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
-        let Self { endpoint, setup, handle, plans, learned, observers, agreed, own, .. } = self;
+        let Self { endpoint, setup, handle, plans, learned, observers, agreed, own, is_part, .. } = self;
         let kept = plans.find(agreed, setup, learned);
         let (plan, shift) = match kept.and_then(|shift| Some((plans.current()?.clone(), shift))) {
             Some(kept) => {
@@ -112,7 +114,9 @@ impl Exchange<'_> {
                 own.metadata = plan.announced.traffic;
                 own.in_memory = plan.announced.shared_bytes;
                 let plan = Arc::new(plan);
-                plans.keep(Cached::new(file, layout, &agreed.left, plan.clone()), agreed);
+                if !*is_part {
+                    plans.keep(Cached::new(file, layout, &agreed.left, plan.clone()), agreed);
+                }
                 (plan, 0)
             }
         };
@@ -129,7 +133,7 @@ impl Exchange<'_> {
             queue.begin_call(shift, sieve, plan.open_windows);
             queue.time(observers.has_timeline());
         }
-        own.auto = plan.auto;
+        (own.auto, own.layers) = (plan.auto, plan.layers);
         Ok(plan)
     }
 
