@@ -40,7 +40,7 @@ type Ended = (Vec<Range<u64>>, Option<String>);
 
 impl InTwo<'_> {
     fn access(&self, rank: usize) -> (Extents, BufferLayout, Vec<u8>) {
-        let number = |at: u64| if rank % 2 == 0 { at } else { COUNT - 1 - at };
+        let number = |at: u64| if rank.is_multiple_of(2) { at } else { COUNT - 1 - at };
         let offset = |at: u64| (number(at) * WRITERS + rank as u64) * self.pitch;
         let count = if rank as u64 >= WRITERS { 0 } else { COUNT };
         let file = Extents::from_extents((0..count).map(|at| Extent { offset: offset(at), len: PIECE })).unwrap();
