@@ -137,7 +137,8 @@ hints! {
         "The writing nodes take locks from each other, and this keeps the servers of the file system busy.", ONLY_EXCHANGED;
     /// Every call divides the file between aggregators, and into windows, as the first call would. `false`: aggregators that take
     /// longer in the file than the others get less of it, and windows follow from the times of earlier calls on the file, or on
-    /// the last file on the same file system; what other hints set stays.
+    /// the last file on the same file system; what other hints set stays. A first write of 64 MiB or more for each aggregator
+    /// follows from the times of its first 32nd.
     "trib_aggregators_fixed" aggregators_fixed: bool = false, TRUTH, "",
         "Calls must not depend on the times of earlier ones: you compare measurements, or the speed of the file system varies from call to call.", ONLY_EXCHANGED;
     /// A promise of the program: it does no independent I/O on this file. Then only the aggregators open the file, and the
