@@ -156,16 +156,13 @@ impl File {
                 state.all =
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
-            (Way::Exchange, memory) => {
-                let parts = self.setup.in_two(&self.calls.learned, &state.agreed, direction);
-                match parts {
-                    None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
-                    Some(parts) => {
-                        let parts = parts.map(|left| Agreed { left, ..state.agreed });
-                        (state.all, state.has_learned) = self.exchange_in_two(team, memory, left, &parts, own).await?;
-                    }
+            (Way::Exchange, memory) => match self.setup.in_two(&self.calls.learned, &state.agreed, direction) {
+                None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
+                Some(parts) => {
+                    let parts = parts.map(|left| Agreed { left, ..state.agreed });
+                    (state.all, state.has_learned) = self.exchange_in_two(team, memory, left, &parts, own).await?;
                 }
-            }
+            },
         }
         match early {
             None => self.pass(call, &mut own.outcome),

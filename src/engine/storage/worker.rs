@@ -75,6 +75,7 @@ struct WorkerShared {
     inbox: Mutex<Receiver<WindowJob>>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
+    /// Time in the file system.
     busy: Mutex<Busy>,
     /// True if the last window took so long that several threads write or read at a time.
     is_slow: AtomicBool,
