@@ -128,6 +128,7 @@ mpi_functions! {
 // Hints.
 mpi_functions! {
     fn MPI_Info_create(info: *mut MPI_Info);
+    fn MPI_Info_delete(info: MPI_Info, key: *const c_char);
     fn MPI_Info_free(info: *mut MPI_Info);
     fn MPI_Info_get(info: MPI_Info, key: *const c_char, length: c_int, value: *mut c_char, found: *mut c_int);
     fn MPI_Info_get_nkeys(info: MPI_Info, count: *mut c_int);

@@ -60,6 +60,15 @@ macro_rules! handles {
                 Self(unsafe { read(place, index) })
             }
 
+            /// Returns the address of handle `index` of the array at `place`.
+            pub fn place(place: Word, index: usize) -> Word {
+                let size = match width() {
+                    Width::Narrow => size_of::<u32>(),
+                    Width::Wide => size_of::<Word>(),
+                };
+                place.wrapping_add(index * size)
+            }
+
             /// Returns the handle as a word, to be passed as an argument.
             pub fn as_word(self) -> Word {
                 self.0

@@ -32,7 +32,7 @@ impl FileView {
     }
 
     /// Returns true if the view is contiguous: each tile is one extent, and tiles are adjacent.
-    fn is_one_run(&self) -> bool {
+    pub fn is_one_run(&self) -> bool {
         self.tile.count() == 1 && self.tile.bytes() == self.extent
     }
 

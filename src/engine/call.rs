@@ -59,6 +59,8 @@ struct CallState<'a> {
     agreed: Agreed,
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,
+    /// True if all ranks of the team are known to be in the call, before their first agreement.
+    all_are_here: bool,
     /// True if the call has changed already how later exchanges divide the file.
     has_learned: bool,
     /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
@@ -67,7 +69,7 @@ struct CallState<'a> {
 
 impl<'a> CallState<'a> {
     fn new(error: Option<Error>, own: &'a mut Option<CallTotals>) -> Self {
-        Self { error, agreed: Agreed::default(), all: None, has_learned: false, own }
+        Self { error, agreed: Agreed::default(), all: None, all_are_here: false, has_learned: false, own }
     }
 }
 
@@ -95,6 +97,9 @@ impl File {
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
+        if state.agreed.failed.is_none() {
+            self.calls.early.learn(&state.agreed);
+        }
         let outcome = self.finish(&team, call.memory.direction(), &mut state).await;
         if let Some(behind) = &self.handle.behind {
             behind.end_call(&outcome);
@@ -111,13 +116,15 @@ impl File {
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early = None;
-        if state.error.is_none() && self.goes_early(self.rules(team, direction), call.extents) {
+        let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.extents);
+        let is_safe = direction == Direction::Read || state.all_are_here || self.calls.early.are_allowed();
+        if wants_early && is_safe {
             let outcome = early.insert(self.move_directly(call.extents, &mut call.memory));
             self.pass(call, outcome);
             self.observers.moved_early();
             state.error = outcome.error.take();
         }
-        let runs = self.agree_first(team, call, early.as_ref(), state).await?;
+        let runs = self.agree_first(team, call, (early.as_ref(), wants_early), state).await?;
         if state.agreed.failed.is_some() {
             return Ok(());
         }
@@ -252,7 +259,7 @@ impl File {
         }
         let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
         let mut moved = None;
-        let mut here = CallState::new(checked.err(), &mut moved);
+        let mut here = CallState { all_are_here: true, ..CallState::new(checked.err(), &mut moved) };
         Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;
         let busy = here.all.as_ref().map(CallOutcome::io).unwrap_or_default();
         let (outcome, all) = (Outcome { bytes: call.moved, busy, error: here.error, ..Outcome::default() }, here.all);
@@ -265,7 +272,7 @@ impl File {
     }
 
     /// Makes the first agreement of a call; sets what was agreed, and this rank's error. `early` is the outcome if this
-    /// rank has moved its bytes already. Returns the extents of the file in which every byte has data, if they are known.
+    /// rank has moved its bytes already; `wants_early` is true if it would, if it might. Returns the extents of the file in which every byte has data, if they are known.
     /// Collective over the team.
     ///
     /// # Errors
@@ -274,7 +281,7 @@ impl File {
         &mut self,
         team: &Team,
         call: &mut CallAccess<'_>,
-        early: Option<&Outcome>,
+        (early, wants_early): (Option<&Outcome>, bool),
         state: &mut CallState<'_>,
     ) -> Result<Runs> {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
@@ -304,6 +311,8 @@ impl File {
         let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
+        own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
+        own.contribution.facts.have_sieved = self.calls.early.have_sieved();
         own.contribution.facts.limit = limit;
         self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
         let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
@@ -313,7 +322,7 @@ impl File {
 
     /// Ends a call: all ranks agree on its outcome, unless they know it already. Collective.
     async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState<'_>) -> Result<CallReport> {
-        let CallState { error, agreed, all, has_learned, own } = state;
+        let CallState { error, agreed, all, has_learned, own, .. } = state;
         if let Some(fault) = agreed.failed {
             return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
         }
@@ -416,9 +425,9 @@ impl File {
         Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
     }
 
-    /// Returns true if this rank moves its bytes before the ranks agree. If ranks overlap, the bytes are written again
-    /// after the agreement.
-    fn goes_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
+    /// Returns true if it is worth while that this rank moves its bytes before the ranks agree. If ranks overlap, the
+    /// bytes are written again after the agreement.
+    fn wants_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {
                 let alone = self.setup.shares_memory && self.setup.host().is_some_and(|host| host.spins());

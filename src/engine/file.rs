@@ -8,6 +8,7 @@ use crate::engine::facts::calls::CallKind;
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
+use crate::engine::policy::early::{EarlyWrites, WritersBeside};
 use crate::engine::policy::learned::{Learned, LearnedFacts};
 use crate::engine::setup::Setup;
 use crate::engine::storage::OpenStorage;
@@ -42,6 +43,8 @@ pub struct FileCalls {
     pub may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub reads_disjoint: bool,
+    /// Whether ranks may write before all are in the call.
+    pub early: EarlyWrites,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
@@ -101,6 +104,19 @@ impl File {
     /// Without this call, the value is true only if the hint `romio_ds_write` is `enable`. Local.
     pub fn set_sole_writer(&mut self, is_sole: bool) {
         self.calls.sole_writer = Some(is_sole);
+    }
+
+    /// Sets what this rank knows of another library that may write the file between collective calls, by data sieving.
+    /// Each rank sets it before each call, or none does. Local.
+    pub fn set_writers_beside(&mut self, beside: WritersBeside) {
+        self.calls.early.set(beside);
+    }
+
+    /// Returns true if a rank may write its pieces before other ranks are in the next call, although
+    /// [`File::set_writers_beside`] named another writer: until the end of that call this rank must keep the other
+    /// library from data sieving. The same on all ranks. Local.
+    pub fn lets_ranks_write_early(&self) -> bool {
+        self.calls.early.are_agreed_on()
     }
 
     /// Returns true if no one else can write the file during the current call, as far as this rank knows.

@@ -71,6 +71,7 @@ pub use facts::Amount;
 pub use file::File;
 pub use metadata::phase::Phase;
 pub use plan::planning;
+pub use policy::early::WritersBeside;
 pub use policy::learned::LearnedFacts;
 pub use policy::paths::Path;
 pub use policy::reason::Reason;

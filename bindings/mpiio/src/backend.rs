@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary::collectives::{agree, allreduce};
+use tributary::engine::WritersBeside;
 use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
@@ -17,6 +18,7 @@ use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
+use crate::sieving::{self, Promise};
 use crate::unopened::{CallOfUnopened, UnopenedFile, open};
 
 /// The library that runs the collective calls of a file. All ranks of the file have the same variant.
@@ -52,6 +54,13 @@ pub struct Backend {
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
     /// on all ranks.
     pub wanted: Option<Box<Hints>>,
+    /// True in the call in which the engine has opened the file: all ranks are in it.
+    is_just_opened: bool,
+    /// True if MPI has run a collective call on the file since the engine's last one. A rank may return from it before
+    /// others.
+    pub mpi_was_used: Arc<AtomicBool>,
+    /// Promise of this rank to the others, while they may write before this rank is in their call.
+    promise: Option<Promise>,
     /// Last result of MPI_File_get_info; None after the hints in force have changed.
     effective: Option<Arc<Vec<EffectiveHint>>>,
 }
@@ -59,14 +68,27 @@ pub struct Backend {
 impl Backend {
     /// Creates the backend of a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
-        Self { path, amode, is_first, runner, is_reported: false, seat, wanted: None, effective: None }
+        Self {
+            path,
+            amode,
+            is_first,
+            runner,
+            is_reported: false,
+            seat,
+            wanted: None,
+            is_just_opened: false,
+            mpi_was_used: Arc::default(),
+            promise: None,
+            effective: None,
+        }
     }
 
     /// Takes the backend for a non-blocking call. Leaves a stand-in that can answer MPI_File_get_info.
     pub fn take_for_call(&mut self) -> Self {
         let hints = self.effective_hints();
         let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints), None);
-        std::mem::replace(self, stand_in)
+        let mpi_was_used = self.mpi_was_used.clone();
+        std::mem::replace(self, Self { mpi_was_used, ..stand_in })
     }
 
     /// Returns true if the engine has not tried to open the file yet.
@@ -86,6 +108,7 @@ impl Backend {
                 self.effective = None;
                 let call = (CallOfUnopened::Transfer, function);
                 self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, call).await?;
+                self.is_just_opened = true;
             }
             other => self.runner = other,
         }
@@ -118,7 +141,8 @@ impl Backend {
         Ok(())
     }
 
-    /// Returns the engine's open file, if the engine runs the calls of this file. All ranks get the same answer.
+    /// Returns the engine's open file for the next call, if the engine runs the calls of this file. All ranks get the same
+    /// answer.
     ///
     /// # Errors
     /// The reason why MPI runs the calls.
@@ -128,9 +152,20 @@ impl Backend {
             Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
             Runner::Engine(file) => {
                 file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
+                file.set_writers_beside(WritersBeside {
+                    all_are_here: std::mem::take(&mut self.is_just_opened),
+                    may_be_busy: self.mpi_was_used.swap(false, Ordering::Relaxed),
+                    have_sieved: sieving::is_wanted(),
+                });
                 Ok(file)
             }
         }
+    }
+
+    /// Makes or ends this rank's promise to the others, after a call of the engine.
+    pub fn promise(&mut self) {
+        let is_due = matches!(&self.runner, Runner::Engine(file) if file.lets_ranks_write_early());
+        self.promise = is_due.then(|| self.promise.take().unwrap_or_else(Promise::new));
     }
 
     /// Returns how this rank waits for other ranks in calls of the engine; None if the file has no endpoint.

@@ -115,7 +115,7 @@ macro_rules! alone {
     ($direction:ident $counts:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Offset, ending: Now, counts: $counts };
-            alone::run(FORM, arguments).unwrap_or_else(|| passing::note(function, arguments, ALONE_REASON))
+            alone::run(FORM, arguments).unwrap_or_else(|| passing::at_offset(FORM, function, arguments))
         }
     };
 }

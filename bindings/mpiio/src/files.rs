@@ -14,6 +14,7 @@ use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
 use crate::own_handle::OwnHandle;
 use crate::pointer::Pointer;
+use crate::sieving::Sieving;
 
 /// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
 /// because independent calls must not wait for a collective call of another thread.
@@ -22,16 +23,32 @@ pub struct SharedFile {
     path: Arc<Path>,
     /// This library's own handle for independent calls, if the file is on NFS.
     pub own: Option<Arc<OwnHandle>>,
+    /// The handle through which MPI may write by data sieving; None if it may through the program's.
+    pub sieving: Option<Sieving>,
+    mpi_was_used: Arc<AtomicBool>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
 }
 
 impl SharedFile {
+    /// Returns the handle of MPI's through which a strided independent write may go by data sieving, for the program's
+    /// `handle`; None if there is none. Local.
+    pub fn sieving_handle(&self, handle: Word) -> Option<Word> {
+        self.sieving.as_ref()?.handle(&self.path, handle)
+    }
+
     /// Counts a collective call that MPI runs, and waits until the bytes of earlier calls are in the file.
     pub fn left_to_mpi(&self, call: &'static str, why: &str) {
         self.counts().left_to_mpi(call, why);
+        self.note_call_of_mpi();
         self.wait_for_writes(|| None);
+    }
+
+    /// Records that MPI runs a collective call on the file, from which a rank may return before others: in the engine's
+    /// next call, ranks write only after all have arrived.
+    pub fn note_call_of_mpi(&self) {
+        self.mpi_was_used.store(true, Ordering::Relaxed);
     }
 
     /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
@@ -123,11 +140,11 @@ pub fn is_any_seen() -> bool {
 }
 
 /// Adds an open file to the table, under its handle.
-pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
+pub fn add(handle: Word, file: OpenFile, pointer: Pointer, sieving: Option<Sieving>) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (path, own) = (file.backend.path.clone(), file.own.clone());
+    let (path, own, mpi_was_used) = (file.backend.path.clone(), file.own.clone(), file.backend.mpi_was_used.clone());
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, own, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, sieving, mpi_was_used, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's

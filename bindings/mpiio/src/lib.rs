@@ -54,6 +54,7 @@ mod own_handle;
 mod pending;
 mod pointer;
 mod report;
+mod sieving;
 mod supported;
 mod unopened;
 mod view;

@@ -8,7 +8,7 @@
 //! MPI still runs other calls on the file: non-blocking ones, calls at the shared file pointer, calls with views that this
 //! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
 //! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
-//! this handle do not wait for. So MPI opens such a file with `romio_ds_write=disable` ([`InfoForMpi`]).
+//! this handle do not wait for. So MPI does not sieve such a file ([`crate::sieving`]).
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -22,17 +22,16 @@ use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
-use tributary_abi::{MPI_Info_free, constants, handles};
+use tributary_abi::{constants, handles};
 use tributary_bindings::access::Access;
-use tributary_bindings::info::{entries, made_of};
+use tributary_bindings::info::entries;
 
+use crate::abi::SUCCESS;
 use crate::abi::word::Word;
-use crate::abi::{MPI_Info, SUCCESS};
 use crate::error_handler::returning;
 use crate::next::InterposedFunction;
+use crate::sieving::InfoForMpi;
 
-/// The hint that switches ROMIO's data sieving of writes off.
-const WITHOUT_SIEVING: (&str, &str) = ("romio_ds_write", "disable");
 /// Key and beginning of the value with which ROMIO's driver for NFS names itself in MPI_File_get_info.
 const NFS_DRIVER: (&str, &str) = ("romio_filesystem_type", "NFS:");
 
@@ -75,55 +74,10 @@ pub fn is_of_nfs_driver(handle: Word) -> bool {
     if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
         return false;
     }
-    let used = InfoForMpi(info);
+    let used = InfoForMpi::from_raw(info);
     let (key, start) = NFS_DRIVER;
     // SAFETY: a new info of MPI's.
-    unsafe { entries(used.0) }.iter().any(|(known, value)| known == key && value.starts_with(start))
-}
-
-/// An info that MPI gets, which is freed with this value.
-pub struct InfoForMpi(MPI_Info);
-
-impl InfoForMpi {
-    /// Returns a copy of an info that switches data sieving of writes off; None if MPI cannot make one.
-    ///
-    /// # Safety
-    /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
-    pub unsafe fn without_sieving(info: MPI_Info) -> Option<Self> {
-        let (key, value) = WITHOUT_SIEVING;
-        // SAFETY: the caller's promise.
-        let all = unsafe { entries(info) }.into_iter().chain([(key.to_string(), value.to_string())]);
-        // SAFETY: MPI is initialised.
-        unsafe { made_of(all) }.ok().map(Self)
-    }
-
-    /// Replaces the info among the arguments of a call, at index `at`, if it would switch data sieving on for a file with
-    /// an own handle. Returns the new info, which must live until the call has ended.
-    ///
-    /// # Safety
-    /// The argument is a valid info, or MPI_INFO_NULL; MPI is initialised.
-    pub unsafe fn in_place(own: Option<&Arc<OwnHandle>>, arguments: &mut [Word], at: usize) -> Option<Self> {
-        let (_, place) = own.zip(arguments.get_mut(at))?;
-        let info = MPI_Info::from_word(*place);
-        // SAFETY: the caller's promise.
-        let is_given = unsafe { entries(info) }.iter().any(|(key, _)| key == WITHOUT_SIEVING.0);
-        // SAFETY: likewise.
-        let own = is_given.then(|| unsafe { Self::without_sieving(info) }).flatten()?;
-        *place = own.as_word();
-        Some(own)
-    }
-
-    /// Returns the info as an argument of a call.
-    pub fn as_word(&self) -> Word {
-        self.0.as_word()
-    }
-}
-
-impl Drop for InfoForMpi {
-    fn drop(&mut self) {
-        // SAFETY: an info of this value's own; MPI is initialised, as a file is open or being opened.
-        unsafe { MPI_Info_free(&mut self.0) };
-    }
+    unsafe { entries(used.info()) }.iter().any(|(known, value)| known == key && value.starts_with(start))
 }
 
 impl OwnHandle {

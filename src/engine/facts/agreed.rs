@@ -46,6 +46,10 @@ words! {
         /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
         /// rewrite bytes in gaps between its pieces.
         pub is_sole: bool,
+        /// True if a rank has pieces that it would write before the agreement, if it may.
+        pub wants_early: bool,
+        /// True if a rank has let another library write by data sieving.
+        pub have_sieved: bool,
         /// How the bytes of the call go.
         pub decision: Decision,
     }
@@ -56,6 +60,7 @@ impl Agreed {
     /// range.
     pub fn from_facts(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
         let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
+        let Facts { wants_early, have_sieved, .. } = *facts;
         let [plans, lowest, highest] = again;
         // If ranges overlap, their pieces may still be disjoint: the tiling shows it.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
@@ -79,6 +84,8 @@ impl Agreed {
             transferred,
             micros,
             is_sole,
+            wants_early,
+            have_sieved,
             decision: Decision::default(),
         };
         agreed.redo(direction);

@@ -127,6 +127,12 @@ words! {
         pub comes_along: bool,
         /// True if only the ranks of this call, in this call, can be writing the file now.
         pub is_sole: bool,
+        /// True if a rank has pieces that it would write before the agreement, if it may.
+        pub wants_early: bool,
+        /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
+        ///
+        /// [`WritersBeside::have_sieved`]: crate::engine::file::WritersBeside::have_sieved
+        pub have_sieved: bool,
     }
 }
 
@@ -144,6 +150,8 @@ impl Facts {
         micros: 0,
         comes_along: true,
         is_sole: true,
+        wants_early: false,
+        have_sieved: false,
     };
 
     /// Returns the facts of one rank that writes or reads `asked`. `early` is the outcome if the rank has already done
@@ -206,6 +214,8 @@ impl Facts {
         self.micros = self.micros.max(other.micros);
         self.comes_along &= other.comes_along;
         self.is_sole &= other.is_sole;
+        self.wants_early |= other.wants_early;
+        self.have_sieved |= other.have_sieved;
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 pub mod call_windows;
 pub mod decision;
+pub mod early;
 pub mod exchange_windows;
 pub mod first_part;
 mod itself;

@@ -243,6 +243,8 @@ mod tests {
         transferred: 0,
         micros: 0,
         is_sole: false,
+        wants_early: false,
+        have_sieved: false,
         decision: Decision { way: Way::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
     };
     const NO_WINDOWS: CallWindows = CallWindows { base: 0, start: 0, end: 0, window: 0, ring: 0 };

@@ -95,17 +95,27 @@ impl Kept {
     /// # Safety
     /// `datatype` is valid.
     pub unsafe fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
-        let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-        // SAFETY: the caller's promise; four ints are written.
-        let code =
-            unsafe { ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner) };
-        if code == super::SUCCESS && combiner == constants().combiner_named {
+        // SAFETY: the caller's promise.
+        if unsafe { combiner(datatype) } == Some(constants().combiner_named) {
             return Ok(Self { datatype, is_ours: false });
         }
         let mut own = handles().datatype_null;
         // SAFETY: the caller's promise; a handle is written.
         check("MPI_Type_dup", unsafe { ffi::MPI_Type_dup(datatype, &mut own) })?;
         Ok(Self { datatype: own, is_ours: true })
+    }
+
+    /// Takes a datatype that MPI_File_get_view returned: frees it when dropped, unless it is one that cannot be freed.
+    ///
+    /// # Safety
+    /// `datatype` is such a datatype, or MPI_DATATYPE_NULL.
+    pub unsafe fn from_view(datatype: MPI_Datatype) -> Self {
+        let all = constants();
+        let lasting = [all.combiner_named, all.combiner_f90_real, all.combiner_f90_complex, all.combiner_f90_integer];
+        // SAFETY: a valid datatype.
+        let is_ours = datatype != handles().datatype_null
+            && unsafe { combiner(datatype) }.is_some_and(|combiner| !lasting.contains(&combiner));
+        Self { datatype, is_ours }
     }
 
     /// Stands for a datatype of the program that is not valid: holds MPI_DATATYPE_NULL.
@@ -126,6 +136,18 @@ impl Drop for Kept {
             unsafe { ffi::MPI_Type_free(&mut self.datatype) };
         }
     }
+}
+
+/// Returns the constructor of a datatype (MPI_COMBINER_*); None if MPI returns none.
+///
+/// # Safety
+/// `datatype` is valid.
+unsafe fn combiner(datatype: MPI_Datatype) -> Option<c_int> {
+    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: the caller's promise; four ints are written.
+    let code =
+        unsafe { ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner) };
+    (code == super::SUCCESS).then_some(combiner)
 }
 
 /// Returns the name of a datatype, for an error; empty when it has none.

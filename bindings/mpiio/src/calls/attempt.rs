@@ -96,6 +96,7 @@ impl Backend {
                     transfer(direction, engine, access, |report| counts.counts().ran(name, report), ends).await
                 },
             };
+            self.promise();
             match outcome {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,

@@ -2,8 +2,9 @@
 
 use std::ffi::c_int;
 
+use crate::abi::SUCCESS;
 use crate::abi::errors::class;
-use crate::abi::word::Word;
+use crate::abi::word::{Word, to_word};
 use crate::deletions::{self, DeletionsInVain};
 use crate::entry::Answer;
 use crate::files;
@@ -11,6 +12,7 @@ use crate::job;
 use crate::next::InterposedFunction;
 use crate::pending;
 use crate::report::{Report, describe_hints};
+use crate::sieving::Sieving;
 use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_close. Collective over the file's ranks.
@@ -19,8 +21,10 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
     let Some(handle) = handle else { return Answer::Pass };
     // Calls whose requests the program has freed may still be in flight: complete them.
+    let mut sieved = SUCCESS;
     if let Some(shared) = files::find(handle) {
         pending::settle(&shared);
+        sieved = shared.sieving.as_ref().map_or(SUCCESS, Sieving::close);
     }
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
@@ -54,6 +58,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     match closed {
         Ok(closed) => Answer::call(function, arguments, move |code| {
             let waiting = closed.waiting();
+            let code = if code as c_int == SUCCESS { to_word(sieved) } else { code };
             match pending::complete(waiting.as_ref(), closed.agree(code as c_int, &path)) {
                 Ok(()) => Answer::Return(code),
                 Err(error) => Answer::code(class(&error)),

@@ -195,7 +195,9 @@ unsafe fn wait(
         file.call_them(function.full_name());
         let note = |report: &CallReport| counts.counts().ran(name, report);
         // SAFETY: the caller's promise.
-        match unsafe { access.transfer(direction, file, note) } {
+        let outcome = unsafe { access.transfer(direction, file, note) };
+        backend.promise();
+        match outcome {
             Ok(bytes) => return Ok(Ended::Moved(bytes)),
             Err(error) => first = Some(error),
         }

@@ -4,19 +4,23 @@
 use std::collections::BTreeSet;
 use std::ffi::c_int;
 
+use tributary_abi::MPI_Info_delete;
 use tributary_bindings::info;
 
 use crate::abi::word::Word;
 use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
-use crate::files;
+use crate::files::{self, SharedFile};
 use crate::hints;
 use crate::next::InterposedFunction;
-use crate::open_file::OpenFile;
+use crate::sieving;
 
 /// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. Its driver for
 /// NFS says `false`, and this library's own handle sees to it ([`own_handle`](crate::own_handle)).
 const VISIBILITY: &str = "romio_visibility_immediate";
+
+/// A key that ROMIO always returns.
+const OF_ROMIO: &str = "romio_ds_read";
 
 /// Handles MPI_File_get_info. Local.
 pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -26,14 +30,39 @@ pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
             && let Some(shared) = files::find(handle)
         {
             // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
-            complete(&mut shared.lock(), unsafe { MPI_Info::at(place as *const _) });
+            complete(&shared, unsafe { MPI_Info::at(place as *const _) });
         }
         Answer::Return(code)
     })
 }
 
+/// Replaces the hint for data sieving that MPI got from this library by the program's value; without one, by ROMIO's
+/// default. OMPIO has no such hint.
+///
+/// # Safety
+/// A valid info.
+unsafe fn show_sieving(used: MPI_Info, asked: Option<String>) {
+    // SAFETY: the caller's promise.
+    let entries = unsafe { info::entries(used) };
+    let is_of_romio = entries.iter().any(|(key, _)| key == OF_ROMIO);
+    match asked.or_else(|| is_of_romio.then(|| sieving::DEFAULT.to_string())) {
+        // SAFETY: likewise.
+        Some(value) => unsafe { info::set(used, sieving::HINT, &value) },
+        None if entries.iter().any(|(key, _)| key == sieving::HINT) => {
+            // SAFETY: likewise; a terminated text.
+            unsafe { MPI_Info_delete(used, c"romio_ds_write".as_ptr()) };
+        }
+        None => {}
+    }
+}
+
 /// Adds hints of the engine and of the program to the info `used` that MPI returned.
-fn complete(file: &mut OpenFile, used: MPI_Info) {
+fn complete(shared: &SharedFile, used: MPI_Info) {
+    if let Some(sieving) = &shared.sieving {
+        // SAFETY: a valid info.
+        unsafe { show_sieving(used, sieving.asked()) };
+    }
+    let file = &mut *shared.lock();
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.
         unsafe { info::set(used, key, value) };

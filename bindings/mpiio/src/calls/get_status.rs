@@ -95,6 +95,12 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
+/// Returns true if a request has ended, is null or inactive, as far as MPI knows: MPICH never finds out that an independent
+/// MPI_File_iwrite_at has. An error is MPI's code.
+pub fn has_ended(request: MPI_Request) -> Result<bool, c_int> {
+    ended(request, ignored())
+}
+
 /// Returns true if a request has ended. Sets the status at address `status` in that case.
 fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
     let mut flag: c_int = 0;
@@ -106,7 +112,7 @@ fn ignored() -> Word {
 }
 
 /// Returns the address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
-fn place(statuses: Word, index: usize) -> Word {
+pub fn place(statuses: Word, index: usize) -> Word {
     if statuses == ignored() || statuses == 0 {
         return ignored();
     }

@@ -21,13 +21,15 @@ use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks}
 use crate::backend::{Backend, Runner};
 use crate::channel::{self, TakenFile, Wants};
 use crate::deletions;
+use crate::door;
 use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
-use crate::own_handle::{self, InfoForMpi, OwnHandle};
+use crate::own_handle::{self, OwnHandle};
 use crate::report;
+use crate::sieving::{InfoForMpi, Sieving};
 use crate::supported::is_first_rank;
 use crate::unopened::UnopenedFile;
 
@@ -67,17 +69,17 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         lay_out(&path, amode, asked);
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
+    let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !is_left_to_mpi_by(name);
     // SAFETY: MPI is initialised; the program's info.
-    let for_mpi = if has_own { unsafe { InfoForMpi::without_sieving(info) } } else { None };
+    let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };
     let mut arguments = arguments.to_vec();
-    if let (Some(info), Some(place)) = (&for_mpi, arguments.get_mut(3)) {
+    if let (Some((info, _)), Some(place)) = (&for_mpi, arguments.get_mut(3)) {
         *place = info.as_word();
     }
     let opened = name.to_owned();
     named(name, 1, function, &arguments, move |code| {
         // Not dropped before: MPI reads the info.
-        let has_own = for_mpi.is_some();
-        drop(for_mpi);
+        let asked_sieving = for_mpi.map(|(_, asked)| asked);
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
@@ -110,13 +112,14 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         backend.is_reported = is_reported;
-        let has_own = has_own && own_handle::is_of_nfs_driver(handle);
+        let has_own = has_own && asked_sieving.is_some() && own_handle::is_of_nfs_driver(handle);
         let own = if has_own { OwnHandle::new(backend.path.clone(), rank as usize) } else { None };
         let mut file = OpenFile::new(backend, asked.unwrap_or_default(), own);
         file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
-        files::add(handle, file, pointer);
+        let sieving = asked_sieving.map(|asked| Sieving::new(&file.backend.path, amode, asked));
+        files::add(handle, file, pointer, sieving);
         Answer::Return(code)
     })
 }
@@ -127,6 +130,18 @@ fn has_own_handle(path: &Path, (name, amode): (&CStr, c_int), asked: &Result<Fil
     let is_wanted = asked.as_ref().is_ok_and(|asked| own_handle::is_wanted(path, amode, asked));
     let is_of_other_driver = prefixed(name.to_bytes()).is_some_and(|all| all.prefix != "nfs");
     is_wanted && !is_of_other_driver && !is_open_mpi() && hints::left_by_site(&plain(name)).is_none()
+}
+
+/// Returns true if a file opened in the mode `amode` can be written at offsets.
+fn is_written(amode: c_int) -> bool {
+    let all = constants();
+    amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0
+}
+
+/// Returns true if MPI runs all calls on a file of this name, by OMPIO (this library is its component) or because the site
+/// says so. Local.
+fn is_left_to_mpi_by(name: &CStr) -> bool {
+    door::is_component() || hints::left_by_site(&plain(name)).is_some()
 }
 
 /// Prints, once in a process, that MPI runs the calls of a file because a resource is used up.

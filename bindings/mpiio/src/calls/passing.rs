@@ -1,18 +1,24 @@
 //! Handles calls that the MPI library runs.
 
-use tributary::engine::Direction;
+use std::ffi::c_int;
+
+use tributary::engine::{Direction, may_be_behind};
 
 use super::collective::{CallArguments, CountType, Ending, Form, Position};
-use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
+use crate::abi::{MPI_Offset, SUCCESS, has_one_thread_at_a_time};
 use crate::backend;
+use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
+use crate::pending;
 use crate::report;
+use crate::sieving;
 
 /// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one waits for bytes
-/// that collective calls have left behind, if it touches them.
+/// that collective calls have left behind, if it touches them. An ordered one, which is collective, first waits for the
+/// calls in flight: MPI exchanges its data, and an aggregator reads and writes back what lies between.
 pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
@@ -20,9 +26,51 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
     }
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().left_to_mpi(function.name(), why);
+        if name.contains("_ordered") {
+            pending::settle(&file);
+            file.note_call_of_mpi();
+        }
         file.wait_for_writes(|| place(&file, function.name(), arguments));
     }
     Answer::Pass
+}
+
+/// Returns the handle through which MPI may run a blocking independent write of a file by data sieving; None if the write is
+/// not strided, or if another rank may be writing through this library ([`sieving`]). Local.
+fn sieving_handle(file: &SharedFile, handle: Word) -> Option<Word> {
+    let is_strided = file.pointer().own().is_some_and(|(_, view)| !view.is_contiguous());
+    if !is_strided || file.sieving.is_none() {
+        return None;
+    }
+    sieving::want();
+    let is_one_at_a_time = has_one_thread_at_a_time().unwrap_or(false);
+    let is_safe = is_one_at_a_time && !pending::is_any() && !may_be_behind() && !sieving::is_promised();
+    if is_safe { file.sieving_handle(handle) } else { None }
+}
+
+/// Passes an independent blocking read or write at an explicit offset, of the form `form`, to the MPI library, and counts it.
+pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    let passed = note(function, arguments, ALONE);
+    if form.direction == Direction::Read { passed } else { write_at(function, arguments, Answer::Return) }
+}
+
+/// Passes an independent blocking write of the file `arguments[0]`, at an explicit offset, to MPI as a call of `at`.
+/// If MPI may sieve, by the handle for that; an error is then raised for the program's handle.
+pub fn write_at(
+    at: &'static InterposedFunction,
+    arguments: &[Word],
+    then: impl FnOnce(Word) -> Answer + 'static,
+) -> Answer {
+    let first = arguments.first().copied().unwrap_or_default();
+    let Some(second) = files::find(first).and_then(|file| sieving_handle(&file, first)) else {
+        return Answer::call(at, arguments, then);
+    };
+    let mut arguments = arguments.to_vec();
+    arguments[0] = second;
+    Answer::quiet_call(second, at, &arguments, move |code| match code as c_int {
+        SUCCESS => then(code),
+        code => Answer::RaiseFirst { file: first, code, then: Box::new(then) },
+    })
 }
 
 /// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.
@@ -44,6 +92,7 @@ fn place(file: &SharedFile, name: &str, arguments: &[Word]) -> Option<(MPI_Offse
 /// Passes a call on the file `arguments[0]` to the MPI library, after the bytes of all collective calls are in the file.
 pub fn after_writes(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
+        file.note_call_of_mpi();
         file.wait_for_writes(|| None);
     }
     Answer::Pass

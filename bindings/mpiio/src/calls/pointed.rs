@@ -13,7 +13,7 @@ use tributary_abi::{constants, handles};
 
 use super::alone;
 use super::collective::{CallArguments, Ending, Form};
-use super::passing::note;
+use super::passing::{note, write_at};
 use super::step::Step;
 use crate::abi::status::bytes;
 use crate::abi::types::size;
@@ -46,7 +46,10 @@ pub fn independent(
     };
     let asked = call.asked();
     let Some(step) = Step::take(&shared, asked) else { return passed };
-    if form.direction == Direction::Write || form.ending != Ending::Now || is_moved_by_request() {
+    if form.direction == Direction::Write && form.ending == Ending::Now {
+        return write_at(at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
+    }
+    if form.ending != Ending::Now || is_moved_by_request() {
         return at_step(at, arguments, step);
     }
     // ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
@@ -72,12 +75,7 @@ pub fn independent(
 /// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
 pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
     let given = with_offset(arguments, step.offset);
-    Answer::call(at, &given, move |code| {
-        if code as c_int == SUCCESS {
-            step.keep();
-        }
-        Answer::Return(code)
-    })
+    Answer::call(at, &given, |code| step.kept_if(code))
 }
 
 /// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,

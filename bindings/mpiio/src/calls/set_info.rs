@@ -7,31 +7,39 @@ use tributary_bindings::info::entries;
 use crate::abi::word::Word;
 use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
-use crate::files;
+use crate::files::{self, SharedFile};
 use crate::hints;
 use crate::next::InterposedFunction;
 use crate::open_file::OpenFile;
-use crate::own_handle::InfoForMpi;
 use crate::pending;
+use crate::sieving::InfoForMpi;
 
 /// Handles MPI_File_set_info. Local.
 pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, info] = *arguments else { return Answer::Pass };
-    let own = files::find(handle).and_then(|shared| shared.own.clone());
+    let shared = files::find(handle);
     let mut arguments = [handle, info];
     // SAFETY: the program's info, in a call that takes one.
-    let for_mpi = unsafe { InfoForMpi::in_place(own.as_ref(), &mut arguments, 1) };
+    let for_mpi =
+        unsafe { InfoForMpi::in_place(shared.as_ref().and_then(|shared| shared.sieving.as_ref()), &mut arguments, 1) };
     Answer::call(function, &arguments, move |code| {
-        drop(for_mpi);
         if code as c_int == SUCCESS
-            && let Some(shared) = files::find(handle)
+            && let Some(shared) = shared
         {
             pending::settle(&shared);
+            ask(&shared, for_mpi);
             // SAFETY: the program's info, in a call that takes one.
             unsafe { want(&mut shared.lock(), MPI_Info::from_word(info), "MPI_File_set_info") };
         }
         Answer::Return(code)
     })
+}
+
+/// Records the program's value of the hint for data sieving, if MPI got an info without it.
+pub fn ask(shared: &SharedFile, for_mpi: Option<(InfoForMpi, String)>) {
+    if let (Some(sieving), Some((_, asked))) = (&shared.sieving, for_mpi) {
+        sieving.ask(&asked);
+    }
 }
 
 /// Records the hints of `info`, which the program passed to MPI function `call` on this rank. The next collective

@@ -5,16 +5,16 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 use super::pointed::seek;
-use super::set_info::want;
+use super::set_info::{ask, want};
 use crate::abi::types::size;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::InterposedFunction;
-use crate::own_handle::InfoForMpi;
 use crate::pending;
 use crate::pointer::Pointer;
+use crate::sieving::{InfoForMpi, Sieving};
 use crate::view::{KnownView, View};
 
 /// Handles MPI_File_set_view. Sends no message beyond MPI's own. If MPI fails, its view and its file pointer are not
@@ -31,12 +31,13 @@ pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> An
     *shared.pointer() = Pointer::default();
     let mut arguments = [handle, displacement, etype, filetype, representation, info];
     // SAFETY: the program's info, in a call that takes one.
-    let for_mpi = unsafe { InfoForMpi::in_place(shared.own.as_ref(), &mut arguments, 5) };
+    let for_mpi = unsafe { InfoForMpi::in_place(shared.sieving.as_ref(), &mut arguments, 5) };
     Answer::call(function, &arguments, move |code| {
-        drop(for_mpi);
+        shared.sieving.iter().for_each(Sieving::forget_view);
         if code as c_int != SUCCESS {
             return Answer::Return(code);
         }
+        ask(&shared, for_mpi);
         let mut file = shared.lock();
         // SAFETY: the program's info, in a call that takes one.
         unsafe { want(&mut file, MPI_Info::from_word(info), "MPI_File_set_view") };

@@ -1,8 +1,11 @@
 //! Moves this library's individual file pointer for one call, and back again if the call fails.
 
+use std::ffi::c_int;
 use std::sync::Arc;
 
-use crate::abi::MPI_Offset;
+use crate::abi::word::Word;
+use crate::abi::{MPI_Offset, SUCCESS};
+use crate::entry::Answer;
 use crate::files::SharedFile;
 use crate::pointer::Advance;
 
@@ -27,6 +30,14 @@ impl Step {
     /// Leaves the pointer behind the bytes of the call, after the call has moved them or has begun to.
     pub fn keep(mut self) {
         self.etypes = 0;
+    }
+
+    /// Keeps the step if MPI's return code is success. Returns the answer to the program.
+    pub fn kept_if(self, code: Word) -> Answer {
+        if code as c_int == SUCCESS {
+            self.keep();
+        }
+        Answer::Return(code)
     }
 
     /// Leaves the pointer behind the first `bytes` bytes of the call, and moves it back over the rest.

@@ -1,0 +1,58 @@
+//! Tests independent and other calls of MPI beside collective calls of the library: no byte is lost, and requests of all kinds
+//! end.
+
+use tributary_testing::fault_sweep::most_tried;
+
+use super::{HOSTS, is_ok, launch, prints_ok};
+use crate::common::family::{Family, ours};
+use crate::common::launch::is_component;
+
+/// Hint with which MPI sieves wherever it may.
+const SIEVED: &str = "romio_ds_write=enable";
+/// Pieces that go through windows, and pieces that a rank writes before others are in its call: piece, hole, number.
+const SMALL: [&str; 3] = ["100", "100", "400"];
+const LARGE: [&str; 3] = ["40000", "4000", "60"];
+
+/// Runs `sieve_beside.c` on two ranks under each I/O library of the family.
+fn nothing_is_lost(how: &str, [piece, hole, pieces]: [&str; 3], threads: &[&str]) {
+    let rounds = most_tried(30).min(1000).to_string();
+    let arguments = [&[&rounds, how, piece, hole, pieces], threads].concat();
+    is_ok("sieve_beside.c", 2, &arguments, &[SIEVED]);
+    // The component stands in front of OMPIO only.
+    if ours() == Family::OpenMpi && !is_component() {
+        let with = launch("sieve_beside.c", 2, &arguments).with_library().env("OMPI_MCA_io", "romio321");
+        for launch in [with.clone(), with.hints(HOSTS)] {
+            prints_ok(&launch.run(), &format!("sieve_beside.c {arguments:?} under ROMIO"));
+        }
+    }
+}
+
+#[test]
+fn strided_writes_beside_a_call_in_flight() {
+    for how in ["iwrite", "split", "pointer", "nonblocking", "handle"] {
+        nothing_is_lost(how, SMALL, &[]);
+    }
+    nothing_is_lost("iwrite", LARGE, &[]);
+    nothing_is_lost("iwrite", SMALL, &["multiple"]);
+}
+
+#[test]
+fn writes_at_the_shared_pointer_beside_a_call_in_flight() {
+    for how in ["shared", "ordered", "after_ordered"] {
+        nothing_is_lost(how, SMALL, &[]);
+    }
+}
+
+#[test]
+fn strided_writes_before_a_call_in_which_others_are() {
+    for how in ["before", "before_iwrite"] {
+        nothing_is_lost(how, LARGE, &[]);
+    }
+}
+
+#[test]
+fn requests_of_all_kinds_end_in_one_call() {
+    for ranks in [2, 3] {
+        is_ok("mixed_requests.c", ranks, &["3"], &[]);
+    }
+}
