@@ -3,20 +3,20 @@
 import runpy
 import sys
 
-import tributary
+import tributary_io
 
-tributary.enable()
-tributary.enable()
+tributary_io.enable()
+tributary_io.enable()
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 # Too late in a process without the library.
-del sys.modules["tributary"]
-import tributary as again  # noqa: E402
+del sys.modules["tributary_io"]
+import tributary_io as again  # noqa: E402
 
 again._loaded = lambda: {"libmpi.so.12"}
 try:
     again.enable()
 except RuntimeError as error:
-    assert "libmpi.so.12 is loaded already; call tributary.enable() before" in str(error), error
+    assert "libmpi.so.12 is loaded already; call tributary_io.enable() before" in str(error), error
 else:
     raise SystemExit("no error where MPI is loaded already")

@@ -4,14 +4,14 @@ import subprocess
 import sys
 
 import numpy
-import tributary
-from tributary import captures, reports
+import tributary_io
+from tributary_io import captures, reports
 
 ROWS, COLUMNS = 50, 4
 ranks = int(sys.argv[1])
 
 (report,) = reports.read(sys.argv[3])
-assert report["version"] == tributary.__version__ and report["file"].endswith(sys.argv[4]), report
+assert report["version"] == tributary_io.__version__ and report["file"].endswith(sys.argv[4]), report
 table = reports.table([report])
 calls = {row["function"]: (row["calls"], row["bytes"], row["passed"]) for row in table}
 size = 8 * ROWS * COLUMNS * ranks
@@ -38,11 +38,11 @@ for rank, call, said in [(ranks, 0, f"rank {ranks}; allowed: 0 to {ranks - 1}"),
         raise SystemExit(f"no error: {said}")
 
 # The command line of the wheel says the same of the capture, and has the wheel's version.
-trib = [sys.executable, "-m", "tributary"]
+trib = [sys.executable, "-m", "tributary_io"]
 said = subprocess.run([*trib, "capture", "export", sys.argv[2], "--call", "1"], stdout=subprocess.PIPE, check=True)
 rows = [line for line in said.stdout.decode().splitlines() if not line.startswith(("#", "rank"))]
 assert len(rows) == ROWS * ranks, said.stdout
 said = subprocess.run([*trib, "--version"], stdout=subprocess.PIPE, check=True)
-assert said.stdout.decode() == f"trib {tributary.__version__}\n", said.stdout
+assert said.stdout.decode() == f"trib {tributary_io.__version__}\n", said.stdout
 assert subprocess.run([*trib, "no-such-command"], stderr=subprocess.DEVNULL).returncode == 2
 print(f"a report and a capture of {ranks} ranks are as written")

@@ -20,6 +20,7 @@ mod machine_file;
 mod memory_gaps;
 mod mixed_calls;
 mod moved_plans;
+mod names;
 mod not_shared;
 mod operations;
 mod overlap;

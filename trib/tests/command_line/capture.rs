@@ -64,7 +64,7 @@ fn every_capture_is_read_and_replayed() {
 /// Compares captures with a Python reader that was written from the description of the format alone.
 #[test]
 fn the_python_reader_finds_the_same_extents() {
-    let reader = root().join("packages/python/tributary/captures.py");
+    let reader = root().join("packages/python/tributary_io/captures.py");
     for capture in corpus() {
         let exported = succeeds(&["capture", "export", capture.to_str().unwrap(), "--call", "0"]);
         let expected: String =

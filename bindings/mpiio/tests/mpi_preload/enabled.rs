@@ -1,4 +1,4 @@
-//! Tests `tributary.enable()` of the Python package: the library takes the calls of a script that enables it,
+//! Tests `tributary_io.enable()` of the Python package: the library takes the calls of a script that enables it,
 //! under every MPI library, with no variable set.
 
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ pub fn package() -> &'static Path {
     MADE.get_or_init(|| {
         let folder =
             tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target directory").keep();
-        let (inside, about) = (folder.join("tributary/root/lib"), folder.join("tributary_io-0.0.0.dist-info"));
+        let (inside, about) = (folder.join("tributary_io/root/lib"), folder.join("tributary_io-0.0.0.dist-info"));
         std::fs::create_dir_all(&inside).and_then(|()| std::fs::create_dir(&about)).expect("folders of the package");
-        for entry in std::fs::read_dir(source("packages/python/tributary")).expect("the package's modules") {
+        for entry in std::fs::read_dir(source("packages/python/tributary_io")).expect("the package's modules") {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|ending| ending == "py") {
                 let name = path.file_name().expect("the name of a module");
-                std::fs::copy(&path, folder.join("tributary").join(name)).expect("a copy of a module");
+                std::fs::copy(&path, folder.join("tributary_io").join(name)).expect("a copy of a module");
             }
         }
         std::os::unix::fs::symlink(library(), inside.join("libtributary_mpiio.so")).expect("a link to the library");
@@ -73,11 +73,11 @@ fn under_every_mpi_of_the_package_index() {
 /// Imports mpi4py.MPI before, in a process in which nothing is simulated.
 #[test]
 fn too_late_is_an_error_that_says_so() {
-    let text = "from mpi4py import MPI\nimport tributary\ntry:\n    tributary.enable()\nexcept RuntimeError as error:\n    print(error)\n";
+    let text = "from mpi4py import MPI\nimport tributary_io\ntry:\n    tributary_io.enable()\nexcept RuntimeError as error:\n    print(error)\n";
     let written = tempfile::Builder::new().suffix(".py").tempfile().unwrap();
     std::fs::write(written.path(), text).unwrap();
     let said = packaged(mpi4py::python(1, written.path())).run().stdout;
-    let due = "is loaded already; call tributary.enable() before the first import that loads MPI";
+    let due = "is loaded already; call tributary_io.enable() before the first import that loads MPI";
     assert!(said.starts_with("libmp") && said.contains(due), "{said}");
 }
 

@@ -2,10 +2,10 @@
 
 | module | holds |
 |---|---|
-| `tributary.captures` | captures (TRIB_CAPTURE) as lists and arrays |
-| `tributary.reports` | reports (TRIB_REPORT=json) as dictionaries and arrays |
+| `tributary_io.captures` | captures (TRIB_CAPTURE) as lists and arrays |
+| `tributary_io.reports` | reports (TRIB_REPORT=json) as dictionaries and arrays |
 
-`enable()` enables the library in a script or notebook. `python -m tributary ARGUMENTS` is `trib ARGUMENTS`.
+`enable()` enables the library in a script or notebook. `python -m tributary_io ARGUMENTS` is `trib ARGUMENTS`.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ def enable():
     early = sorted(name for name in loaded if name.startswith(_MPI))
     if "mpi4py.MPI" in sys.modules or early:
         what = ", ".join(early) or "mpi4py.MPI"
-        raise RuntimeError(f"{what} is loaded already; call tributary.enable() before the first import that loads MPI")
+        raise RuntimeError(f"{what} is loaded already; call tributary_io.enable() before the first import that loads MPI")
     # For all that is loaded later: MPI's functions are found in this library first.
     ctypes.CDLL(str(library()), mode=ctypes.RTLD_GLOBAL)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads a capture by the description of its format (docs/reference/capture.md), without any other code of Tributary.
 
-    python -m tributary.captures FILE            a line of JSON for the header, then one for each rank and call
-    python -m tributary.captures FILE --call N   the extents of call N in the text form of `trib replay list`
+    python -m tributary_io.captures FILE            a line of JSON for the header, then one for each rank and call
+    python -m tributary_io.captures FILE --call N   the extents of call N in the text form of `trib replay list`
 
 `Capture` reads one in Python. It needs NumPy for what returns arrays, and nothing for the rest.
 """

@@ -1,9 +1,9 @@
-"""`python -m tributary ARGUMENTS`, and the script `trib`: the program of the wheel takes the place of this one."""
+"""`python -m tributary_io ARGUMENTS`, and the script `trib`: the program of the wheel takes the place of this one."""
 
 import os
 import sys
 
-from tributary import root
+from tributary_io import root
 
 
 def main():
