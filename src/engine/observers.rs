@@ -89,6 +89,12 @@ impl Observers {
         self.watchdog.go_on(stage);
     }
 
+    /// The call has ended; `failed` is true after an error.
+    #[inline]
+    pub fn left(&self, failed: bool) {
+        self.watchdog.leave(failed);
+    }
+
     /// Ends the current wait.
     #[inline]
     pub fn end(&self) {

@@ -14,11 +14,13 @@ use tributary::Error;
 use tributary::engine::alone;
 use tributary_abi::constants;
 
+use crate::abi::SUCCESS;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::component;
 use crate::door::{self, Door};
 use crate::error_handler::{raise, raise_now, returning};
+use crate::files;
 use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
@@ -165,13 +167,14 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
     loop {
         answer = match answer {
             Answer::Return(word) => return word,
-            Answer::Pass => return inside(|| function.call(arguments)),
+            Answer::Pass => return inside(|| shown(function, arguments, || function.call(arguments))),
             Answer::Call(call) => {
                 let MpiCall { function: called, arguments, quiet, then } = *call;
-                let word = inside(|| match quiet {
+                let run = || match quiet {
                     Some(file) => returning(file, || called.call(&arguments)),
                     None => called.call(&arguments),
-                });
+                };
+                let word = inside(|| shown(function, &arguments, run));
                 caught(function, || then(word))
             }
             Answer::Raise { file, error, speaks } => {
@@ -190,6 +193,17 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
             }
         }
     }
+}
+
+/// Runs a call of `function` by MPI. Meanwhile, other ranks of the host can see that this rank is in it, if the call is
+/// collective over the ranks of an open file.
+fn shown(function: &InterposedFunction, arguments: &[Word], call: impl FnOnce() -> Word) -> Word {
+    let file = arguments.first().filter(|_| function.is_collective()).and_then(|&file| files::find(file));
+    let Some(board) = file.and_then(|file| file.board.clone()) else { return call() };
+    board.enter(function.full_name());
+    let code = call();
+    board.leave(code as c_int != SUCCESS);
+    code
 }
 
 /// Runs this library's own work and returns its answer; after a panic the answer is a return code.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use tributary::engine::{may_be_behind, wait_for_writes};
+use tributary::fabric::shared::CallBoard;
 
 use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
@@ -22,6 +23,8 @@ pub struct SharedFile {
     path: Arc<Path>,
     /// This library's own handle for independent calls, if the file is on NFS.
     pub own: Option<Arc<OwnHandle>>,
+    /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
+    pub board: Option<Arc<CallBoard>>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
@@ -123,11 +126,16 @@ pub fn is_any_seen() -> bool {
 }
 
 /// Adds an open file to the table, under its handle.
-pub fn add(handle: Word, file: OpenFile, pointer: Pointer) {
+pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (path, own) = (file.backend.path.clone(), file.own.clone());
+    let (path, own, board) = (file.backend.path.clone(), file.own.clone(), file.backend.board());
+    if let Some(board) = &board {
+        // The memory may still show the last call on an earlier file.
+        board.enter("MPI_File_open");
+        board.leave(false);
+    }
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, own, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, board, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's

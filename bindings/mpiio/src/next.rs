@@ -10,6 +10,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use tributary::engine::CallForm;
 use tributary_abi::{constants, function};
 
 use crate::abi::word::{Word, to_word};
@@ -90,6 +91,23 @@ impl InterposedFunction {
         // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, and their
         // number is that of its declaration.
         unsafe { call_address(next, arguments) }
+    }
+
+    /// Returns the form of a collective read or write: calls of different forms do not match.
+    pub fn form(&self) -> CallForm {
+        let name = self.name();
+        match name.as_bytes() {
+            [b'i', ..] => CallForm::NonBlocking,
+            _ if name.contains("_begin") => CallForm::Split,
+            _ => CallForm::Blocking,
+        }
+    }
+
+    /// Returns true if all ranks of a file that is open must call the function.
+    pub fn is_collective(&self) -> bool {
+        let name = self.name();
+        let others = ["set_view", "set_size", "preallocate", "set_atomicity", "seek_shared", "sync"];
+        name.contains("_all") || name.contains("_ordered") || others.contains(&name)
     }
 
     /// Returns true if hints in force may change in a call of this function: a collective read or write, or a new view.

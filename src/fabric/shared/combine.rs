@@ -10,8 +10,9 @@
 //! agreement in between, so they have finished reading the set. So an agreement costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::board::NAME;
 use super::memory::SharedMemory;
 use super::signal::Signal;
 use crate::error::{Error, Result};
@@ -57,6 +58,8 @@ pub struct Shared {
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
     spins: bool,
+    /// Address of the name of the call that this rank shows ([`super::board`]).
+    named: AtomicUsize,
 }
 
 /// The slots of all ranks at one agreement.
@@ -108,7 +111,8 @@ impl Shared {
     /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it.
     pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
-        Self { place, ranks, area, memory, met: AtomicU32::new(0), over_hosts: AtomicU32::new(0), spins }
+        let (met, over_hosts, named) = Default::default();
+        Self { place, ranks, area, memory, met, over_hosts, spins, named }
     }
 
     /// Returns the ranks that share the memory, ascending.
@@ -167,7 +171,26 @@ impl Shared {
 
     /// Returns the number of agreements at which the rank with this place has arrived.
     fn came(&self, place: usize) -> &AtomicU32 {
-        self.memory.word(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
+        self.memory.word(self.line_of(place))
+    }
+
+    /// Returns the state of the call that the rank with this place shows.
+    pub(super) fn state_of(&self, place: usize) -> &AtomicU32 {
+        self.memory.word(self.line_of(place) + 4)
+    }
+
+    /// Returns the name of the call that the rank with this place shows.
+    pub(super) fn name_of(&self, place: usize) -> &[AtomicU64] {
+        self.memory.longs(self.line_of(place) + 8, NAME)
+    }
+
+    pub(super) fn named(&self) -> &AtomicUsize {
+        &self.named
+    }
+
+    /// Returns the offset of the cache line that only the rank with this place writes.
+    fn line_of(&self, place: usize) -> usize {
+        SLOTS + 2 * self.ranks.len() * SLOT + place * LINE
     }
 
     /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any

@@ -1,6 +1,11 @@
 //! MPI_File_close: closes the engine's file, then MPI's, with the same result on all ranks; then prints the report.
 
 use std::ffi::c_int;
+use std::path::Path;
+use std::sync::Arc;
+
+use tributary::Error;
+use tributary::engine::StallWatchdog;
 
 use crate::abi::errors::class;
 use crate::abi::word::Word;
@@ -27,7 +32,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
-    let (waiting, mut backend) = (file.backend.waiting(), file.backend);
+    let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
     let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.all_alone(), None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
@@ -67,8 +72,25 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
             }
             let code = class(&error);
             let arguments = arguments.to_vec();
-            let close = move |_| Answer::call(function, &arguments, move |_| Answer::code(code));
+            let close = move |_| {
+                let watchdog = watched(&error, stall, (function, &path));
+                Answer::call(function, &arguments, move |_| {
+                    drop(watchdog);
+                    Answer::code(code)
+                })
+            };
             Answer::RaiseFirst { file: handle, code, then: Box::new(close) }
         }
     }
+}
+
+/// Returns a stall watchdog for MPI's close after `error`, if other ranks were in another call: MPI waits until they close
+/// the file too. `stall` is (rank, seconds).
+fn watched(
+    error: &Error,
+    stall: Option<(usize, usize)>,
+    (function, path): (&'static InterposedFunction, &Path),
+) -> Option<Arc<StallWatchdog>> {
+    let (Error::CallsDiffer { calls, .. }, Some((rank, seconds))) = (error, stall) else { return None };
+    Some(StallWatchdog::after_different_calls(path, rank, seconds, (function.full_name(), calls)))
 }
