@@ -87,7 +87,8 @@ impl CallGroups {
     /// MPI_File_close; ranks 0 and 2 were in MPI_File_write_all, which failed".
     pub fn after_failure(&self, own: &str) -> String {
         let (here, others): (Vec<_>, Vec<_>) = self.groups.iter().partition(|group| group.call == own);
-        let here = here.iter().map(|CallGroup { call, ranks }| format!("{ranks} {} in {call}", ranks.verb("is", "are")));
+        let here =
+            here.iter().map(|CallGroup { call, ranks }| format!("{ranks} {} in {call}", ranks.verb("is", "are")));
         let were = |CallGroup { call, ranks }: &CallGroup| format!("{ranks} {} in {call}", ranks.verb("was", "were"));
         let others = others.into_iter().map(|group| were(group) + ", which failed");
         here.chain(others).collect::<Vec<_>>().join("; ")
@@ -97,7 +98,8 @@ impl CallGroups {
 /// Prints the lowest ranks of two calls: "rank 1 is in MPI_File_close, rank 0 in MPI_File_write_all".
 impl Display for CallGroups {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let name = |CallGroup { call, ranks }: &CallGroup| (ranks.first.first().copied().unwrap_or_default(), call.clone());
+        let name =
+            |CallGroup { call, ranks }: &CallGroup| (ranks.first.first().copied().unwrap_or_default(), call.clone());
         match self.groups.iter().take(2).map(name).collect::<Vec<_>>().as_slice() {
             [(lower, its), (higher, other)] => write!(f, "rank {higher} is in {other}, rank {lower} in {its}"),
             _ => f.write_str("ranks are in different calls"),
@@ -122,7 +124,8 @@ mod tests {
     fn groups_name_each_call_and_its_ranks() {
         let groups = CallGroups::from_calls([(1, "write"), (9, "close"), (1, "write"), (1, "write_at")]);
         assert_eq!(groups.to_string(), "rank 1 is in close, rank 0 in write");
-        let after = "rank 1 is in close; ranks 0 and 2 were in write, which failed; rank 3 was in write_at, which failed";
+        let after =
+            "rank 1 is in close; ranks 0 and 2 were in write, which failed; rank 3 was in write_at, which failed";
         assert_eq!(groups.after_failure("close"), after);
         assert_eq!(wire::from_bytes::<CallGroups>(&wire::to_bytes(&groups)), Some(groups));
         let same_name = CallGroups::from_calls([(1, "a call"), (2, "a call")]);

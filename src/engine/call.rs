@@ -83,7 +83,7 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        self.observers.start();
+        self.observers.start(self.name(self.kind(call.memory.direction())));
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
         if let Some(behind) = &self.handle.behind {

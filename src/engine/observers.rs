@@ -51,10 +51,11 @@ impl Observers {
         Self { clock: Clock::start(), watchdog, fan_in: BTreeMap::new(), recorded: target.map(recorded) }
     }
 
-    /// Starts the clock of a call.
+    /// Starts the clock of the call `name`, and shows the call to other ranks.
     #[inline]
-    pub fn start(&mut self) {
+    pub fn start(&mut self, name: &'static str) {
         self.clock = Clock::start();
+        self.watchdog.show(name);
     }
 
     /// The rank has moved its bytes before the first agreement.

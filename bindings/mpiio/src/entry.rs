@@ -39,7 +39,7 @@ pub enum Answer {
         file: Word,
         /// Error that the handler gets; the same on all ranks.
         error: Error,
-        /// True if this rank prints the error: MPI's error classes say little.
+        /// True if this rank prints the error, if it is printed at all ([`crate::failures`]): MPI's error classes say little.
         speaks: bool,
     },
     /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
@@ -178,9 +178,7 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
                 caught(function, || then(word))
             }
             Answer::Raise { file, error, speaks } => {
-                if speaks {
-                    tributary::say(format_args!("{}: {error}", function.full_name()));
-                }
+                files::note_failure(file, function.full_name(), &error, speaks);
                 return raise(file, class(&error));
             }
             Answer::RaiseFirst { file, code, then } => {

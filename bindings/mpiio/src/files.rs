@@ -6,12 +6,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use tributary::Error;
 use tributary::engine::{may_be_behind, wait_for_writes};
 use tributary::fabric::shared::CallBoard;
 
 use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
 use crate::counts::CallCounts;
+use crate::failures::Failures;
 use crate::open_file::OpenFile;
 use crate::own_handle::OwnHandle;
 use crate::pointer::Pointer;
@@ -142,6 +144,15 @@ pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer) {
 /// MPI_File_open.
 pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
+}
+
+/// Counts a failed call of the MPI function `call` on the file of a handle; prints the error if it is due
+/// ([`Failures::note`]) and this rank `prints` errors of the call. Local.
+pub fn note_failure(handle: Word, call: &'static str, error: &Error, prints: bool) {
+    match find(handle) {
+        Some(shared) => shared.counts().failures.note(call, error, prints),
+        None => Failures::default().note(call, error, prints),
+    }
 }
 
 /// Removes a handle from the table and returns its file.

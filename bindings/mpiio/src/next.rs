@@ -4,7 +4,7 @@
 //! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
 //! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -26,6 +26,8 @@ pub struct InterposedFunction {
     next: AtomicPtr<c_void>,
     /// True if the function behind ours takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
+    /// True if a line has said that the MPI library does not have the function.
+    is_said: AtomicBool,
     /// Place of the function in the tables of Open MPI's components; None if it is in none.
     pub place: OnceLock<Option<usize>>,
 }
@@ -46,6 +48,7 @@ impl InterposedFunction {
             full_name,
             next: AtomicPtr::new(null_mut()),
             is_small: AtomicBool::new(false),
+            is_said: AtomicBool::new(false),
             place: OnceLock::new(),
         }
     }
@@ -80,17 +83,23 @@ impl InterposedFunction {
     /// Calls the function behind ours in the dynamic linker's order with these arguments.
     pub fn call_linked(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
-            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(constants().err_other);
+            return self.is_lacking(constants().err_other);
         };
         if self.is_small.load(Ordering::Relaxed) && self.count(arguments).is_some_and(|count| count > i32::MAX as Word)
         {
-            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(constants().err_count);
+            return self.is_lacking(constants().err_count);
         }
         // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, and their
         // number is that of its declaration.
         unsafe { call_address(next, arguments) }
+    }
+
+    /// Prints once that the MPI library does not have the function, and returns `code`.
+    fn is_lacking(&self, code: c_int) -> Word {
+        if !self.is_said.swap(true, Ordering::Relaxed) {
+            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
+        }
+        to_word(code)
     }
 
     /// Returns the form of a collective read or write: calls of different forms do not match.

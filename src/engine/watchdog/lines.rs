@@ -33,7 +33,9 @@ impl StallWatchdog {
                 self.coming(call, pending),
                 match self.others {
                     Some(_) => "the other ranks make this call too: it waits for all",
-                    None => "all ranks make this call, that all of them load this library, and that the file system responds",
+                    None => {
+                        "all ranks make this call, that all of them load this library, and that the file system responds"
+                    }
                 },
             ),
             CallStage::Settling => {
@@ -76,31 +78,39 @@ impl StallWatchdog {
             return others.clone();
         }
         let Some(here) = &self.here else { return message(pending) };
-        of_host(call, &here.shown_calls(), &here.missing(), pending)
+        let text = of_host(call, &here.shown_calls(), &here.missing(), pending);
+        match here.is_whole() {
+            true => text,
+            false => text + "; what ranks of other hosts are in is not known",
+        }
     }
 }
 
-/// Returns text about the ranks of a host, whose last calls are `shown`, for a rank that waits in `call`: the ranks that
-/// are `missing` and what they are in, and ranks that have arrived in another call.
+/// Returns text about the ranks of a host, whose last calls are `shown`, for a rank that waits in `call` for the ranks
+/// that are `missing`. If ranks are in another call, names the ranks in each call: nobody knows which call is the mistake.
 fn of_host(call: &str, shown: &[ShownCall], missing: &[Rank], pending: Option<Pending>) -> String {
-    let is_missing = |shown: &&ShownCall| missing.contains(&shown.rank);
-    let named: RankList = missing.iter().copied().collect();
-    let mut texts = match missing {
-        [] => {
-            let peer = pending.map(|pending| pending.peer).filter(|peer| shown.iter().all(|shown| shown.rank != *peer));
-            let unknown = peer.map(|peer| format!("the call of rank {peer}, on another host, is not known"));
-            let arrived = format!("{} (all ranks of this host have arrived)", message(pending));
-            [arrived].into_iter().chain(unknown).collect()
-        }
-        _ => vec![format!("{named} {} not arrived", named.verb("has", "have"))],
-    };
-    texts.extend(grouped(shown.iter().filter(is_missing)));
-    texts.extend(grouped(shown.iter().filter(|other| !is_missing(other) && other.call != call)));
+    let is_missing = |shown: &ShownCall| missing.contains(&shown.rank);
+    let (other, same): (Vec<_>, Vec<_>) =
+        shown.iter().partition(|one| one.call != call && (one.is_inside() || !is_missing(one)));
+    let (late, here): (Vec<_>, Vec<_>) = same.into_iter().partition(|one| is_missing(one));
+    let mut texts = Vec::new();
+    if !late.is_empty() {
+        let named: RankList = late.iter().map(|one| one.rank).collect();
+        texts.push(format!("{named} {} not arrived", named.verb("has", "have")));
+        texts.extend(grouped(&late));
+    }
+    if !other.is_empty() {
+        texts.extend(grouped(&here));
+        texts.extend(grouped(&other));
+    }
+    if missing.is_empty() {
+        texts.push(format!("{} (all ranks of this host have arrived)", message(pending)));
+    }
     texts.join("; ")
 }
 
 /// Returns a text for each group of ranks that have the same call and do the same in it.
-fn grouped<'a>(shown: impl Iterator<Item = &'a ShownCall>) -> Vec<String> {
+fn grouped(shown: &[&ShownCall]) -> Vec<String> {
     let mut groups: Vec<(&ShownCall, RankList)> = Vec::new();
     for one in shown {
         match groups.iter_mut().find(|(other, _)| (&other.call, other.state) == (&one.call, one.state)) {
@@ -232,24 +242,20 @@ mod tests {
         let text = |shown: &[ShownCall], missing: &[Rank]| of_host("MPI_File_close", shown, missing, None);
         assert_eq!(
             text(&[put(0), close(1), put(2), put(3)], &[0, 2, 3]),
-            "ranks 0, 2 and 3 have not arrived; ranks 0, 2 and 3 are in MPI_File_write_at_all, which MPI runs"
+            "rank 1 is in MPI_File_close; ranks 0, 2 and 3 are in MPI_File_write_at_all, which MPI runs"
         );
         assert_eq!(
             text(&[shown(0, "a", ShownState::Inside), close(1), shown(2, "b", ShownState::Left)], &[2]),
-            "rank 2 has not arrived; the last collective call of rank 2 on the file was b; rank 0 is in a"
+            "rank 2 has not arrived; the last collective call of rank 2 on the file was b; rank 1 is in MPI_File_close; \
+             rank 0 is in a"
         );
         assert_eq!(
             text(&[shown(0, "a", ShownState::Failed), close(1), shown(2, "", ShownState::Nothing)], &[0, 2]),
             "ranks 0 and 2 have not arrived; rank 0 was in a, which failed; rank 2 has made no collective call on the file"
         );
-        let all = [close(0), close(1)];
-        assert_eq!(text(&all, &[]), "it waits for other ranks (all ranks of this host have arrived)");
-        assert_eq!(
-            of_host("MPI_File_close", &all, &[], Some(Pending { peer: 2, is_sent: false, more: 0 })),
-            "it waits for a message from rank 2 (all ranks of this host have arrived); the call of rank 2, on another \
-             host, is not known"
-        );
-        let calls = CallGroups::from_calls([(1, "MPI_File_write_at_all"), (9, "MPI_File_close"), (1, "MPI_File_write_at_all")]);
+        assert_eq!(text(&[close(0), close(1)], &[]), "it waits for other ranks (all ranks of this host have arrived)");
+        let calls =
+            CallGroups::from_calls([(1, "MPI_File_write_at_all"), (9, "MPI_File_close"), (1, "MPI_File_write_at_all")]);
         let watchdog = StallWatchdog::after_different_calls(Path::new("/data/f"), 1, 0, ("MPI_File_close", &calls));
         assert_eq!(
             watchdog.line("MPI_File_close", CallStage::Coming, None, Waits::Blocked),

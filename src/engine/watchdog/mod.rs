@@ -176,10 +176,16 @@ impl StallWatchdog {
     #[inline]
     pub fn begin(&self, call: &'static str) {
         self.name(call);
+        self.show(call);
+        self.enter(CallStage::Coming);
+    }
+
+    /// Shows the other ranks of the host that this rank is in `call`, until [`StallWatchdog::leave`]. Local.
+    #[inline]
+    pub fn show(&self, call: &'static str) {
         if let Some(here) = &self.here {
             here.enter_call(call, ShownState::Inside);
         }
-        self.enter(CallStage::Coming);
     }
 
     /// Shows the other ranks of the host that this rank's call has ended; `failed` is true after an error. Local.

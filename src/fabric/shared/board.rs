@@ -48,11 +48,20 @@ pub struct ShownCall {
     pub state: ShownState,
 }
 
+impl ShownCall {
+    /// Returns true if the rank is in the call.
+    pub fn is_inside(&self) -> bool {
+        matches!(self.state, ShownState::Inside | ShownState::InsideMpi)
+    }
+}
+
 impl Shared {
     /// Shows the other ranks that this rank is in a call. One thread at a time.
     #[inline]
     pub fn enter_call(&self, call: &'static str, state: ShownState) {
-        if self.named().swap(call.as_ptr().addr(), Ordering::Relaxed) != call.as_ptr().addr() {
+        // Most calls have the same name as the call before.
+        if self.named().load(Ordering::Relaxed) != call.as_ptr().addr() {
+            self.named().store(call.as_ptr().addr(), Ordering::Relaxed);
             put(call, self.name_of(self.place()));
         }
         self.state_of(self.place()).store(state as u32, Ordering::Relaxed);
@@ -81,7 +90,10 @@ fn put(text: &str, words: &[AtomicU64]) {
     let mut bytes = [0; 8 * NAME];
     let len = text.len().min(bytes.len());
     bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    words.iter().zip(bytes.as_chunks().0).for_each(|(word, bytes)| word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed));
+    words
+        .iter()
+        .zip(bytes.as_chunks().0)
+        .for_each(|(word, bytes)| word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed));
 }
 
 fn get(words: &[AtomicU64]) -> String {
@@ -124,7 +136,8 @@ mod tests {
     fn a_name_survives_storing_as_far_as_there_is_room() {
         let words = [const { AtomicU64::new(u64::MAX) }; NAME];
         let long = "x".repeat(100);
-        for (text, expected) in [("MPI_File_write_at_all_begin_c", "MPI_File_write_at_all_begin_c"), ("", ""), (&long, &long[..56])]
+        for (text, expected) in
+            [("MPI_File_write_at_all_begin_c", "MPI_File_write_at_all_begin_c"), ("", ""), (&long, &long[..56])]
         {
             put(text, &words);
             assert_eq!(get(&words), expected);

@@ -49,6 +49,8 @@ pub struct Shared {
     place: usize,
     /// Ranks that share the memory, ascending.
     ranks: Vec<Rank>,
+    /// True if all ranks of the endpoint share the memory.
+    is_whole: bool,
     memory: SharedMemory,
     /// Offset of the area for users of the memory, in bytes.
     area: usize,
@@ -108,16 +110,22 @@ impl<'a> Combined<'a> {
 }
 
 impl Shared {
-    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it.
-    pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
+    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it. `is_whole` is true if these are all ranks
+    /// of the endpoint.
+    pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
         let (met, over_hosts, named) = Default::default();
-        Self { place, ranks, area, memory, met, over_hosts, spins, named }
+        Self { place, ranks, is_whole, area, memory, met, over_hosts, spins, named }
     }
 
     /// Returns the ranks that share the memory, ascending.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
+    }
+
+    /// Returns true if all ranks of the endpoint share the memory.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns this rank's place: its index among the ranks.

@@ -51,7 +51,11 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         }
         Ok(closed)
     });
+    if let Err(error) = &closed {
+        counts.failures.note(function.full_name(), error, speaks);
+    }
     if let Some(mut report) = report {
+        report.failed = counts.failures.failed();
         report.passed_through = counts.all_left_to_mpi();
         (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
@@ -67,9 +71,6 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         Err(error) => {
             // MPI's file is still open: its error handler is called. If an exception leaves it, the program may close MPI's file by
             // another call.
-            if speaks {
-                tributary::say(format_args!("MPI_File_close: {error}"));
-            }
             let code = class(&error);
             let arguments = arguments.to_vec();
             let close = move |_| {

@@ -25,6 +25,13 @@ pub struct Limit {
     pub of_the_longer: f64,
 }
 
+/// Calls that failed.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Failed {
+    pub calls: u64,
+    pub first: String,
+}
+
 /// Calls of one function that the MPI library ran.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Passed {
@@ -52,6 +59,9 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Failed calls: their number, and the error of the first.
+    #[serde(default)]
+    pub failed: Option<Failed>,
     /// Number of independent calls through the library's own handle.
     #[serde(default)]
     pub past_cache: u64,
