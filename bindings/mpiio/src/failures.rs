@@ -27,8 +27,9 @@ pub fn set_default(returns: bool) {
 pub struct FailedCalls {
     /// Number of failed calls. A collective call counts once.
     pub calls: u64,
-    /// Error of the first.
-    pub first: String,
+    /// First error that was not printed; left out if all kinds of errors were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
 }
 
 /// The failed calls on one file.
@@ -58,13 +59,16 @@ impl Failures {
     /// call.
     pub fn note(&mut self, call: &'static str, error: &Error, prints: bool) {
         self.failed.calls += 1;
-        let text = format!("{call}: {error}");
-        let is_of_mpi = matches!(error, Error::Io { operation, .. } if operation.starts_with("MPI_"));
-        if prints && !self.returns && !is_of_mpi && self.printed.insert((call, class(error))) {
-            tributary::say(&text);
+        let (text, kind) = (format!("{call}: {error}"), (call, class(error)));
+        if self.printed.contains(&kind) {
+            return;
         }
-        if self.failed.calls == 1 {
-            self.failed.first = text;
+        let is_of_mpi = matches!(error, Error::Io { operation, .. } if operation.starts_with("MPI_"));
+        if prints && !self.returns && !is_of_mpi {
+            tributary::say(&text);
+            self.printed.insert(kind);
+        } else {
+            self.failed.first.get_or_insert(text);
         }
     }
 

@@ -267,7 +267,8 @@ fn windows(bytes: u64) -> String {
 
 /// Returns text about failed calls.
 fn failed_text(FailedCalls { calls, first }: &FailedCalls) -> String {
-    format!("{calls} {}, the first: {first}", plural(*calls, "call"))
+    let first = first.as_ref().map_or(String::new(), |first| format!(", the first without a line: {first}"));
+    format!("{calls} {}{first}", plural(*calls, "call"))
 }
 
 /// Returns `word`, with an `s` unless `count` is 1.

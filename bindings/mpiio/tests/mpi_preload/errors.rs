@@ -93,6 +93,6 @@ fn an_error_is_printed_once_unless_the_program_asks_for_codes() {
         let fails = outcome.stdout.matches("sync: failed").count() as u64;
         let failed =
             outcome.reports.iter().find_map(|report| report.failed.as_ref()).expect("failed calls in a report");
-        assert_eq!((failed.calls, failed.first.as_str()), (6 + fails, due[0]), "{handler}: {}", outcome.stderr);
+        assert_eq!((failed.calls, failed.first.as_deref()), (6 + fails, Some(due[0])), "{handler}: {}", outcome.stderr);
     }
 }

@@ -29,7 +29,8 @@ pub struct Limit {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Failed {
     pub calls: u64,
-    pub first: String,
+    #[serde(default)]
+    pub first: Option<String>,
 }
 
 /// Calls of one function that the MPI library ran.
@@ -59,7 +60,7 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
-    /// Failed calls: their number, and the error of the first.
+    /// Failed calls: their number, and the first error that was not printed.
     #[serde(default)]
     pub failed: Option<Failed>,
     /// Number of independent calls through the library's own handle.
