@@ -3,6 +3,7 @@
 
 use std::fmt::{Display, Formatter};
 
+use crate::calls::CallGroups;
 use crate::rank::Rank;
 use crate::wire;
 
@@ -65,8 +66,6 @@ pub enum About {
     Terms,
     /// The new size of the file differs between ranks.
     FileSize,
-    /// Ranks are in different collective calls.
-    Call,
     /// The offsets in a list are in a wrong order.
     ListOrder,
     /// A length in a list is not allowed.
@@ -123,6 +122,14 @@ pub enum Error {
         about: About,
         /// A sentence: what happened, and what to do.
         what: String,
+    },
+    /// Ranks are in different collective calls on a file; all ranks return this.
+    #[error("{calls} of {path}; all ranks must make the same collective call")]
+    CallsDiffer {
+        /// The ranks in each call.
+        calls: CallGroups,
+        /// Path of the file.
+        path: String,
     },
     /// An operating-system call on the shared file failed on one rank; all ranks return this.
     #[error("rank {rank}: {operation} of {path} failed{}: {cause}", AtOffset(*.offset))]
@@ -186,7 +193,7 @@ wire::fields!(enum IoClass {
 });
 
 wire::fields!(enum About {
-    0 Count, 1 Datatype, 2 Path, 3 AccessMode, 4 Terms, 5 FileSize, 6 Call, 7 ListOrder, 8 ListLength, 9 Other,
+    0 Count, 1 Datatype, 2 Path, 3 AccessMode, 4 Terms, 5 FileSize, 6 ListOrder, 7 ListLength, 8 Other,
 });
 
 wire::fields!(enum Error {
@@ -200,6 +207,7 @@ wire::fields!(enum Error {
     7 Internal { rank, what },
     8 UnknownHint { rank, key, advice },
     9 State { rank, about, what },
+    10 CallsDiffer { calls, path },
 });
 
 impl Error {
@@ -242,8 +250,7 @@ impl Error {
     #[must_use]
     pub fn of_rank(mut self, origin: Rank) -> Self {
         match &mut self {
-            Self::Argument { about: About::AccessMode | About::Terms | About::FileSize | About::Call, .. }
-            | Self::State { about: About::Call, .. } => {}
+            Self::Argument { about: About::AccessMode | About::Terms | About::FileSize, .. } => {}
             Self::Argument { rank, .. }
             | Self::Hint { rank, .. }
             | Self::UnknownHint { rank, .. }

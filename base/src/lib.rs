@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`error`] | [`Error`]: the causes of errors, the same on every rank |
 //! | [`topology`] | [`Topology`]: the node of each rank |
+//! | [`calls`] | [`CallGroups`](calls::CallGroups): ranks that are in different collective calls |
 //! | [`extent`] | [`Extent`]: a range of bytes of a file |
 //! | [`fingerprint()`] | a hash of bytes, the same in every build |
 //! | [`say()`] | prints a line on standard error |
 //! | [`wire`] | encodes values for messages between ranks |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
 
+pub mod calls;
 pub mod error;
 pub mod extent;
 mod fingerprint;

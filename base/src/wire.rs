@@ -244,6 +244,7 @@ macro_rules! wire_fields {
 mod tests {
     use super::*;
     use crate::Error;
+    use crate::calls::CallGroups;
     use crate::error::{About, IoClass};
 
     fn errors() -> Vec<Error> {
@@ -255,6 +256,7 @@ mod tests {
             Error::Codec { at: 5, what: "cut".to_string() },
             Error::NoMemory { rank: 1, bytes: 1 << 40, what: String::new() },
             Error::refused(2, "other hints"),
+            Error::CallsDiffer { calls: CallGroups::from_calls([(1, "a"), (2, "b")]), path: "f".to_string() },
             Error::Fabric("gone".to_string()),
             Error::Internal { rank: 0, what: "x".repeat(300) },
         ]

@@ -85,11 +85,11 @@ impl File {
         call: &mut CallAccess<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
-        self.observers.start();
+        self.observers.start(self.name(self.kind(call.memory.direction())));
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
         if let Some(behind) = &self.handle.behind {
-            let name = self.name(call.memory.direction().into());
+            let name = self.name(self.kind(call.memory.direction()));
             state.error = behind.begin_call(call.memory.direction(), name).or(state.error);
         }
         if self.setup.hosts_cache_apart {
@@ -305,8 +305,8 @@ impl File {
             CallMemory::Target(_) => None,
         };
         let host = self.setup.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
-        let (extents, failed) = ((call.asked, call.extents), state.error.is_some());
-        let access = OwnAccess { rank, host, extents, early, reuse, failed };
+        let (extents, failed, form) = ((call.asked, call.extents), state.error.is_some(), self.calls.form);
+        let access = OwnAccess { rank, host, extents, early, reuse, failed, form };
         let contribution = self.setup.contribution(rules, access, data);
         let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
@@ -314,7 +314,7 @@ impl File {
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
         own.contribution.facts.limit = limit;
-        self.observers.begin(self.endpoint.waiting(), self.name(direction.into()));
+        self.observers.begin(self.endpoint.waiting(), self.name(self.kind(direction)));
         let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
         self.observers.end();
         runs
@@ -324,7 +324,8 @@ impl File {
     async fn finish(&mut self, team: &Team, direction: Direction, state: &mut CallState<'_>) -> Result<CallReport> {
         let CallState { error, agreed, all, has_learned, own, .. } = state;
         if let Some(fault) = agreed.failed {
-            return Err(Box::pin(self.fault(fault, error.take(), self.name(direction.into()))).await?);
+            let call = (self.kind(direction), self.name(self.kind(direction)));
+            return Err(Box::pin(self.fault(fault, error.take(), call)).await?);
         }
         if let Some(own) = own {
             self.observers.moved(own, all.is_none());
@@ -363,7 +364,7 @@ impl File {
         let passed = self.handle.pass_own_bytes_on(&self.setup);
         // A write that fills holes also reads.
         if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
-            self.agree_without_data(direction.into(), Ok(()), Amount::NONE).await?;
+            self.agree_without_data(self.kind(direction), Ok(()), Amount::NONE).await?;
             self.handle.open_anew();
         }
         self.handle.note_others_bytes();
@@ -394,22 +395,23 @@ impl File {
         self.observers.end();
         came?;
         let outcome = match agreed.failed {
-            Some(fault) => Err(self.fault(fault, error, name).await?),
+            Some(fault) => Err(self.fault(fault, error, (kind, name)).await?),
             None => Ok(agreed),
         };
+        self.observers.left(outcome.is_err());
         if let Some(behind) = &self.handle.behind {
             behind.returned(&outcome);
         }
         outcome
     }
 
-    /// Returns the error of a failed first agreement in the call `name`. If a rank closes the file while other ranks make
+    /// Returns the error of a failed first agreement in `call` (kind, name). If a rank closes the file while other ranks make
     /// other calls, no rank can use the file any more. Collective.
-    async fn fault(&mut self, fault: CallFault, own: Option<Error>, name: &'static str) -> Result<Error> {
+    async fn fault(&mut self, fault: CallFault, own: Option<Error>, call: (CallKind, &str)) -> Result<Error> {
         if let Some(rank) = fault.closed_by() {
             self.calls.state = FileState::ClosedBy(rank);
         }
-        agreed_error(&mut self.endpoint, fault, own, (name, &self.setup.path)).await
+        agreed_error(&mut self.endpoint, fault, own, (call, &self.setup.path)).await
     }
 
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::drivers::Layout;
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::facts::calls::CallKind;
+use crate::engine::direction::Direction;
+use crate::engine::facts::calls::{CallForm, CallKind};
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
 use crate::engine::plan::cached::Plans;
@@ -49,6 +50,8 @@ pub struct FileCalls {
     pub sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
     pub name: Option<&'static str>,
+    /// Form of the next writes and reads.
+    pub form: CallForm,
     /// The state, which determines the possible calls.
     pub state: FileState,
     /// True while a blocking call runs, which cannot be dropped before its end.
@@ -89,7 +92,18 @@ impl File {
     /// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and
     /// the error of ranks in different calls. Local.
     pub fn call_them(&mut self, name: &'static str) {
-        self.calls.name = Some(name);
+        self.call_as(name, CallForm::Blocking);
+    }
+
+    /// Sets the name of the next collective calls like [`File::call_them`], and the form of the next writes and reads. Ranks
+    /// whose calls have different forms all get an error ([`Error::CallsDiffer`]). Local.
+    pub fn call_as(&mut self, name: &'static str, form: CallForm) {
+        (self.calls.name, self.calls.form) = (Some(name), form);
+    }
+
+    /// Returns the kind of a write or read, in the form that the caller has set.
+    pub(in crate::engine) fn kind(&self, direction: Direction) -> CallKind {
+        (direction, self.calls.form).into()
     }
 
     /// Returns the name of a call in messages: the caller's own name for it (for example the MPI function), or the name
@@ -145,6 +159,7 @@ impl File {
 
     /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
     pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
+        self.observers.left(outcome.is_err());
         let failure = self.endpoint.waiting().failure();
         self.calls.state = match self.calls.state {
             closed @ FileState::ClosedBy(_) => closed,

@@ -51,10 +51,11 @@ impl Observers {
         Self { clock: Clock::start(), watchdog, fan_in: BTreeMap::new(), recorded: target.map(recorded) }
     }
 
-    /// Starts the clock of a call.
+    /// Starts the clock of the call `name`, and shows the call to other ranks.
     #[inline]
-    pub fn start(&mut self) {
+    pub fn start(&mut self, name: &'static str) {
         self.clock = Clock::start();
+        self.watchdog.show(name);
     }
 
     /// The rank has moved its bytes before the first agreement.
@@ -87,6 +88,12 @@ impl Observers {
     /// Begins a wait in another stage of the call.
     pub fn stage(&self, stage: CallStage) {
         self.watchdog.go_on(stage);
+    }
+
+    /// The call has ended; `failed` is true after an error.
+    #[inline]
+    pub fn left(&self, failed: bool) {
+        self.watchdog.leave(failed);
     }
 
     /// Ends the current wait.

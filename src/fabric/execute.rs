@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use super::failure::FailureHandling;
-use super::shared::{Grouped, Hosts, HostsAre, Shared, Watch};
+use super::shared::{CallBoard, Grouped, Hosts, HostsAre, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Pending, Waiting, pause};
 use crate::error::{Error, Result};
@@ -111,13 +111,15 @@ pub struct Endpoint {
     labels: Option<Arc<[usize]>>,
     /// Nodes of the ranks, once they are known.
     topology: Option<Topology>,
+    board: Arc<CallBoard>,
 }
 
 impl Endpoint {
     /// Returns the endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), FailureHandling::new(transport.rank(), transport.stop()));
-        Self { transport, waiting, grouped: None, hosts: None, labels: None, topology: None }
+        let (grouped, hosts, labels, topology, board) = Default::default();
+        Self { transport, waiting, grouped, hosts, labels, topology, board }
     }
 
     /// Counts messages between nodes of `topology` as messages between hosts from here on.
@@ -174,6 +176,11 @@ impl Endpoint {
         self.labels.as_ref()
     }
 
+    /// Returns what shows the calls of this rank that the engine does not run.
+    pub fn board(&self) -> &Arc<CallBoard> {
+        &self.board
+    }
+
     /// Makes ranks share no memory from here on. `labels` are the labels of their hosts. Local; all ranks must call it.
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
         (self.hosts, self.labels) = (None, Some(labels));
@@ -184,6 +191,7 @@ impl Endpoint {
     }
 
     pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, labels: Arc<[usize]>) {
+        self.board.set(hosts.here().cloned());
         (self.hosts, self.labels) = (Some((are, hosts)), Some(labels));
     }
 

@@ -2,8 +2,8 @@
 //! that names both calls, and the file stays usable. No rank waits for ever, and none reads data that another rank
 //! passed to another call.
 
+use tributary::engine::CallForm::{Blocking, NonBlocking, Split};
 use tributary::engine::Direction::Read;
-use tributary::error::About;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::on_threads;
 
@@ -46,7 +46,7 @@ fn opened(endpoint: Endpoint, path: &std::path::Path, hints: &str) -> File {
 
 /// Checks the error of all ranks when rank `odd` is in the call `other`.
 fn names_both(error: &Error, odd: usize, other: &str, what: &str) {
-    assert!(matches!(error, Error::State { about: About::Call, .. }), "{what}: {error}");
+    assert!(matches!(error, Error::CallsDiffer { .. }), "{what}: {error}");
     let writes = "a collective write";
     let expected = match odd {
         0 => format!("rank 1 is in {writes}, rank 0 in {other} of "),
@@ -132,6 +132,35 @@ fn an_operation_in_another_call() {
                 _ => write(&mut file, &own, 1).unwrap_err(),
             };
             names_both(&error, 2, "a collective read", hints);
+            file.close().unwrap();
+        });
+    }
+}
+
+/// A caller may give its calls forms, as MPI's functions have; calls of different forms do not match.
+#[test]
+fn calls_of_different_forms_are_an_error_on_all_ranks() {
+    for (hints, ranks) in MEMORY.into_iter().flat_map(|hints| [2, 3].map(|ranks| (hints, ranks))) {
+        on_threads("calls_of_different_forms", ranks, |endpoint, directory| {
+            let rank = endpoint.rank();
+            let mut file = opened(endpoint, &directory.join("file"), hints);
+            for (len, count) in [(8, 3), (1 << 20, 1)] {
+                let own = strided(rank, ranks, len, count);
+                for (one, other) in [(Blocking, NonBlocking), (NonBlocking, Split), (Split, Blocking)] {
+                    let form = if rank == 1 { one } else { other };
+                    file.call_as(if rank == 1 { "one" } else { "other" }, form);
+                    let error = write(&mut file, &own, 1).unwrap_err();
+                    let Error::CallsDiffer { calls, .. } = &error else { panic!("{hints}: {error}") };
+                    let others = if ranks == 2 { "rank 0 was in other" } else { "ranks 0 and 2 were in other" };
+                    assert_eq!(
+                        calls.after_failure("one"),
+                        format!("rank 1 is in one; {others}, which failed"),
+                        "{hints}"
+                    );
+                    file.call_as("the same", other);
+                    write(&mut file, &own, 1).unwrap();
+                }
+            }
             file.close().unwrap();
         });
     }

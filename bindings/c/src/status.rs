@@ -103,7 +103,9 @@ pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
 
 fn code(error: &Error) -> trib_status {
     match error {
-        Error::Argument { .. } | Error::State { .. } | Error::Refused { .. } => TRIB_ERR_ARGUMENT,
+        Error::Argument { .. } | Error::State { .. } | Error::CallsDiffer { .. } | Error::Refused { .. } => {
+            TRIB_ERR_ARGUMENT
+        }
         Error::Hint { .. } | Error::UnknownHint { .. } => TRIB_ERR_HINT,
         Error::Fabric(_) => TRIB_ERR_FABRIC,
         Error::NoMemory { .. } => TRIB_ERR_NO_MEMORY,

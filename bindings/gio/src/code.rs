@@ -45,11 +45,12 @@ pub fn of(error: &Error) -> c_int {
         Error::Argument { about, .. } | Error::State { about, .. } => match about {
             About::Path => EBAD_FILE,
             About::AccessMode => EMULTIDEFINE_AMODE,
-            About::FileSize | About::Terms | About::Call => EMULTIDEFINE_FNC_ARGS,
+            About::FileSize | About::Terms => EMULTIDEFINE_FNC_ARGS,
             About::ListOrder => EFILEVIEW,
             About::ListLength => ENEGATIVECNT,
             About::Count | About::Datatype | About::Other => EINVAL,
         },
+        Error::CallsDiffer { .. } => EMULTIDEFINE_FNC_ARGS,
         Error::Hint { .. } | Error::UnknownHint { .. } | Error::Refused { .. } => EINVAL,
         Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),
         Error::NoMemory { .. } => ENOMEM,

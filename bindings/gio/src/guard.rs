@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use tributary::error::About;
 use tributary::{Error, Result};
 use tributary_bindings::guard::caught;
 
@@ -22,7 +21,7 @@ pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
             let code = code::of(&error);
             // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
             let too_little = matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT);
-            if too_little || matches!(error, Error::State { about: About::Call, .. }) {
+            if too_little || matches!(error, Error::CallsDiffer { .. }) {
                 tributary::say(format_args!("{function}: {error}"));
             }
             MPI_Offset::from(code)

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tributary::collectives::{agree, allreduce};
 use tributary::engine::WritersBeside;
 use tributary::fabric::Waiting;
+use tributary::fabric::shared::CallBoard;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
 use tributary_bindings::opening::decided_by;
@@ -173,6 +174,26 @@ impl Backend {
         match &mut self.runner {
             Runner::NotOpened(unopened) => Some(unopened.waiting()),
             Runner::Engine(file) => Some(file.endpoint().waiting().clone()),
+            Runner::Mpi(_) | Runner::InUse(_) => None,
+        }
+    }
+
+    /// Returns what shows the calls on the file that MPI runs to the other ranks of the host; None if the file has no
+    /// endpoint.
+    pub fn board(&mut self) -> Option<Arc<CallBoard>> {
+        match &mut self.runner {
+            Runner::NotOpened(unopened) => Some(unopened.board()),
+            Runner::Engine(file) => Some(file.endpoint().board().clone()),
+            Runner::Mpi(_) | Runner::InUse(_) => None,
+        }
+    }
+
+    /// Returns this rank, and the seconds after which the stall watchdog prints a line (0: never); None if the file has
+    /// no endpoint.
+    pub fn stall_terms(&mut self) -> Option<(usize, usize)> {
+        match &mut self.runner {
+            Runner::NotOpened(unopened) => Some(unopened.stall_terms()),
+            Runner::Engine(file) => Some((file.endpoint().rank(), file.hints().stall_timeout)),
             Runner::Mpi(_) | Runner::InUse(_) => None,
         }
     }

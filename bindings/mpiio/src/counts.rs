@@ -7,6 +7,8 @@ use serde::Serialize;
 use tributary::CallReport;
 use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
 
+use crate::failures::Failures;
+
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
 pub struct Ran {
@@ -80,6 +82,8 @@ pub struct CallCounts {
     plans_reused: u64,
     /// Number of independent calls through this library's own handle.
     alone: u64,
+    /// Failed calls.
+    pub failures: Failures,
 }
 
 impl CallCounts {

@@ -14,11 +14,13 @@ use tributary::Error;
 use tributary::engine::alone;
 use tributary_abi::constants;
 
+use crate::abi::SUCCESS;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::component;
 use crate::door::{self, Door};
 use crate::error_handler::{raise, raise_now, returning};
+use crate::files;
 use crate::next::InterposedFunction;
 use crate::report;
 use crate::supported::{is_first_rank, is_supported};
@@ -37,7 +39,7 @@ pub enum Answer {
         file: Word,
         /// Error that the handler gets; the same on all ranks.
         error: Error,
-        /// True if this rank prints the error: MPI's error classes say little.
+        /// True if this rank prints the error, if it is printed at all ([`crate::failures`]): MPI's error classes say little.
         speaks: bool,
     },
     /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
@@ -165,19 +167,18 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
     loop {
         answer = match answer {
             Answer::Return(word) => return word,
-            Answer::Pass => return inside(|| function.call(arguments)),
+            Answer::Pass => return inside(|| shown(function, arguments, || function.call(arguments))),
             Answer::Call(call) => {
                 let MpiCall { function: called, arguments, quiet, then } = *call;
-                let word = inside(|| match quiet {
+                let run = || match quiet {
                     Some(file) => returning(file, || called.call(&arguments)),
                     None => called.call(&arguments),
-                });
+                };
+                let word = inside(|| shown(function, &arguments, run));
                 caught(function, || then(word))
             }
             Answer::Raise { file, error, speaks } => {
-                if speaks {
-                    tributary::say(format_args!("{}: {error}", function.full_name()));
-                }
+                files::note_failure(file, function.full_name(), &error, speaks);
                 return raise(file, class(&error));
             }
             Answer::RaiseFirst { file, code, then } => {
@@ -190,6 +191,17 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
             }
         }
     }
+}
+
+/// Runs a call of `function` by MPI. Meanwhile, other ranks of the host can see that this rank is in it, if the call is
+/// collective over the ranks of an open file.
+fn shown(function: &InterposedFunction, arguments: &[Word], call: impl FnOnce() -> Word) -> Word {
+    let file = arguments.first().filter(|_| function.is_collective()).and_then(|&file| files::find(file));
+    let Some(board) = file.and_then(|file| file.board.clone()) else { return call() };
+    board.enter(function.full_name());
+    let code = call();
+    board.leave(code as c_int != SUCCESS);
+    code
 }
 
 /// Runs this library's own work and returns its answer; after a panic the answer is a return code.

@@ -8,7 +8,9 @@ use std::ffi::c_void;
 
 use crate::abi::word::Word;
 use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
-use crate::calls::{alone, atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
+use crate::calls::{
+    alone, atomicity, close, get_info, open, passing, pointed, set_errhandler, set_info, set_view, split, sync,
+};
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, Handler, enter_exported, enter_slot};
 use crate::next::InterposedFunction;
@@ -187,7 +189,7 @@ exports! {
     MPI_File_get_type_extent(file datatype extent) PASS;
     MPI_File_get_atomicity(file flag) PASS;
     MPI_File_create_errhandler(function handler) PASS;
-    MPI_File_set_errhandler(file handler) PASS;
+    MPI_File_set_errhandler(file handler) set_errhandler::set_errhandler;
     MPI_File_get_errhandler(file handler) PASS;
     MPI_File_call_errhandler(file code) PASS;
     MPI_File_f2c(file) PASS;

@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use tributary::Error;
 use tributary::engine::{may_be_behind, wait_for_writes};
+use tributary::fabric::shared::CallBoard;
 
 use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
 use crate::counts::CallCounts;
+use crate::failures::Failures;
 use crate::open_file::OpenFile;
 use crate::own_handle::OwnHandle;
 use crate::pointer::Pointer;
@@ -26,6 +29,8 @@ pub struct SharedFile {
     /// The handle through which MPI may write by data sieving; None if it may through the program's.
     pub sieving: Option<Sieving>,
     mpi_was_used: Arc<AtomicBool>,
+    /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
+    pub board: Option<Arc<CallBoard>>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
@@ -140,17 +145,32 @@ pub fn is_any_seen() -> bool {
 }
 
 /// Adds an open file to the table, under its handle.
-pub fn add(handle: Word, file: OpenFile, pointer: Pointer, sieving: Option<Sieving>) {
+pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, sieving: Option<Sieving>) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (path, own, mpi_was_used) = (file.backend.path.clone(), file.own.clone(), file.backend.mpi_was_used.clone());
+    let (path, own, board) = (file.backend.path.clone(), file.own.clone(), file.backend.board());
+    if let Some(board) = &board {
+        // The memory may still show the last call on an earlier file.
+        board.enter("MPI_File_open");
+        board.leave(false);
+    }
+    let mpi_was_used = file.backend.mpi_was_used.clone();
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, own, sieving, mpi_was_used, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, sieving, mpi_was_used, board, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's
 /// MPI_File_open.
 pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
+}
+
+/// Counts a failed call of the MPI function `call` on the file of a handle; prints the error if it is due
+/// ([`Failures::note`]) and this rank `prints` errors of the call. Local.
+pub fn note_failure(handle: Word, call: &'static str, error: &Error, prints: bool) {
+    match find(handle) {
+        Some(shared) => shared.counts().failures.note(call, error, prints),
+        None => Failures::default().note(call, error, prints),
+    }
 }
 
 /// Removes a handle from the table and returns its file.

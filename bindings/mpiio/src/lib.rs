@@ -44,6 +44,7 @@ mod door;
 mod entry;
 mod error_handler;
 mod exports;
+mod failures;
 mod files;
 mod hints;
 mod job;

@@ -4,12 +4,13 @@
 //! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
 //! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use tributary::engine::CallForm;
 use tributary_abi::{constants, function};
 
 use crate::abi::word::{Word, to_word};
@@ -25,6 +26,8 @@ pub struct InterposedFunction {
     next: AtomicPtr<c_void>,
     /// True if the function behind ours takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
+    /// True if a line has said that the MPI library does not have the function.
+    is_said: AtomicBool,
     /// Place of the function in the tables of Open MPI's components; None if it is in none.
     pub place: OnceLock<Option<usize>>,
 }
@@ -45,6 +48,7 @@ impl InterposedFunction {
             full_name,
             next: AtomicPtr::new(null_mut()),
             is_small: AtomicBool::new(false),
+            is_said: AtomicBool::new(false),
             place: OnceLock::new(),
         }
     }
@@ -79,17 +83,40 @@ impl InterposedFunction {
     /// Calls the function behind ours in the dynamic linker's order with these arguments.
     pub fn call_linked(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
-            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(constants().err_other);
+            return self.is_lacking(constants().err_other);
         };
         if self.is_small.load(Ordering::Relaxed) && self.count(arguments).is_some_and(|count| count > i32::MAX as Word)
         {
-            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
-            return to_word(constants().err_count);
+            return self.is_lacking(constants().err_count);
         }
         // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, and their
         // number is that of its declaration.
         unsafe { call_address(next, arguments) }
+    }
+
+    /// Prints once that the MPI library does not have the function, and returns `code`.
+    fn is_lacking(&self, code: c_int) -> Word {
+        if !self.is_said.swap(true, Ordering::Relaxed) {
+            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
+        }
+        to_word(code)
+    }
+
+    /// Returns the form of a collective read or write: calls of different forms do not match.
+    pub fn form(&self) -> CallForm {
+        let name = self.name();
+        match name.as_bytes() {
+            [b'i', ..] => CallForm::NonBlocking,
+            _ if name.contains("_begin") => CallForm::Split,
+            _ => CallForm::Blocking,
+        }
+    }
+
+    /// Returns true if all ranks of a file that is open must call the function.
+    pub fn is_collective(&self) -> bool {
+        let name = self.name();
+        let others = ["set_view", "set_size", "preallocate", "set_atomicity", "seek_shared", "sync"];
+        name.contains("_all") || name.contains("_ordered") || others.contains(&name)
     }
 
     /// Returns true if hints in force may change in a call of this function: a collective read or write, or a new view.

@@ -14,6 +14,7 @@ use crate::backend::Runner;
 use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::deletions::DeletionsInVain;
 use crate::door;
+use crate::failures::FailedCalls;
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -41,6 +42,9 @@ pub struct Report {
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
+    /// Calls that failed on the first rank with an error of this library; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailedCalls>,
     /// Number of independent calls of all ranks through this library's own handle of the file, past the host's cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub past_cache: u64,
@@ -117,6 +121,7 @@ impl Report {
             not_taken,
             accelerated: counts.all_run().clone(),
             passed_through: counts.all_left_to_mpi(),
+            failed: None,
             past_cache: counts.all_alone(),
             deletions_in_vain: None,
             hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
@@ -152,6 +157,7 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
         rows.extend(self.passed_through.iter().map(left));
+        rows.extend(self.failed.iter().map(|failed| ("failed", failed_text(failed))));
         rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
         rows.extend(self.deletions_in_vain.iter().map(|vain| ("deleted in vain", deleted_text(vain))));
         let added =
@@ -257,6 +263,12 @@ impl Engine {
 /// Returns the size of windows, as text behind the number of aggregators.
 fn windows(bytes: u64) -> String {
     format!(", windows of {:.0} KiB", (bytes as f64 / 1024.0).max(1.0))
+}
+
+/// Returns text about failed calls.
+fn failed_text(FailedCalls { calls, first }: &FailedCalls) -> String {
+    let first = first.as_ref().map_or(String::new(), |first| format!(", the first without a line: {first}"));
+    format!("{calls} {}{first}", plural(*calls, "call"))
 }
 
 /// Returns `word`, with an `s` unless `count` is 1.

@@ -6,10 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 
 use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::engine::{FirstAgreement, calls_differ};
 use tributary::fabric::Waiting;
+use tributary::fabric::shared::CallBoard;
 use tributary::fingerprint;
 use tributary::hints::DriverName;
 use tributary::schedule::ReduceOp;
@@ -50,9 +52,9 @@ impl CallOfUnopened {
         (self as u64) << 32 | rank as u64
     }
 
-    /// Returns the ranks in the lowest and in the highest word, if the words name different calls; otherwise None.
-    fn differ(lowest: u64, highest: u64) -> Option<[usize; 2]> {
-        (lowest >> 32 != highest >> 32).then_some([lowest, highest].map(|word| word as u32 as usize))
+    /// Returns true if the lowest and the highest word name different calls.
+    fn differ(lowest: u64, highest: u64) -> bool {
+        lowest >> 32 != highest >> 32
     }
 }
 
@@ -111,6 +113,17 @@ impl UnopenedFile {
         self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
     }
 
+    /// Returns what shows the calls on the file that MPI runs to the other ranks of the host.
+    pub fn board(&self) -> Arc<CallBoard> {
+        self.endpoint.board().clone()
+    }
+
+    /// Returns this rank, and the seconds after which the stall watchdog prints a line.
+    pub fn stall_terms(&self) -> (usize, usize) {
+        let seconds = self.hints.as_ref().map_or(0, |hints| hints.stall_timeout);
+        (self.endpoint.rank(), if self.has_several_ranks() { seconds } else { 0 })
+    }
+
     /// Returns the way in which this rank waits for other ranks.
     pub fn waiting(&self) -> Waiting {
         self.endpoint.waiting().clone()
@@ -165,8 +178,9 @@ impl UnopenedFile {
             Ok(Err(endpoint)) => endpoint,
             opened => return Ok(runner(opened.map(Result::ok), path, rank)),
         };
-        if let Some(ranks) = CallOfUnopened::differ(lowest, highest) {
-            let differ = waiting.call(pin!(calls_differ(&mut endpoint, ranks, function.full_name(), path))).await;
+        if CallOfUnopened::differ(lowest, highest) {
+            let call = (call as u8, function.full_name());
+            let differ = waiting.call(pin!(calls_differ(&mut endpoint, call, path))).await;
             if let Some(seat) = seat {
                 seat.keep(endpoint);
             }

@@ -13,7 +13,7 @@ use crate::collectives::team::{Combine, Team};
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::{CallFault, CallKinds};
+use crate::engine::facts::calls::{CallFault, CallForm, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::words::{self, Words};
 use crate::engine::policy::paths::{Rules, Way};
@@ -59,6 +59,8 @@ pub struct OwnAccess<'a> {
     pub reuse: (AccessShift, u64),
     /// True if the rank has an error: then it brings no data.
     pub failed: bool,
+    /// Form of the call.
+    pub form: CallForm,
 }
 
 impl FirstPart<'_> {
@@ -177,10 +179,10 @@ impl Setup {
         data: Option<WriteAccess<'d>>,
     ) -> Contribution<'d> {
         let Rules { direction, in_memory, .. } = rules;
-        let OwnAccess { rank, host, extents, early, reuse, failed } = own;
+        let OwnAccess { rank, host, extents, early, reuse, failed, form } = own;
         let tiling = Some(self.tiling).filter(|_| direction == Direction::Write || !in_memory);
         let mut facts = Facts::from_access(extents, reuse, early, tiling);
-        facts.calls = CallKinds::new(direction.into(), rank);
+        facts.calls = CallKinds::new((direction, form).into(), rank);
         let mut contribution = Contribution::new(facts, self.footprint(rules, host, extents.1));
         if !failed && early.is_none() && self.takes_small(rules) {
             contribution.bring(rank, extents.1, data);

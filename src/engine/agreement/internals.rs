@@ -8,7 +8,7 @@ use crate::collectives::team::MAX_BODY;
 use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::calls::CallKinds;
+use crate::engine::facts::calls::{CallKind, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words;
@@ -40,7 +40,7 @@ pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
 
 fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
     let mut facts = Facts::from_access((file, file), (AccessShift::No, 2), None, Some(Tiling::from_key(7)));
-    facts.calls = CallKinds::new(Direction::Write.into(), rank);
+    facts.calls = CallKinds::new(CallKind::Write, rank);
     Contribution::new(facts, Footprint::unknown(0))
 }
 

@@ -5,6 +5,7 @@ use super::first::OwnAccess;
 use crate::access::Extents;
 use crate::drivers::{Driver, Layout};
 use crate::engine::direction::Direction;
+use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::Path;
@@ -48,7 +49,8 @@ impl PredictedPath {
         let node = setup.topology.node_of(rank);
         let host = Some((node, setup.topology.ranks_on(node) == 1)).filter(|_| !setup.shares_memory);
         let (extents, early, reuse) = ((file, file), early.as_ref(), (AccessShift::No, 0));
-        let own = setup.contribution(rules, OwnAccess { rank, host, extents, early, reuse, failed: false }, None);
+        let (failed, form) = (false, CallForm::Blocking);
+        let own = setup.contribution(rules, OwnAccess { rank, host, extents, early, reuse, failed, form }, None);
         match &mut self.node {
             Some((same, all)) if *same == node => all.merge(&own),
             _ => {

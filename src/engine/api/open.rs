@@ -99,7 +99,7 @@ impl File {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = CaptureTarget::of_process();
-        let known = endpoint.shared();
+        let known = endpoint.hosts().and_then(|hosts| hosts.here()).cloned();
         let watchdog = StallWatchdog::new(&path, endpoint.rank(), stall_timeout_of(&endpoint, &hints), (known, None));
         watchdog.begin_in(&waiting, name);
         let setup =
@@ -182,6 +182,7 @@ impl File {
         self.observers.begin(&waiting, self.name(CallKind::Sync));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
         self.observers.end();
+        self.observers.left(outcome.is_err());
         if let Some(behind) = &self.handle.behind {
             behind.returned(&outcome);
         }

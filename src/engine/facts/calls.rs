@@ -13,6 +13,14 @@ pub enum CallKind {
     Write = 1,
     /// A collective read.
     Read,
+    /// A non-blocking collective write.
+    NonBlockingWrite,
+    /// A non-blocking collective read.
+    NonBlockingRead,
+    /// A split collective write.
+    SplitWrite,
+    /// A split collective read.
+    SplitRead,
     /// A sync.
     Sync,
     /// A change of the size.
@@ -31,6 +39,10 @@ impl CallKind {
         match self {
             Self::Write => "a collective write",
             Self::Read => "a collective read",
+            Self::NonBlockingWrite => "a non-blocking collective write",
+            Self::NonBlockingRead => "a non-blocking collective read",
+            Self::SplitWrite => "a split collective write",
+            Self::SplitRead => "a split collective read",
             Self::Sync => "a sync",
             Self::SetLen => "a change of the size",
             Self::FanIn => "a count of the fan-in",
@@ -40,11 +52,28 @@ impl CallKind {
     }
 }
 
-impl From<Direction> for CallKind {
-    fn from(direction: Direction) -> Self {
-        match direction {
-            Direction::Write => Self::Write,
-            Direction::Read => Self::Read,
+/// The form of a collective write or read. Calls of different forms do not match, as in MPI (MPI 4.1, sections 6.12 and
+/// 14.4.5), if the caller names the form ([`File::call_as`](crate::File::call_as)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallForm {
+    /// The call is complete when it returns; or the caller does not name the form.
+    #[default]
+    Blocking,
+    /// A request completes the call.
+    NonBlocking,
+    /// Another call completes the call.
+    Split,
+}
+
+impl From<(Direction, CallForm)> for CallKind {
+    fn from(call: (Direction, CallForm)) -> Self {
+        match call {
+            (Direction::Write, CallForm::Blocking) => Self::Write,
+            (Direction::Read, CallForm::Blocking) => Self::Read,
+            (Direction::Write, CallForm::NonBlocking) => Self::NonBlockingWrite,
+            (Direction::Read, CallForm::NonBlocking) => Self::NonBlockingRead,
+            (Direction::Write, CallForm::Split) => Self::SplitWrite,
+            (Direction::Read, CallForm::Split) => Self::SplitRead,
         }
     }
 }
@@ -57,17 +86,6 @@ const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 /// call. Lower half: the highest kind, and the lowest rank in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallKinds(u64);
-
-/// Two ranks that are in different calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallsDiffer {
-    /// Lowest rank in one of the calls.
-    pub one: Rank,
-    /// Lowest rank in another of the calls.
-    pub other: Rank,
-    /// A rank that closes the file; `None` if no rank does.
-    pub closes: Option<Rank>,
-}
 
 impl CallKinds {
     /// The neutral value, of no rank.
@@ -95,12 +113,11 @@ impl CallKinds {
         lowest >> RANK_BITS != highest >> RANK_BITS && self != Self::NONE
     }
 
-    /// Returns two ranks that are in different calls; `None` if all are in the same.
-    pub fn differ(self) -> Option<CallsDiffer> {
-        let (lowest, highest) = ((self.0 >> 32) as u32, self.0 as u32);
-        let (one, other) = ((lowest & RANK_MASK) as Rank, (RANK_MASK - (highest & RANK_MASK)) as Rank);
-        let closes = Some(other).filter(|_| highest >> RANK_BITS == CallKind::Close as u32);
-        self.are_mixed().then_some(CallsDiffer { one, other, closes })
+    /// Returns the lowest rank that closes the file while other ranks are in other calls; `None` if no rank does.
+    pub fn closed_by(self) -> Option<Rank> {
+        let highest = self.0 as u32;
+        let closes = self.are_mixed() && highest >> RANK_BITS == CallKind::Close as u32;
+        closes.then_some((RANK_MASK - (highest & RANK_MASK)) as Rank)
     }
 }
 
@@ -131,7 +148,7 @@ impl CallFault {
     /// Returns the rank that closes the file while other ranks make other calls; `None` if no rank does.
     pub fn closed_by(self) -> Option<Rank> {
         match self {
-            Self::Mixed(calls) => calls.differ()?.closes,
+            Self::Mixed(calls) => calls.closed_by(),
             Self::OfRank(_) => None,
         }
     }
@@ -166,7 +183,7 @@ impl Words for CallFault {
 
 #[cfg(test)]
 mod tests {
-    use super::CallKind::{Close, Read, Sync, Write};
+    use super::CallKind::{Close, NonBlockingWrite, Read, Sync, Write};
     use super::*;
     use crate::engine::facts::words::{get, message};
 
@@ -189,21 +206,22 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_differ_name_the_lowest_rank_in_each() {
-        assert_eq!(CallKinds::NONE.differ(), None);
+    fn calls_of_different_kinds_are_mixed() {
+        assert!(!CallKinds::NONE.are_mixed());
         for alike in [&[(Write, 0)][..], &[(Read, 5), (Read, 0), (Read, 7)]] {
-            assert_eq!(merged(alike).differ(), None);
+            assert_eq!((merged(alike).are_mixed(), merged(alike).closed_by()), (false, None));
         }
-        let differ = |one, other, closes| Some(CallsDiffer { one, other, closes });
-        for (calls, expected) in [
-            (&[(Write, 0), (Read, 1), (Write, 2)][..], differ(0, 1, None)),
-            (&[(Read, 9), (Read, 3), (Write, 7), (Write, 5)], differ(5, 3, None)),
-            (&[(Sync, 0), (Write, 2), (Close, 1)], differ(2, 1, Some(1))),
-            (&[(Write, 0), (Close, (1 << 28) - 1)], differ(0, (1 << 28) - 1, Some((1 << 28) - 1))),
+        for (calls, closes) in [
+            (&[(Write, 0), (Read, 1), (Write, 2)][..], None),
+            (&[(Write, 9), (NonBlockingWrite, 3), (Write, 7)], None),
+            (&[(Sync, 0), (Write, 2), (Close, 1), (Close, 3)], Some(1)),
+            (&[(Write, 0), (Close, (1 << 28) - 1)], Some((1 << 28) - 1)),
         ] {
             let mut reversed = calls.to_vec();
             reversed.reverse();
-            assert_eq!([merged(calls), merged(&reversed)].map(CallKinds::differ), [expected; 2], "{calls:?}");
+            for all in [merged(calls), merged(&reversed)] {
+                assert_eq!((all.are_mixed(), all.closed_by()), (true, closes), "{calls:?}");
+            }
         }
     }
 }

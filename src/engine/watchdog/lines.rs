@@ -2,11 +2,10 @@
 //! progress.
 
 use super::{CallStage, StallWatchdog, Waits};
+use crate::calls::RankList;
 use crate::fabric::Pending;
+use crate::fabric::shared::{ShownCall, ShownState};
 use crate::topology::Rank;
-
-/// Maximum number of ranks that a line names.
-const MOST_NAMED: usize = 8;
 
 impl StallWatchdog {
     /// Returns the line of a rank that started a call and has not worked on it since. `mpi` is the name of the MPI
@@ -31,8 +30,13 @@ impl StallWatchdog {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
         let (others, check) = match part {
             CallStage::Coming => (
-                self.coming(pending),
-                "all ranks make this call, that all of them load this library, and that the file system responds",
+                self.coming(call, pending),
+                match self.others {
+                    Some(_) => "the other ranks make this call too: it waits for all",
+                    None => {
+                        "all ranks make this call, that all of them load this library, and that the file system responds"
+                    }
+                },
             ),
             CallStage::Settling => {
                 ("it waits for the file system to complete the last windows".to_string(), "the file system responds")
@@ -67,16 +71,61 @@ impl StallWatchdog {
         }
     }
 
-    /// Returns text that names the ranks that have not arrived in the call, as far as this rank knows.
-    fn coming(&self, pending: Option<Pending>) -> String {
-        let missing = self.here.as_ref().map(|here| here.missing());
-        match missing.as_deref() {
-            None => message(pending),
-            Some([]) => format!("{} (all ranks of this host have arrived)", message(pending)),
-            Some([one]) => format!("rank {one} has not arrived"),
-            Some(ranks) => format!("ranks {} have not arrived", named(ranks)),
+    /// Returns text that names the ranks that have not arrived in the call, and what each group of ranks is in, as far as
+    /// this rank knows.
+    fn coming(&self, call: &str, pending: Option<Pending>) -> String {
+        if let Some(others) = &self.others {
+            return others.clone();
+        }
+        let Some(here) = &self.here else { return message(pending) };
+        let text = of_host(call, &here.shown_calls(), &here.missing(), pending);
+        match here.is_whole() {
+            true => text,
+            false => text + "; what ranks of other hosts are in is not known",
         }
     }
+}
+
+/// Returns text about the ranks of a host, whose last calls are `shown`, for a rank that waits in `call` for the ranks
+/// that are `missing`. If ranks are in another call, names the ranks in each call: nobody knows which call is the mistake.
+fn of_host(call: &str, shown: &[ShownCall], missing: &[Rank], pending: Option<Pending>) -> String {
+    let is_missing = |shown: &ShownCall| missing.contains(&shown.rank);
+    let (other, same): (Vec<_>, Vec<_>) =
+        shown.iter().partition(|one| one.call != call && (one.is_inside() || !is_missing(one)));
+    let (late, here): (Vec<_>, Vec<_>) = same.into_iter().partition(|one| is_missing(one));
+    let mut texts = Vec::new();
+    if !late.is_empty() {
+        let named: RankList = late.iter().map(|one| one.rank).collect();
+        texts.push(format!("{named} {} not arrived", named.verb("has", "have")));
+        texts.extend(grouped(&late));
+    }
+    if !other.is_empty() {
+        texts.extend(grouped(&here));
+        texts.extend(grouped(&other));
+    }
+    if missing.is_empty() {
+        texts.push(format!("{} (all ranks of this host have arrived)", message(pending)));
+    }
+    texts.join("; ")
+}
+
+/// Returns a text for each group of ranks that have the same call and do the same in it.
+fn grouped(shown: &[&ShownCall]) -> Vec<String> {
+    let mut groups: Vec<(&ShownCall, RankList)> = Vec::new();
+    for one in shown {
+        match groups.iter_mut().find(|(other, _)| (&other.call, other.state) == (&one.call, one.state)) {
+            Some((_, ranks)) => ranks.add(one.rank),
+            None => groups.push((one, [one.rank].into_iter().collect())),
+        }
+    }
+    let text = |(ShownCall { call, state, .. }, ranks): (&ShownCall, RankList)| match state {
+        ShownState::Nothing => format!("{ranks} {} made no collective call on the file", ranks.verb("has", "have")),
+        ShownState::Inside => format!("{ranks} {} in {call}", ranks.verb("is", "are")),
+        ShownState::InsideMpi => format!("{ranks} {} in {call}, which MPI runs", ranks.verb("is", "are")),
+        ShownState::Left => format!("the last collective call of {ranks} on the file was {call}"),
+        ShownState::Failed => format!("{ranks} {} in {call}, which failed", ranks.verb("was", "were")),
+    };
+    groups.into_iter().map(text).collect()
 }
 
 /// Returns the functions in which a rank works on a call in flight, and what the program can do.
@@ -113,22 +162,12 @@ fn message(pending: Option<Pending>) -> String {
     }
 }
 
-/// Returns ranks as text: "1, 3 and 7", or the first of them and the number of the others.
-fn named(ranks: &[Rank]) -> String {
-    let shown = ranks.len().min(MOST_NAMED);
-    let (last, before) = match ranks.len() - shown {
-        0 => (ranks[shown - 1].to_string(), &ranks[..shown - 1]),
-        more => (format!("{more} more"), &ranks[..shown]),
-    };
-    let before: Vec<_> = before.iter().map(ToString::to_string).collect();
-    format!("{} and {last}", before.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::calls::CallGroups;
 
     #[test]
     fn lines() {
@@ -193,8 +232,35 @@ mod tests {
         let elsewhere = |mpi| watchdog.line_of_one_elsewhere("MPI_File_iwrite_all", mpi);
         assert!(elsewhere("Open MPI v4.1.4").ends_with("completes such a call in its start"));
         assert!(elsewhere("MPICH Version: 4.0.2").ends_with("so that a thread works on it"));
-        assert_eq!(named(&[1, 3]), "1 and 3");
-        assert_eq!(named(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6, 7 and 8");
-        assert_eq!(named(&(0..1000).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 992 more");
+    }
+
+    #[test]
+    fn a_line_says_what_each_group_of_ranks_is_in() {
+        let shown = |rank, call: &str, state| ShownCall { rank, call: call.to_string(), state };
+        let close = |rank| shown(rank, "MPI_File_close", ShownState::Inside);
+        let put = |rank| shown(rank, "MPI_File_write_at_all", ShownState::InsideMpi);
+        let text = |shown: &[ShownCall], missing: &[Rank]| of_host("MPI_File_close", shown, missing, None);
+        assert_eq!(
+            text(&[put(0), close(1), put(2), put(3)], &[0, 2, 3]),
+            "rank 1 is in MPI_File_close; ranks 0, 2 and 3 are in MPI_File_write_at_all, which MPI runs"
+        );
+        assert_eq!(
+            text(&[shown(0, "a", ShownState::Inside), close(1), shown(2, "b", ShownState::Left)], &[2]),
+            "rank 2 has not arrived; the last collective call of rank 2 on the file was b; rank 1 is in MPI_File_close; \
+             rank 0 is in a"
+        );
+        assert_eq!(
+            text(&[shown(0, "a", ShownState::Failed), close(1), shown(2, "", ShownState::Nothing)], &[0, 2]),
+            "ranks 0 and 2 have not arrived; rank 0 was in a, which failed; rank 2 has made no collective call on the file"
+        );
+        assert_eq!(text(&[close(0), close(1)], &[]), "it waits for other ranks (all ranks of this host have arrived)");
+        let calls =
+            CallGroups::from_calls([(1, "MPI_File_write_at_all"), (9, "MPI_File_close"), (1, "MPI_File_write_at_all")]);
+        let watchdog = StallWatchdog::after_different_calls(Path::new("/data/f"), 1, 0, ("MPI_File_close", &calls));
+        assert_eq!(
+            watchdog.line("MPI_File_close", CallStage::Coming, None, Waits::Blocked),
+            "rank 1 has waited for 0 s in MPI_File_close of /data/f: rank 1 is in MPI_File_close; ranks 0 and 2 were in \
+             MPI_File_write_at_all, which failed; check that the other ranks make this call too: it waits for all"
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! The stall watchdog: a rank that waits long for others in a collective call prints a warning. One line a host names
-//! the call, and either the ranks that have not arrived, as far as this host knows, or the part of an exchange and the
+//! the call, and either the ranks that have not arrived and what they are in, as far as this host knows, or the part of an exchange and the
 //! rank whose message is missing. Calls in flight are watched too: a rank that tests such a call or waits for it warns
 //! when the call makes no progress, and a rank that does neither warns once.
 //!
@@ -17,8 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use crate::calls::CallGroups;
 use crate::engine::storage::worker::leave_to_program;
-use crate::fabric::shared::Shared;
+use crate::fabric::shared::{Shared, ShownState};
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
 
@@ -83,6 +84,8 @@ pub struct StallWatchdog {
     here: Option<Arc<Shared>>,
     /// Tells which message this rank waits for; `None` in the first agreement of an open.
     waiting: Option<Waiting>,
+    /// Text about the other ranks, if it is known before the wait.
+    others: Option<String>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
     /// Name of the call of the last wait, and the address of this name: most calls have the same name as the call
@@ -123,10 +126,45 @@ impl StallWatchdog {
         seconds: usize,
         (here, waiting): (Option<Arc<Shared>>, Option<Waiting>),
     ) -> Arc<Self> {
+        Self::start(path, rank, seconds, (here, waiting, None))
+    }
+
+    /// Returns the watchdog of a rank that waits in `call` after the ranks have been in different `calls`, until it is
+    /// dropped. Local.
+    pub fn after_different_calls(
+        path: &Path,
+        rank: Rank,
+        seconds: usize,
+        (call, calls): (&'static str, &CallGroups),
+    ) -> Arc<Self> {
+        let watchdog = Self::start(path, rank, seconds, (None, None, Some(calls.after_failure(call))));
+        watchdog.begin(call);
+        watchdog
+    }
+
+    fn start(
+        path: &Path,
+        rank: Rank,
+        seconds: usize,
+        (here, waiting, others): (Option<Arc<Shared>>, Option<Waiting>, Option<String>),
+    ) -> Arc<Self> {
         let (turns, call, named, part, polled, is_polled, watched) = Default::default();
         let (path, limit) = (path.to_path_buf(), Duration::from_secs(seconds as u64));
-        let watchdog =
-            Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, polled, is_polled, watched });
+        let watchdog = Arc::new(Self {
+            path,
+            rank,
+            limit,
+            here,
+            waiting,
+            others,
+            turns,
+            call,
+            named,
+            part,
+            polled,
+            is_polled,
+            watched,
+        });
         if seconds > 0 {
             watch(&watchdog);
         }
@@ -138,7 +176,24 @@ impl StallWatchdog {
     #[inline]
     pub fn begin(&self, call: &'static str) {
         self.name(call);
+        self.show(call);
         self.enter(CallStage::Coming);
+    }
+
+    /// Shows the other ranks of the host that this rank is in `call`, until [`StallWatchdog::leave`]. Local.
+    #[inline]
+    pub fn show(&self, call: &'static str) {
+        if let Some(here) = &self.here {
+            here.enter_call(call, ShownState::Inside);
+        }
+    }
+
+    /// Shows the other ranks of the host that this rank's call has ended; `failed` is true after an error. Local.
+    #[inline]
+    pub fn leave(&self, failed: bool) {
+        if let Some(here) = &self.here {
+            here.leave_call(failed);
+        }
     }
 
     /// Stores the name of the call, if it is not stored already.

@@ -10,8 +10,9 @@
 //! agreement in between, so they have finished reading the set. So an agreement costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::board::NAME;
 use super::memory::SharedMemory;
 use super::signal::Signal;
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ pub struct Shared {
     place: usize,
     /// Ranks that share the memory, ascending.
     ranks: Vec<Rank>,
+    /// True if all ranks of the endpoint share the memory.
+    is_whole: bool,
     memory: SharedMemory,
     /// Offset of the area for users of the memory, in bytes.
     area: usize,
@@ -57,6 +60,8 @@ pub struct Shared {
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
     spins: bool,
+    /// Address of the name of the call that this rank shows ([`super::board`]).
+    named: AtomicUsize,
 }
 
 /// The slots of all ranks at one agreement.
@@ -105,15 +110,22 @@ impl<'a> Combined<'a> {
 }
 
 impl Shared {
-    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it.
-    pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
+    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it. `is_whole` is true if these are all ranks
+    /// of the endpoint.
+    pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
-        Self { place, ranks, area, memory, met: AtomicU32::new(0), over_hosts: AtomicU32::new(0), spins }
+        let (met, over_hosts, named) = Default::default();
+        Self { place, ranks, is_whole, area, memory, met, over_hosts, spins, named }
     }
 
     /// Returns the ranks that share the memory, ascending.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
+    }
+
+    /// Returns true if all ranks of the endpoint share the memory.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns this rank's place: its index among the ranks.
@@ -167,7 +179,26 @@ impl Shared {
 
     /// Returns the number of agreements at which the rank with this place has arrived.
     fn came(&self, place: usize) -> &AtomicU32 {
-        self.memory.word(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
+        self.memory.word(self.line_of(place))
+    }
+
+    /// Returns the state of the call that the rank with this place shows.
+    pub(super) fn state_of(&self, place: usize) -> &AtomicU32 {
+        self.memory.word(self.line_of(place) + 4)
+    }
+
+    /// Returns the name of the call that the rank with this place shows.
+    pub(super) fn name_of(&self, place: usize) -> &[AtomicU64] {
+        self.memory.longs(self.line_of(place) + 8, NAME)
+    }
+
+    pub(super) fn named(&self) -> &AtomicUsize {
+        &self.named
+    }
+
+    /// Returns the offset of the cache line that only the rank with this place writes.
+    fn line_of(&self, place: usize) -> usize {
+        SLOTS + 2 * self.ranks.len() * SLOT + place * LINE
     }
 
     /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any

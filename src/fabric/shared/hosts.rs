@@ -263,7 +263,8 @@ impl Endpoint {
             found.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
             found.host = found.leaders.partition_point(|&leader| leader < here[0]);
             found.refusal = None;
-            found.here = memory.map(|memory| Arc::new(Shared::new(rank, here, memory, found.spins)));
+            let is_whole = here.len() == all.len();
+            found.here = memory.map(|memory| Arc::new(Shared::new(rank, (here, is_whole), memory, found.spins)));
         }
         found.labels = labels;
         let found = Arc::new(found);

@@ -11,9 +11,11 @@
 //! | [`memory`] | memory that one process makes and all map; it is gone with the last process |
 //! | [`signal`] | a word to wait on |
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
+//! | [`board`] | the collective call that each rank of a host is in |
 //! | [`group`] | memory of a group of ranks on one node |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
+pub mod board;
 pub mod combine;
 pub mod cores;
 pub mod group;
@@ -22,6 +24,7 @@ pub mod hosts;
 pub mod memory;
 pub mod signal;
 
+pub use board::{CallBoard, ShownCall, ShownState};
 pub use combine::{Combined, DECISION, SLOT, Shared, Slots};
 pub use cores::Cores;
 pub use group::GroupMemory;

@@ -47,6 +47,7 @@ pub fn class(error: &Error) -> c_int {
             About::Datatype => all.err_type,
             _ => all.err_arg,
         },
+        Error::CallsDiffer { .. } => all.err_arg,
         Error::Hint { .. } | Error::UnknownHint { .. } => all.err_info_value,
         Error::NoMemory { .. } => all.err_no_mem,
         Error::Refused { .. } | Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => all.err_other,

@@ -84,7 +84,7 @@ impl Backend {
                     return Ok(Ended::LeftToMpi);
                 }
             };
-            engine.call_them(function.full_name());
+            engine.call_as(function.full_name(), function.form());
             let outcome = match access {
                 _ if first.is_some() => first.take().map_or(Ok(0), Err),
                 _ if wants => {

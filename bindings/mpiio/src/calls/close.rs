@@ -1,6 +1,11 @@
 //! MPI_File_close: closes the engine's file, then MPI's, with the same result on all ranks; then prints the report.
 
 use std::ffi::c_int;
+use std::path::Path;
+use std::sync::Arc;
+
+use tributary::Error;
+use tributary::engine::StallWatchdog;
 
 use crate::abi::SUCCESS;
 use crate::abi::errors::class;
@@ -31,7 +36,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
-    let (waiting, mut backend) = (file.backend.waiting(), file.backend);
+    let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
     let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.all_alone(), None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
@@ -50,7 +55,11 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         }
         Ok(closed)
     });
+    if let Err(error) = &closed {
+        counts.failures.note(function.full_name(), error, speaks);
+    }
     if let Some(mut report) = report {
+        report.failed = counts.failures.failed();
         report.passed_through = counts.all_left_to_mpi();
         (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
@@ -67,13 +76,27 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         Err(error) => {
             // MPI's file is still open: its error handler is called. If an exception leaves it, the program may close MPI's file by
             // another call.
-            if speaks {
-                tributary::say(format_args!("MPI_File_close: {error}"));
-            }
             let code = class(&error);
             let arguments = arguments.to_vec();
-            let close = move |_| Answer::call(function, &arguments, move |_| Answer::code(code));
+            let close = move |_| {
+                let watchdog = watched(&error, stall, (function, &path));
+                Answer::call(function, &arguments, move |_| {
+                    drop(watchdog);
+                    Answer::code(code)
+                })
+            };
             Answer::RaiseFirst { file: handle, code, then: Box::new(close) }
         }
     }
+}
+
+/// Returns a stall watchdog for MPI's close after `error`, if other ranks were in another call: MPI waits until they close
+/// the file too. `stall` is (rank, seconds).
+fn watched(
+    error: &Error,
+    stall: Option<(usize, usize)>,
+    (function, path): (&'static InterposedFunction, &Path),
+) -> Option<Arc<StallWatchdog>> {
+    let (Error::CallsDiffer { calls, .. }, Some((rank, seconds))) = (error, stall) else { return None };
+    Some(StallWatchdog::after_different_calls(path, rank, seconds, (function.full_name(), calls)))
 }

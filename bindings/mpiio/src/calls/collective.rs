@@ -192,7 +192,7 @@ unsafe fn wait(
     if backend.wanted.is_none()
         && let (Ok(file), Ok(access)) = (backend.engine(), access)
     {
-        file.call_them(function.full_name());
+        file.call_as(function.full_name(), function.form());
         let note = |report: &CallReport| counts.counts().ran(name, report);
         // SAFETY: the caller's promise.
         let outcome = unsafe { access.transfer(direction, file, note) };

@@ -25,6 +25,7 @@ pub mod passing;
 pub mod pnetcdf;
 pub mod pointed;
 pub mod requests;
+pub mod set_errhandler;
 pub mod set_info;
 pub mod set_view;
 pub mod split;

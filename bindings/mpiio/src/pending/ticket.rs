@@ -25,6 +25,7 @@ use crate::calls::attempt::Ended;
 use crate::component;
 use crate::door;
 use crate::error_handler::raise;
+use crate::files;
 use crate::next::InterposedFunction;
 
 /// A collective call in flight: its file, its function, its request and its result.
@@ -35,8 +36,8 @@ pub struct CallTicket {
     pub function: &'static InterposedFunction,
     /// True if this rank prints errors.
     pub speaks: bool,
-    /// True if the error was printed when MPI queried the request of the component's call.
-    is_printed: AtomicBool,
+    /// True if the error was counted when MPI queried the request of the component's call.
+    is_noted: AtomicBool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
 }
@@ -65,8 +66,8 @@ pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
 impl CallTicket {
     /// Creates a ticket for a call of `function` on a file. `speaks` is true if this rank prints errors.
     pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
-        let is_printed = AtomicBool::new(false);
-        Arc::new(Self { file, function, speaks, is_printed, request: OnceLock::new(), outcome: OnceLock::new() })
+        let is_noted = AtomicBool::new(false);
+        Arc::new(Self { file, function, speaks, is_noted, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
     /// Returns the result of the call; None while the call is in flight.
@@ -114,15 +115,15 @@ impl CallTicket {
         }
     }
 
-    /// Does this if the call failed: prints the error if the engine reported it, calls the file's error handler,
+    /// Does this if the call failed: counts the error if the engine reported it, and maybe prints it ([`crate::failures`]), calls the file's error handler,
     /// which may not return. Returns the return code.
     pub fn raise(&self) -> Word {
         let code = self.code();
         if code == SUCCESS {
             return to_word(code);
         }
-        if let (true, Some(Err(error))) = (self.speaks, self.outcome()) {
-            tributary::say(format_args!("{}: {error}", self.function.full_name()));
+        if let Some(Err(error)) = self.outcome() {
+            files::note_failure(self.file, self.function.full_name(), error, self.speaks);
         }
         raise(self.file, code)
     }
@@ -134,13 +135,11 @@ impl CallTicket {
         })
     }
 
-    /// Prints the error of the failed call once, if the engine reported it, and makes Open MPI call the file's error
+    /// Counts the error of the failed call once, if the engine reported it, and makes Open MPI call the file's error
     /// handler. Returns the code for MPI.
     fn fail_request(&self) -> c_int {
-        if let (Some(Err(error)), false, true) =
-            (self.outcome(), self.is_printed.swap(true, Ordering::Relaxed), self.speaks)
-        {
-            tributary::say(format_args!("{}: {error}", self.function.full_name()));
+        if let (Some(Err(error)), false) = (self.outcome(), self.is_noted.swap(true, Ordering::Relaxed)) {
+            files::note_failure(self.file, self.function.full_name(), error, self.speaks);
         }
         if let Some(request) = self.request() {
             component::point_at_file(request, self.file);

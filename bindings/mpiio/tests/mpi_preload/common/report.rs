@@ -25,6 +25,14 @@ pub struct Limit {
     pub of_the_longer: f64,
 }
 
+/// Calls that failed.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Failed {
+    pub calls: u64,
+    #[serde(default)]
+    pub first: Option<String>,
+}
+
 /// Calls of one function that the MPI library ran.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Passed {
@@ -52,6 +60,9 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Failed calls: their number, and the first error that was not printed.
+    #[serde(default)]
+    pub failed: Option<Failed>,
     /// Number of independent calls through the library's own handle.
     #[serde(default)]
     pub past_cache: u64,
