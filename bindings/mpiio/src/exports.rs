@@ -6,6 +6,8 @@
 
 use std::ffi::c_void;
 
+use tributary_abi::function_name;
+
 use crate::abi::word::Word;
 use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
 use crate::calls::{alone, atomicity, close, get_info, open, passing, pointed, set_info, set_view, split, sync};
@@ -46,7 +48,7 @@ macro_rules! exports {
         static ROWS: &[Row] = &[$(
             $(#[$attribute])*
             {
-                static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+                static FUNCTION: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
                 const HANDLER: Handler = $handler;
 
                 #[unsafe(export_name = stringify!($name))]
@@ -75,7 +77,7 @@ macro_rules! at {
         None
     };
     ($name:ident) => {{
-        static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+        static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
         Some(&AT)
     }};
 }
@@ -104,7 +106,7 @@ macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
-            static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($at), "\0"));
+            static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($at)));
             pointed::independent(FORM, &AT, function, arguments)
         }
     };

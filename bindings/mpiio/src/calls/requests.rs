@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::alone;
-use tributary_abi::{MPI_Request, MPI_Status, constants};
+use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
 
 use super::get_status::{self, RequestArray, look};
 
@@ -23,7 +23,7 @@ use crate::pending::{self, CallTicket, PollPause};
 macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         const _: () = {
-            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
             type Next = extern "C-unwind" fn($($argument: Word),*) -> Word;
 
             #[unsafe(export_name = stringify!($name))]
@@ -84,7 +84,7 @@ fn test(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
 }
 
 fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST: InterposedFunction = InterposedFunction::new("PMPI_Test\0");
+    static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
     let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
     let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
@@ -98,7 +98,7 @@ fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
 }
 
 fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST_ANY: InterposedFunction = InterposedFunction::new("PMPI_Testany\0");
+    static TEST_ANY: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testany"));
     let [count, requests, index, status] = *arguments else { return Answer::Pass };
     one(until(function, |flag| TEST_ANY.call(&[count, requests, index, flag, status])))
 }
@@ -113,7 +113,7 @@ fn test_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
 }
 
 fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST_ALL: InterposedFunction = InterposedFunction::new("PMPI_Testall\0");
+    static TEST_ALL: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testall"));
     let [count, requests, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitall.
     let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
@@ -141,7 +141,7 @@ fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
 }
 
 fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST_SOME: InterposedFunction = InterposedFunction::new("PMPI_Testsome\0");
+    static TEST_SOME: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testsome"));
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
     let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
