@@ -68,6 +68,7 @@ pub use api::transfer::ReadReport;
 pub use capture::Capture;
 pub use direction::Direction;
 pub use facts::Amount;
+pub use facts::calls::CallKind;
 pub use file::File;
 pub use metadata::phase::Phase;
 pub use plan::planning;

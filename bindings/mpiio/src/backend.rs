@@ -11,6 +11,7 @@ use tributary::collectives::{agree, allreduce};
 use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
+use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
@@ -72,6 +73,22 @@ impl Backend {
     /// Returns true if the engine has not tried to open the file yet.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
+    }
+
+    /// Returns true if the engine has opened the file and runs its calls. All ranks get the same answer.
+    pub fn is_opened(&self) -> bool {
+        matches!(self.runner, Runner::Engine(_))
+    }
+
+    /// Waits until all ranks have ended a collective write of `function` that MPI ran, if the engine has opened the file.
+    /// Collective in that case.
+    ///
+    /// # Errors
+    /// The same on all ranks: ranks are in different calls, or an error of earlier writes. Or an error of MPI.
+    pub async fn wait_for_all(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
+        let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
+        engine.call_them(function.full_name());
+        engine.wait_for_all().await
     }
 
     /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
@@ -250,15 +267,17 @@ impl Backend {
     /// # Errors
     /// The errors of the file system, on all ranks.
     pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
-        let (endpoint, is_opened) = match self.runner {
+        // OMPIO lets a rank return before another one has deleted the file.
+        let deletes = self.amode & constants().mode_delete_on_close != 0;
+        let (endpoint, is_agreed) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
                 (Some(file.close_async().await?), true)
             }
-            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
+            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), deletes),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
         };
-        Ok(Closed { endpoint, is_opened, seat: self.seat })
+        Ok(Closed { endpoint, is_agreed, seat: self.seat })
     }
 }
 
@@ -281,7 +300,8 @@ fn is_sole_writer(seat: Option<&Seat>) -> bool {
 /// to.
 pub struct Closed {
     endpoint: Option<Endpoint>,
-    is_opened: bool,
+    /// True if the ranks agree on the result of MPI's close: the engine had opened the file, or MPI deletes it.
+    is_agreed: bool,
     seat: Option<Seat>,
 }
 
@@ -307,8 +327,8 @@ impl Closed {
         waiting.call(pin!(allreduce(endpoint, &ops, numbers))).await
     }
 
-    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file. Collective in
-    /// that case.
+    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file or MPI has deleted it:
+    /// no rank returns before MPI's close has ended on all ranks. Collective in that case.
     ///
     /// # Errors
     /// The error of the lowest failing rank.
@@ -316,7 +336,7 @@ impl Closed {
         let Some(mut endpoint) = self.endpoint else { return Ok(()) };
         let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
         let waiting = endpoint.waiting().clone();
-        let outcome = if self.is_opened { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
+        let outcome = if self.is_agreed { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
         // An endpoint whose messages may be in flight is of no use to another file.
         let is_usable = outcome.as_ref().err().is_none_or(|error| !waiting.failure().is_unagreed(error));
         if let Some(seat) = self.seat.filter(|_| is_usable) {

@@ -5,6 +5,7 @@ mod calls;
 mod holes;
 mod limits;
 mod order;
+mod overtaken;
 mod pointers;
 mod prefixes;
 mod progress;
