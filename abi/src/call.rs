@@ -1,9 +1,10 @@
 //! Calls functions of the MPI library by name, with handles of the library's width.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::find::find;
+use crate::name::FunctionName;
 
 /// An argument of an MPI function, for both widths of handles. Only handles differ between the widths.
 pub trait Argument: Copy {
@@ -57,18 +58,13 @@ static NOWHERE: u8 = 0;
 
 /// A function of the MPI library, which is looked up at its first call.
 pub struct Function {
-    name: &'static CStr,
+    name: FunctionName,
     address: AtomicPtr<c_void>,
 }
 
 impl Function {
-    /// Creates the function with this name, which includes its terminating 0.
-    pub const fn new(name: &'static str) -> Self {
-        let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
-            Ok(name) => name,
-            // Evaluated at compile time only: this is used in statics.
-            Err(_) => panic!("the name has no terminating 0"),
-        };
+    /// Creates the function with this name.
+    pub const fn new(name: FunctionName) -> Self {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
@@ -87,7 +83,7 @@ impl Function {
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
         // Without a library the look-up is repeated: one may be loaded later.
-        let address = find().ok()?.address(self.name);
+        let address = find().ok()?.address(self.name.text());
         let nowhere = (&raw const NOWHERE).cast_mut().cast();
         self.address.store(address.unwrap_or(nowhere), Ordering::Release);
         address
@@ -106,7 +102,7 @@ macro_rules! mpi_functions {
         #[allow(clippy::too_many_arguments, reason = "MPI's functions")]
         #[inline]
         pub unsafe fn $name($($argument: $type),*) -> ::std::ffi::c_int {
-            static FUNCTION: $crate::Function = $crate::Function::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: $crate::Function = $crate::Function::new($crate::function_name!("P", stringify!($name)));
             type Narrow = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Narrow),*) -> ::std::ffi::c_int;
             type Wide = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Wide),*) -> ::std::ffi::c_int;
             let Some(address) = FUNCTION.address() else { return $crate::MISSING };

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::constants::{Constants, PredefinedHandles};
+use crate::function_name;
 use crate::library::Library;
 use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
 
@@ -237,7 +238,7 @@ impl Error for Refusal {}
 
 /// Returns the major version from MPI_Abi_get_version; None if the library has another ABI, or lacks the function.
 fn standard_version(library: &Library) -> Option<c_int> {
-    let function = library.own(c"PMPI_Abi_get_version")?;
+    let function = library.own(function_name!("PMPI_Abi_get_version").text())?;
     let (mut major, mut minor) = (-1, -1);
     type AbiGetVersion = extern "C-unwind" fn(*mut c_int, *mut c_int) -> c_int;
     // SAFETY: in every MPI library the function takes two ints and may be called at any time.
@@ -249,7 +250,7 @@ fn standard_version(library: &Library) -> Option<c_int> {
 /// Returns the first line of the library's version text.
 fn version(library: &Library) -> String {
     let (mut text, mut length) = (vec![0 as c_char; LONGEST_VERSION], 0);
-    if let Some(function) = library.own(c"PMPI_Get_library_version") {
+    if let Some(function) = library.own(function_name!("PMPI_Get_library_version").text()) {
         type GetLibraryVersion = extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
         // SAFETY: in every MPI library the function takes a text and an int and may be called at any time.
         let function = unsafe { transmute::<*mut c_void, GetLibraryVersion>(function) };

@@ -6,13 +6,13 @@ use std::mem::transmute;
 use crate::call::Function;
 use crate::find::{Abi, find};
 use crate::handle::MPI_Comm;
-use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, handles};
+use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, function_name, handles};
 
 /// Returns the communicator of a Fortran handle. Returns MPI_COMM_NULL if the process has no MPI library, and before
 /// MPI_Init and after MPI_Finalize, when Open MPI would end the program.
 pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
-    static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");
-    static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
+    static OPEN_MPI: Function = Function::new(function_name!("PMPI_Comm_f2c"));
+    static STANDARD: Function = Function::new(function_name!("PMPI_Comm_fromint"));
     let function = match find().map(|mpi| mpi.abi) {
         // In MPICH's ABI the handle is the same integer.
         Ok(Abi::Mpich) => return MPI_Comm::from_word(handle as u32 as usize),

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | `find` | finds the MPI library and its ABI |
 //! | `library` | shared libraries of the process, in the dynamic linker; one that is linked into the program |
+//! | `name` | the names of functions, in a section of their own |
 //! | `load` | loads an MPI library for a program that is linked with none |
 //! | `handle`, `status` | communicators, datatypes and other handles; statuses |
 //! | `constants` | the constants of `mpi.h` for each ABI |
@@ -36,6 +37,7 @@ mod functions;
 mod handle;
 mod library;
 mod load;
+mod name;
 mod status;
 pub mod word;
 
@@ -48,6 +50,7 @@ pub use functions::*;
 pub use handle::{HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 pub use library::{LinkedFunction, link, path_of};
 pub use load::{NotLoaded, load};
+pub use name::FunctionName;
 pub use status::{MPI_Status, Statuses};
 
 use std::ffi::c_int;

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::function_name;
+use crate::name::FunctionName;
+
 /// Function that every MPI library has, by its profiling name, which tools do not interpose.
-const MARK: &CStr = c"PMPI_Type_size";
+static MARK: FunctionName = function_name!("PMPI_Type_size");
 
 /// A function of an MPI library that is linked statically into the program.
 #[derive(Debug)]
@@ -51,13 +54,13 @@ impl Library {
             return Some(Self { handle: AtomicPtr::default(), path });
         }
         // SAFETY: a terminated name.
-        let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.as_ptr()) };
+        let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.text().as_ptr()) };
         if !mark.is_null() {
             return Self::holding(mark);
         }
         loaded().iter().filter(|path| is_named_so(path)).find_map(|path| {
             let library = Self::open(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY)?;
-            library.own(MARK).and_then(Self::holding)
+            library.own(MARK.text()).and_then(Self::holding)
         })
     }
 
@@ -68,7 +71,7 @@ impl Library {
     /// The dynamic linker's message.
     pub fn load(name: &Path) -> Result<(), String> {
         match Self::open(name, libc::RTLD_GLOBAL | libc::RTLD_NOW) {
-            Some(library) if library.own(MARK).is_some() => Ok(()),
+            Some(library) if library.own(MARK.text()).is_some() => Ok(()),
             Some(_) => Err(format!("{}: no MPI library, it has no MPI_Type_size", name.display())),
             None => Err(linker_says()),
         }

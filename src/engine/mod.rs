@@ -68,7 +68,7 @@ pub use api::transfer::ReadReport;
 pub use capture::Capture;
 pub use direction::Direction;
 pub use facts::Amount;
-pub use facts::calls::CallForm;
+pub use facts::calls::{CallForm, CallKind};
 pub use file::File;
 pub use metadata::phase::Phase;
 pub use plan::planning;

@@ -9,7 +9,7 @@
  *   read          a read of it: EIO
  *   short         every N-th read or write of it moves half of the bytes
  *   interrupted   every N-th read or write of it is interrupted: EINTR
- *   slow          every write of it takes 0.3 s
+ *   slow          every write, truncation and deletion of it takes 0.3 s
  *   kill          the rank is killed in that write of "small"
  *   stop          it is stopped there, for a second */
 #define _GNU_SOURCE
@@ -208,6 +208,36 @@ static int fail_end(const char *what, int fd)
             next = (int (*)(int))dlsym(RTLD_NEXT, #name); \
         return fail_end(what, fd) ? -1 : next(fd);       \
     }
+
+/* The files that MPI truncates and deletes may be empty. */
+static void slow_down(int is_small)
+{
+    if (is_small && !strcmp(kind, "slow") && is_rank())
+        usleep(300000);
+}
+
+#define TRUNCATION(name)                                            \
+    int name(int fd, off_t length)                                  \
+    {                                                               \
+        static int (*next)(int, off_t);                             \
+        if (!next)                                                  \
+            next = (int (*)(int, off_t))dlsym(RTLD_NEXT, #name);    \
+        slow_down(bytes_of_file(fd) >= 0);                          \
+        return next(fd, length);                                    \
+    }
+
+TRUNCATION(ftruncate)
+TRUNCATION(ftruncate64)
+
+int unlink(const char *path)
+{
+    static int (*next)(const char *);
+    size_t length = strlen(path);
+    if (!next)
+        next = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
+    slow_down(length >= 5 && !strcmp(path + length - 5, "small"));
+    return next(path);
+}
 
 SYSTEM(fsync, "sync")
 SYSTEM(fdatasync, "sync")

@@ -13,6 +13,7 @@ use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
+use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
@@ -57,9 +58,6 @@ pub struct Backend {
     pub wanted: Option<Box<Hints>>,
     /// True in the call in which the engine has opened the file: all ranks are in it.
     is_just_opened: bool,
-    /// True if MPI has run a collective call on the file since the engine's last one. A rank may return from it before
-    /// others.
-    pub mpi_was_used: Arc<AtomicBool>,
     /// Promise of this rank to the others, while they may write before this rank is in their call.
     promise: Option<Promise>,
     /// Last result of MPI_File_get_info; None after the hints in force have changed.
@@ -78,7 +76,6 @@ impl Backend {
             seat,
             wanted: None,
             is_just_opened: false,
-            mpi_was_used: Arc::default(),
             promise: None,
             effective: None,
         }
@@ -88,13 +85,28 @@ impl Backend {
     pub fn take_for_call(&mut self) -> Self {
         let hints = self.effective_hints();
         let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints), None);
-        let mpi_was_used = self.mpi_was_used.clone();
-        std::mem::replace(self, Self { mpi_was_used, ..stand_in })
+        std::mem::replace(self, stand_in)
     }
 
     /// Returns true if the engine has not tried to open the file yet.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
+    }
+
+    /// Returns true if the engine has opened the file and runs its calls. All ranks get the same answer.
+    pub fn is_opened(&self) -> bool {
+        matches!(self.runner, Runner::Engine(_))
+    }
+
+    /// Waits until all ranks have ended a collective write of `function` that MPI ran, if the engine has opened the file.
+    /// Collective in that case.
+    ///
+    /// # Errors
+    /// The same on all ranks: ranks are in different calls, or an error of earlier writes. Or an error of MPI.
+    pub async fn wait_for_all(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
+        let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
+        engine.call_them(function.full_name());
+        engine.wait_for_all().await
     }
 
     /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
@@ -155,7 +167,6 @@ impl Backend {
                 file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
                 file.set_writers_beside(WritersBeside {
                     all_are_here: std::mem::take(&mut self.is_just_opened),
-                    may_be_busy: self.mpi_was_used.swap(false, Ordering::Relaxed),
                     have_sieved: sieving::is_wanted(),
                 });
                 Ok(file)
@@ -306,15 +317,17 @@ impl Backend {
     /// # Errors
     /// The errors of the file system, on all ranks.
     pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
-        let (endpoint, is_opened) = match self.runner {
+        // OMPIO lets a rank return before another one has deleted the file.
+        let deletes = self.amode & constants().mode_delete_on_close != 0;
+        let (endpoint, is_agreed) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
                 (Some(file.close_async().await?), true)
             }
-            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
+            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), deletes),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
         };
-        Ok(Closed { endpoint, is_opened, seat: self.seat })
+        Ok(Closed { endpoint, is_agreed, seat: self.seat })
     }
 }
 
@@ -337,7 +350,8 @@ fn is_sole_writer(seat: Option<&Seat>) -> bool {
 /// to.
 pub struct Closed {
     endpoint: Option<Endpoint>,
-    is_opened: bool,
+    /// True if the ranks agree on the result of MPI's close: the engine had opened the file, or MPI deletes it.
+    is_agreed: bool,
     seat: Option<Seat>,
 }
 
@@ -363,8 +377,8 @@ impl Closed {
         waiting.call(pin!(allreduce(endpoint, &ops, numbers))).await
     }
 
-    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file. Collective in
-    /// that case.
+    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file or MPI has deleted it:
+    /// no rank returns before MPI's close has ended on all ranks. Collective in that case.
     ///
     /// # Errors
     /// The error of the lowest failing rank.
@@ -372,7 +386,7 @@ impl Closed {
         let Some(mut endpoint) = self.endpoint else { return Ok(()) };
         let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
         let waiting = endpoint.waiting().clone();
-        let outcome = if self.is_opened { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
+        let outcome = if self.is_agreed { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
         // An endpoint whose messages may be in flight is of no use to another file.
         let is_usable = outcome.as_ref().err().is_none_or(|error| !waiting.failure().is_unagreed(error));
         if let Some(seat) = self.seat.filter(|_| is_usable) {

@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use tributary_abi::handles;
+use tributary_abi::{function_name, handles};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
@@ -18,7 +18,7 @@ pub fn raise(file: Word, code: c_int) -> Word {
 
 /// Calls the error handler of an open file, which may not return, and returns the code.
 pub fn raise_now(file: Word, code: c_int) -> Word {
-    static CALL_ERRHANDLER: InterposedFunction = InterposedFunction::new("PMPI_File_call_errhandler\0");
+    static CALL_ERRHANDLER: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_call_errhandler"));
     CALL_ERRHANDLER.call(&[file, to_word(code)]);
     to_word(code)
 }
@@ -26,9 +26,9 @@ pub fn raise_now(file: Word, code: c_int) -> Word {
 /// Runs a call of MPI on a file such that MPI returns errors and does not call the program's error handler. Local,
 /// except for what `call` does.
 pub fn returning<T>(file: Word, call: impl FnOnce() -> T) -> T {
-    static GET: InterposedFunction = InterposedFunction::new("PMPI_File_get_errhandler\0");
-    static SET: InterposedFunction = InterposedFunction::new("PMPI_File_set_errhandler\0");
-    static FREE: InterposedFunction = InterposedFunction::new("PMPI_Errhandler_free\0");
+    static GET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_errhandler"));
+    static SET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_errhandler"));
+    static FREE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Errhandler_free"));
     // Functions of Open MPI's components call no error handler.
     if door::is_component() {
         return call();

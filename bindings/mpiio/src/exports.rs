@@ -6,10 +6,12 @@
 
 use std::ffi::c_void;
 
+use tributary_abi::function_name;
+
 use crate::abi::word::Word;
 use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
 use crate::calls::{
-    alone, atomicity, close, get_info, open, passing, pointed, set_errhandler, set_info, set_view, split, sync,
+    alone, atomicity, between, close, get_info, open, passing, pointed, set_errhandler, set_info, set_view, split, sync,
 };
 use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
 use crate::entry::{Answer, Handler, enter_exported, enter_slot};
@@ -48,7 +50,7 @@ macro_rules! exports {
         static ROWS: &[Row] = &[$(
             $(#[$attribute])*
             {
-                static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+                static FUNCTION: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
                 const HANDLER: Handler = $handler;
 
                 #[unsafe(export_name = stringify!($name))]
@@ -77,7 +79,7 @@ macro_rules! at {
         None
     };
     ($name:ident) => {{
-        static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+        static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
         Some(&AT)
     }};
 }
@@ -106,7 +108,7 @@ macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
-            static AT: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($at), "\0"));
+            static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($at)));
             pointed::independent(FORM, &AT, function, arguments)
         }
     };
@@ -167,16 +169,16 @@ exports! {
     MPI_File_read_shared(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared(file buffer count datatype request) SHARED;
     MPI_File_iread_shared(file buffer count datatype request) SHARED;
-    MPI_File_write_ordered(file buffer count datatype status) SHARED;
+    MPI_File_write_ordered(file buffer count datatype status) between::ordered;
     MPI_File_read_ordered(file buffer count datatype status) SHARED;
-    MPI_File_write_ordered_begin(file buffer count datatype) SHARED;
+    MPI_File_write_ordered_begin(file buffer count datatype) between::ordered;
     MPI_File_read_ordered_begin(file buffer count datatype) SHARED;
-    MPI_File_write_ordered_end(file buffer status) PASS;
+    MPI_File_write_ordered_end(file buffer status) between::ordered;
     MPI_File_read_ordered_end(file buffer status) PASS;
 
     MPI_File_delete(name info) open::delete;
-    MPI_File_set_size(file size) passing::after_writes;
-    MPI_File_preallocate(file size) passing::after_writes;
+    MPI_File_set_size(file size) between::set_size;
+    MPI_File_preallocate(file size) between::preallocate;
     MPI_File_get_size(file size) passing::after_writes;
     MPI_File_get_group(file group) PASS;
     MPI_File_get_amode(file amode) PASS;
@@ -184,7 +186,7 @@ exports! {
     MPI_File_seek(file offset whence) pointed::seek_to;
     MPI_File_get_position(file offset) pointed::get_position;
     MPI_File_get_byte_offset(file offset displacement) PASS;
-    MPI_File_seek_shared(file offset whence) passing::after_writes;
+    MPI_File_seek_shared(file offset whence) between::seek_shared;
     MPI_File_get_position_shared(file offset) PASS;
     MPI_File_get_type_extent(file datatype extent) PASS;
     MPI_File_get_atomicity(file flag) PASS;
@@ -220,9 +222,9 @@ exports! {
     MPI_File_read_shared_c(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared_c(file buffer count datatype request) SHARED;
     MPI_File_iread_shared_c(file buffer count datatype request) SHARED;
-    MPI_File_write_ordered_c(file buffer count datatype status) SHARED;
+    MPI_File_write_ordered_c(file buffer count datatype status) between::ordered;
     MPI_File_read_ordered_c(file buffer count datatype status) SHARED;
-    MPI_File_write_ordered_begin_c(file buffer count datatype) SHARED;
+    MPI_File_write_ordered_begin_c(file buffer count datatype) between::ordered;
     MPI_File_read_ordered_begin_c(file buffer count datatype) SHARED;
     MPI_File_get_type_extent_c(file datatype extent) PASS;
 }

@@ -28,7 +28,6 @@ pub struct SharedFile {
     pub own: Option<Arc<OwnHandle>>,
     /// The handle through which MPI may write by data sieving; None if it may through the program's.
     pub sieving: Option<Sieving>,
-    mpi_was_used: Arc<AtomicBool>,
     /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
     pub board: Option<Arc<CallBoard>>,
     file: Mutex<MovableFile>,
@@ -46,14 +45,7 @@ impl SharedFile {
     /// Counts a collective call that MPI runs, and waits until the bytes of earlier calls are in the file.
     pub fn left_to_mpi(&self, call: &'static str, why: &str) {
         self.counts().left_to_mpi(call, why);
-        self.note_call_of_mpi();
         self.wait_for_writes(|| None);
-    }
-
-    /// Records that MPI runs a collective call on the file, from which a rank may return before others: in the engine's
-    /// next call, ranks write only after all have arrived.
-    pub fn note_call_of_mpi(&self) {
-        self.mpi_was_used.store(true, Ordering::Relaxed);
     }
 
     /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
@@ -153,9 +145,8 @@ pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, sieving: Option<S
         board.enter("MPI_File_open");
         board.leave(false);
     }
-    let mpi_was_used = file.backend.mpi_was_used.clone();
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, own, sieving, mpi_was_used, board, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, sieving, board, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use tributary::engine::CallForm;
-use tributary_abi::{constants, function};
+use tributary_abi::{FunctionName, constants, function};
 
 use crate::abi::word::{Word, to_word};
 use crate::component;
@@ -19,7 +19,7 @@ use crate::door;
 
 /// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
 pub struct InterposedFunction {
-    /// Profiling name, such as `PMPI_File_open`, with a terminating 0.
+    /// Profiling name, such as `PMPI_File_open`.
     profiling: &'static CStr,
     /// Name in the standard, such as `MPI_File_open`.
     full_name: &'static str,
@@ -33,15 +33,15 @@ pub struct InterposedFunction {
 }
 
 impl InterposedFunction {
-    /// Creates the function with this profiling name, which includes its terminating 0. A name without the P finds
-    /// the function of a tool that is preloaded behind this library, if there is one.
-    pub const fn new(profiling: &'static str) -> Self {
+    /// Creates the function with this profiling name. A name without the P finds the function of a tool that is preloaded
+    /// behind this library, if there is one.
+    pub const fn new(profiling: FunctionName) -> Self {
         // Evaluated at compile time only: this is used in statics.
-        let begin = if profiling.as_bytes()[0] == b'P' { 1 } else { 0 };
-        let full_name = profiling.split_at(profiling.len() - 1).0.split_at(begin).1;
-        let profiling = match CStr::from_bytes_with_nul(profiling.as_bytes()) {
+        let profiling = profiling.text();
+        let full_name = match profiling.to_str() {
+            Ok(name) if name.as_bytes()[0] == b'P' => name.split_at(1).1,
             Ok(name) => name,
-            Err(_) => panic!("the name has no terminating 0"),
+            Err(_) => panic!("the name is no text"),
         };
         Self {
             profiling,

@@ -22,7 +22,7 @@ use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
-use tributary_abi::{constants, handles};
+use tributary_abi::{constants, function_name, handles};
 use tributary_bindings::access::Access;
 use tributary_bindings::info::entries;
 
@@ -69,7 +69,7 @@ fn is_on_nfs(path: &Path) -> bool {
 
 /// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.
 pub fn is_of_nfs_driver(handle: Word) -> bool {
-    static GET_INFO: InterposedFunction = InterposedFunction::new("PMPI_File_get_info\0");
+    static GET_INFO: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
     let mut info = handles().info_null;
     if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
         return false;

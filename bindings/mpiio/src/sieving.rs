@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tributary_abi::{MPI_Info_free, constants, handles};
+use tributary_abi::{MPI_Info_free, constants, function_name, handles};
 use tributary_bindings::info::{entries, made_of};
 
 use crate::abi::types::Kept;
@@ -182,7 +182,7 @@ impl Sieving {
 
     /// Opens the second handle. None if MPI cannot, or if another file has the name now.
     fn opened(&self, path: &Path, asked: String) -> Option<Word> {
-        static OPEN: InterposedFunction = InterposedFunction::new("PMPI_File_open\0");
+        static OPEN: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_open"));
         let all = constants();
         let amode = self.amode & (all.mode_rdwr | all.mode_wronly);
         // A colon would end a prefix.
@@ -217,7 +217,7 @@ impl Sieving {
 
     /// Closes the second handle, if it is open, and returns MPI's code. Local.
     pub fn close(&self) -> c_int {
-        static CLOSE: InterposedFunction = InterposedFunction::new("PMPI_File_close\0");
+        static CLOSE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_close"));
         match std::mem::take(&mut *locked(&self.second)) {
             Second::Open(mut handle, _) => returning(handle, || CLOSE.call(&[(&raw mut handle) as Word])) as c_int,
             Second::NotOpened | Second::Failed => SUCCESS,
@@ -236,8 +236,8 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Gives the handle `to`, which this rank has for itself, the view of `from`. Returns true if MPI could. Local.
 fn copy_view(from: Word, to: Word) -> bool {
-    static GET_VIEW: InterposedFunction = InterposedFunction::new("PMPI_File_get_view\0");
-    static SET_VIEW: InterposedFunction = InterposedFunction::new("PMPI_File_set_view\0");
+    static GET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_view"));
+    static SET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_view"));
     let null = handles().datatype_null;
     let (mut start, mut types, mut name): (MPI_Offset, _, _) = (0, [null; 2], [0 as c_char; 256]);
     let [etype, filetype] = &mut types;

@@ -44,6 +44,12 @@ pub enum CallOfUnopened {
     Sync,
     /// MPI_File_close.
     Close,
+    /// MPI_File_set_size.
+    SetSize,
+    /// MPI_File_preallocate.
+    Preallocate,
+    /// MPI_File_set_atomicity.
+    SetAtomicity,
 }
 
 impl CallOfUnopened {
@@ -135,7 +141,7 @@ impl UnopenedFile {
     }
 
     /// Opens the file with the engine in a call of `function`, or returns the reason why MPI must run the file's
-    /// calls. If `call` is a sync or a close, which do not need the engine's file, only checks that all ranks are in
+    /// calls. If `call` is none of them, such as a sync or a close, it does not need the engine's file: only checks that all ranks are in
     /// the same call, and leaves the file unopened. The endpoint goes back to its `seat` if the engine does not need
     /// it. Collective.
     ///

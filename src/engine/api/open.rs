@@ -22,7 +22,6 @@ use crate::error::{About, Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{FileHints, Hints, OnFailure, Unused};
 use crate::schedule::ReduceOp;
-use crate::topology::Rank;
 
 impl File {
     /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same
@@ -163,33 +162,6 @@ impl File {
         let Some(behind) = &self.handle.behind else { return Ok(()) };
         behind.write();
         behind.take_error().map_or(Ok(()), Err)
-    }
-
-    /// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it
-    /// starts when all ranks are known to be in this call. Collective. Costs two agreements.
-    ///
-    /// # Errors
-    /// The same errors as [`File::sync`], or the error of `other` of the lowest rank, on every rank.
-    pub async fn sync_with(&mut self, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
-        self.usable()?;
-        let waiting = self.endpoint.waiting().clone();
-        self.handle.note_others_bytes();
-        waiting.call(pin!(self.agree_without_data(CallKind::Sync, Ok(()), Amount::NONE))).await?;
-        let synced = other(self.endpoint.rank());
-        let synced = self.handle.sync(&self.setup).and(synced);
-        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
-        let synced = deferred.map_or(synced, Err);
-        self.observers.begin(&waiting, self.name(CallKind::Sync));
-        let outcome = waiting.call(pin!(agree(&mut self.endpoint, synced))).await;
-        self.observers.end();
-        self.observers.left(outcome.is_err());
-        if let Some(behind) = &self.handle.behind {
-            behind.returned(&outcome);
-        }
-        if outcome.is_ok() {
-            self.handle.all_have_synced();
-        }
-        outcome
     }
 
     /// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the

@@ -25,6 +25,14 @@ pub enum CallKind {
     Sync,
     /// A change of the size.
     SetLen,
+    /// A reservation of space in the file.
+    Preallocate,
+    /// A change of the atomic mode.
+    SetAtomicity,
+    /// A move of the shared file pointer.
+    SeekShared,
+    /// A write at the shared file pointer, in the order of ranks.
+    Ordered,
     /// A query of the fan-in of all calls so far.
     FanIn,
     /// An agreement for the caller ([`File::agree`](crate::File::agree)).
@@ -45,6 +53,10 @@ impl CallKind {
             Self::SplitRead => "a split collective read",
             Self::Sync => "a sync",
             Self::SetLen => "a change of the size",
+            Self::Preallocate => "a reservation of space",
+            Self::SetAtomicity => "a change of the atomic mode",
+            Self::SeekShared => "a move of the shared file pointer",
+            Self::Ordered => "an ordered write",
             Self::FanIn => "a count of the fan-in",
             Self::Agreement => "an agreement",
             Self::Close => "the closing",

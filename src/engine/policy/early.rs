@@ -13,9 +13,6 @@ use crate::engine::facts::agreed::Agreed;
 pub struct WritersBeside {
     /// True if all ranks are known to be in this call: none of them is in a call of the other library.
     pub all_are_here: bool,
-    /// True if the other library has run a collective call on the file since the last call here. A rank may return
-    /// from such a call before others.
-    pub may_be_busy: bool,
     /// True if the other library has written a strided access for this rank, with data sieving if nobody keeps it
     /// from that. Then ranks write early no more, so that it may sieve.
     pub have_sieved: bool,
@@ -38,7 +35,7 @@ impl EarlyWrites {
     pub fn are_allowed(&self) -> bool {
         match self.beside {
             None => true,
-            Some(beside) => beside.all_are_here || self.are_agreed_on && !beside.may_be_busy,
+            Some(beside) => beside.all_are_here || self.are_agreed_on,
         }
     }
 
@@ -74,9 +71,6 @@ mod tests {
         early.learn(&Agreed { wants_early: true, ..Agreed::default() });
         early.learn(&Agreed::default());
         assert!(early.are_allowed() && early.are_agreed_on());
-        early.set(WritersBeside { may_be_busy: true, ..WritersBeside::default() });
-        assert!(!early.are_allowed() && early.are_agreed_on(), "after a collective call of the other library");
-        early.set(WritersBeside::default());
         early.learn(&Agreed { wants_early: true, have_sieved: true, ..Agreed::default() });
         assert!(!early.are_allowed() && !early.are_agreed_on());
     }

@@ -19,6 +19,7 @@ use tributary_abi::handles;
 use tributary_bindings::access::Access;
 
 use super::attempt::{Ended, left_to_mpi};
+use super::between;
 use super::passing::unseen;
 use super::pointed;
 use super::split::{self, Split, SplitBy};
@@ -154,6 +155,15 @@ pub fn run(
         outcome
     };
     match outcome {
+        Ok(Ended::LeftToMpi) if form.direction == Direction::Write && shared.lock().backend.is_opened() => {
+            match at.zip(step) {
+                Some((at, step)) => {
+                    let given = pointed::with_offset(arguments, step.offset);
+                    between::left_write(shared, function, (at, &given), Some(step))
+                }
+                None => between::left_write(shared, function, (function, arguments), None),
+            }
+        }
         Ok(Ended::LeftToMpi) => match at.zip(step) {
             Some((at, step)) => pointed::at_step(at, arguments, step),
             None => Answer::Pass,

@@ -1,6 +1,8 @@
 //! Handles MPI_Finalize: writes the line about the job to the site's log, if the site wants one, and a line to a user
 //! who wants a report but opened no file. Otherwise costs two loads and two branches.
 
+use tributary_abi::function_name;
+
 use crate::abi::word::Word;
 use crate::door::{self, Door};
 use crate::entry::{Answer, enter};
@@ -11,8 +13,8 @@ use crate::report;
 use crate::supported::is_first_rank;
 
 /// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
-static PLAIN: InterposedFunction = InterposedFunction::new("MPI_Finalize\0");
-static PROFILING: InterposedFunction = InterposedFunction::new("PMPI_Finalize\0");
+static PLAIN: InterposedFunction = InterposedFunction::new(function_name!("MPI_Finalize"));
+static PROFILING: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Finalize"));
 
 #[unsafe(export_name = "MPI_Finalize")]
 extern "C-unwind" fn plain() -> Word {

@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
+use tributary_abi::{MPI_Request, MPI_Status, constants, function_name, handles};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
@@ -33,7 +33,7 @@ pub fn look(
 
 /// Runs MPI_Request_get_status on one request. An error is MPI's code.
 pub fn one(arguments: &[Word]) -> Result<(), c_int> {
-    static GET_STATUS: InterposedFunction = InterposedFunction::new("PMPI_Request_get_status\0");
+    static GET_STATUS: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Request_get_status"));
     match GET_STATUS.call(arguments) as c_int {
         SUCCESS => Ok(()),
         code => Err(code),

@@ -10,11 +10,13 @@
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
 //! | [`pnetcdf`] | the look of PnetCDF for its driver |
+//! | [`between`] | collective calls of MPI between calls of the engine |
 //! | [`passing`], [`pointed`], [`step`] | calls that the MPI library runs; those at the individual file pointer |
 
 pub mod alone;
 pub mod atomicity;
 pub mod attempt;
+pub mod between;
 pub mod close;
 pub mod collective;
 pub mod finalize;

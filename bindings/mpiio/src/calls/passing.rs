@@ -17,8 +17,7 @@ use crate::report;
 use crate::sieving;
 
 /// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one waits for bytes
-/// that collective calls have left behind, if it touches them. An ordered one, which is collective, first waits for the
-/// calls in flight: MPI exchanges its data, and an aggregator reads and writes back what lies between.
+/// that collective calls have left behind, if it touches them.
 pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
@@ -26,10 +25,6 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
     }
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().left_to_mpi(function.name(), why);
-        if name.contains("_ordered") {
-            pending::settle(&file);
-            file.note_call_of_mpi();
-        }
         file.wait_for_writes(|| place(&file, function.name(), arguments));
     }
     Answer::Pass
@@ -92,7 +87,6 @@ fn place(file: &SharedFile, name: &str, arguments: &[Word]) -> Option<(MPI_Offse
 /// Passes a call on the file `arguments[0]` to the MPI library, after the bytes of all collective calls are in the file.
 pub fn after_writes(_function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
-        file.note_call_of_mpi();
         file.wait_for_writes(|| None);
     }
     Answer::Pass

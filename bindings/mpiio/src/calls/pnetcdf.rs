@@ -9,6 +9,8 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tributary_abi::function_name;
+
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
 use crate::door::{self, Door};
@@ -22,7 +24,7 @@ const KEY: &CStr = c"nc_driver";
 const MPI_IO: &CStr = c"mpiio";
 
 /// The next MPI_Info_get after ours.
-static NEXT: InterposedFunction = InterposedFunction::new("MPI_Info_get\0");
+static NEXT: InterposedFunction = InterposedFunction::new(function_name!("MPI_Info_get"));
 
 /// True if PnetCDF's GIO is Tributary's own (libtributary_gio), which PnetCDF then keeps.
 static HAS_OWN_GIO: AtomicBool = AtomicBool::new(false);

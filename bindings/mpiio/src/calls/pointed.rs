@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use tributary::Error;
 use tributary::engine::Direction;
 use tributary::fabric::mpi::library;
-use tributary_abi::{constants, handles};
+use tributary_abi::{constants, function_name, handles};
 
 use super::alone;
 use super::collective::{CallArguments, Ending, Form};
@@ -138,7 +138,7 @@ pub fn get_position(_function: &'static InterposedFunction, arguments: &[Word]) 
 
 /// Sets MPI's own individual file pointer of a file. `position` is in etypes and must not be negative.
 pub fn seek(handle: Word, position: MPI_Offset) {
-    static SEEK: InterposedFunction = InterposedFunction::new("PMPI_File_seek\0");
+    static SEEK: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_seek"));
     returning(handle, || SEEK.call(&[handle, to_word(position), to_word(constants().seek_set)]));
 }
 
@@ -147,7 +147,7 @@ pub fn seek(handle: Word, position: MPI_Offset) {
 /// # Errors
 /// Any error of the MPI library.
 pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
-    static GET_POSITION: InterposedFunction = InterposedFunction::new("PMPI_File_get_position\0");
+    static GET_POSITION: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_position"));
     let mut position: MPI_Offset = 0;
     let code = returning(handle, || GET_POSITION.call(&[handle, (&raw mut position) as Word]));
     check("MPI_File_get_position", code as c_int).map(|()| position)
@@ -155,7 +155,7 @@ pub fn position(handle: Word) -> Result<MPI_Offset, Error> {
 
 fn file_size(file: &SharedFile, handle: Word) -> Option<u64> {
     file.wait_for_writes(|| None);
-    static GET_SIZE: InterposedFunction = InterposedFunction::new("PMPI_File_get_size\0");
+    static GET_SIZE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_size"));
     let mut size: MPI_Offset = 0;
     let code = returning(handle, || GET_SIZE.call(&[handle, (&raw mut size) as Word])) as c_int;
     u64::try_from(size).ok().filter(|_| code == SUCCESS)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::alone;
-use tributary_abi::{MPI_Request, MPI_Status, constants};
+use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
 
 use super::get_status::{self, RequestArray, look};
 
@@ -27,7 +27,7 @@ use crate::pending::{self, CallTicket, PollPause};
 macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
         const _: () = {
-            static FUNCTION: InterposedFunction = InterposedFunction::new(concat!("P", stringify!($name), "\0"));
+            static FUNCTION: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
             type Next = extern "C-unwind" fn($($argument: Word),*) -> Word;
 
             #[unsafe(export_name = stringify!($name))]
@@ -88,7 +88,7 @@ fn test(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
 }
 
 fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST: InterposedFunction = InterposedFunction::new("PMPI_Test\0");
+    static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
     let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
     let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
@@ -102,7 +102,7 @@ fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
 }
 
 fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST_ANY: InterposedFunction = InterposedFunction::new("PMPI_Testany\0");
+    static TEST_ANY: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testany"));
     let [count, requests, index, status] = *arguments else { return Answer::Pass };
     one(until(function, |flag| TEST_ANY.call(&[count, requests, index, flag, status])))
 }
@@ -151,7 +151,7 @@ fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
 }
 
 fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST_SOME: InterposedFunction = InterposedFunction::new("PMPI_Testsome\0");
+    static TEST_SOME: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testsome"));
     let [count, requests, ended, indices, statuses] = *arguments else { return Answer::Pass };
     // SAFETY: what the program gave to MPI_Waitsome.
     let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
@@ -244,7 +244,7 @@ impl TakenRequests {
     /// flight meanwhile. Returns MPI's code for a function that completes all: MPI_ERR_IN_STATUS if any failed. An error is a
     /// return code for the program.
     fn complete(&self, function: &InterposedFunction, requests: Word) -> Result<Word, Word> {
-        static TEST: InterposedFunction = InterposedFunction::new("PMPI_Test\0");
+        static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
         let mut codes = vec![SUCCESS; self.requests.0.len()];
         let mut left: Vec<usize> = (0..codes.len()).collect();
         let mut rest = PollPause::default();

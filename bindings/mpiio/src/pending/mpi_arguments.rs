@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use tributary::engine::Direction;
-use tributary_abi::{self as ffi, MPI_Status, handles};
+use tributary_abi::{self as ffi, MPI_Status, function_name, handles};
 
 use crate::abi::status::bytes;
 use crate::abi::types::Kept;
@@ -51,11 +51,13 @@ impl MpiArguments {
 
     fn wait(&self, direction: Direction) -> (c_int, u64) {
         static WRITE: FunctionPair = [
-            InterposedFunction::new("PMPI_File_write_at_all\0"),
-            InterposedFunction::new("PMPI_File_write_at_all_c\0"),
+            InterposedFunction::new(function_name!("PMPI_File_write_at_all")),
+            InterposedFunction::new(function_name!("PMPI_File_write_at_all_c")),
         ];
-        static READ: FunctionPair =
-            [InterposedFunction::new("PMPI_File_read_at_all\0"), InterposedFunction::new("PMPI_File_read_at_all_c\0")];
+        static READ: FunctionPair = [
+            InterposedFunction::new(function_name!("PMPI_File_read_at_all")),
+            InterposedFunction::new(function_name!("PMPI_File_read_at_all_c")),
+        ];
         let mut status = MPI_Status::zeroed();
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut status) as Word);
         (code, if code == SUCCESS { bytes(&status) } else { 0 })
@@ -63,12 +65,12 @@ impl MpiArguments {
 
     async fn start(&self, direction: Direction) -> (c_int, u64) {
         static WRITE: FunctionPair = [
-            InterposedFunction::new("PMPI_File_iwrite_at_all\0"),
-            InterposedFunction::new("PMPI_File_iwrite_at_all_c\0"),
+            InterposedFunction::new(function_name!("PMPI_File_iwrite_at_all")),
+            InterposedFunction::new(function_name!("PMPI_File_iwrite_at_all_c")),
         ];
         static READ: FunctionPair = [
-            InterposedFunction::new("PMPI_File_iread_at_all\0"),
-            InterposedFunction::new("PMPI_File_iread_at_all_c\0"),
+            InterposedFunction::new(function_name!("PMPI_File_iread_at_all")),
+            InterposedFunction::new(function_name!("PMPI_File_iread_at_all_c")),
         ];
         let mut request = handles().request_null;
         let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut request) as Word);

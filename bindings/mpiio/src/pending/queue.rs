@@ -128,7 +128,11 @@ fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
         let outcome = match (outcome, for_mpi) {
             (Ok(Ended::LeftToMpi), Some(arguments)) => {
                 on_a_sending_thread().await;
-                Ok(arguments.run(direction).await)
+                let ended = arguments.run(direction).await;
+                match direction {
+                    Direction::Write => backend.wait_for_all(ticket.function).await.map(|()| ended),
+                    Direction::Read => Ok(ended),
+                }
             }
             (outcome, _) => outcome,
         };

@@ -153,6 +153,36 @@ fn static_programs() {
     same(&build("requests_static", &[], "requests.c"), "", "iwrite_all");
 }
 
+/// The table of the static library has names of functions that MPI has, and nothing else that looks like one: machine code
+/// may hold parts of names (an object with such bytes is added here). What only some MPI libraries have is a weak name.
+#[test]
+fn the_static_library_names_functions_of_mpi() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target directory");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::copy(library().with_file_name("libtributary_mpiio.a"), at("built.a")).expect("a copy of the archive");
+    std::fs::write(at("code.c"), "const char code[] = \"\\x12PMPI_TypH1\\xc0\";").expect("a source");
+    let done = |command: &mut Command| {
+        let output = command.output().expect("a command");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    done(Command::new("cc").arg("-c").arg(at("code.c")).arg("-o").arg(at("code.o")));
+    done(Command::new("ar").arg("rs").arg(at("built.a")).arg(at("code.o")));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("package/static-library");
+    done(Command::new(script).arg(at("built.a")).arg(at("made.a")));
+    let program = Build::default().compile("names.c");
+    let libraries = done(Command::new("ldd").arg(program));
+    let mpi =
+        libraries.lines().filter(|line| line.contains("libmpi")).filter_map(|line| line.split_whitespace().nth(2));
+    let has: String = mpi.map(|path| done(Command::new("nm").args(["-D", "--defined-only", path]))).collect();
+    let has: Vec<&str> = has.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    let wants = done(Command::new("nm").arg(at("made.a")));
+    let wants: Vec<&str> = wants.lines().filter_map(|line| line.trim().strip_prefix("U PMPI_")).collect();
+    assert!(wants.len() > 100, "{} names", wants.len());
+    let unknown: Vec<_> = wants.iter().filter(|name| !has.contains(&format!("PMPI_{name}").as_str())).collect();
+    assert!(unknown.is_empty(), "no functions of MPI: {unknown:?}");
+}
+
 /// MPICH's compiler wrappers link programs with the library by its profile; with Darshan's in front, Darshan counts.
 #[test]
 fn by_a_profile_of_the_compiler_wrapper() {

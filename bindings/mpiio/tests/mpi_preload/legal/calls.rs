@@ -55,6 +55,22 @@ fn a_rank_that_syncs_where_the_others_write() {
     names_both(&["10", "second", "sync"], "sync");
 }
 
+/// The calls that MPI runs between two agreements.
+#[test]
+fn a_rank_that_changes_the_size_or_the_mode_where_the_others_write() {
+    let all = [("size", "set_size"), ("preallocate", "preallocate"), ("atomic", "set_atomicity")];
+    for (argument, call) in all {
+        names_both(&["10", "second", argument], call);
+        names_both(&["10", "first", argument], call);
+    }
+}
+
+#[test]
+fn a_rank_that_uses_the_shared_pointer_where_the_others_write() {
+    names_both(&["10", "second", "shared"], "seek_shared");
+    names_both(&["10", "second", "ordered"], "write_ordered");
+}
+
 #[test]
 fn a_rank_that_closes_where_the_others_write() {
     names_both(&["10", "second", "close"], "close");

@@ -6,6 +6,7 @@ mod calls;
 mod holes;
 mod limits;
 mod order;
+mod overtaken;
 mod pointers;
 mod prefixes;
 mod progress;

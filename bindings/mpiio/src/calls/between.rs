@@ -1,0 +1,143 @@
+//! Handles collective calls that MPI runs on a file that the engine has opened: keeps them in order with the engine's calls.
+//!
+//! MPI lets a rank return from a collective call before other ranks have done their part. ROMIO's driver for NFS truncates
+//! the file on every rank, without a barrier; OMPIO deletes it on one rank; both may let a rank return before another rank
+//! has written. The engine's next call could then write bytes that are truncated or overwritten later. So the ranks agree
+//! before MPI's call and after it.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use tributary::engine::CallKind;
+
+use super::passing::note;
+use super::step::Step;
+use crate::abi::SUCCESS;
+use crate::abi::errors::io_outcome;
+use crate::abi::word::{Word, to_word};
+use crate::backend::Runner;
+use crate::counts::SHARED_POINTER;
+use crate::entry::Answer;
+use crate::error_handler::{raise, returning};
+use crate::files::{self, SharedFile};
+use crate::next::InterposedFunction;
+use crate::open_file::OpenFile;
+use crate::pending;
+use crate::unopened::CallOfUnopened;
+
+/// Handles MPI_File_set_size. Collective over the file's ranks.
+pub fn set_size(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    run(CallKind::SetLen, Some(CallOfUnopened::SetSize), function, arguments)
+}
+
+/// Handles MPI_File_preallocate. Collective over the file's ranks.
+pub fn preallocate(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    run(CallKind::Preallocate, Some(CallOfUnopened::Preallocate), function, arguments)
+}
+
+/// Handles MPI_File_seek_shared, which may look for the end of the file. Collective over the file's ranks.
+pub fn seek_shared(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    run(CallKind::SeekShared, None, function, arguments)
+}
+
+/// Handles writes at the shared file pointer in the order of ranks, and counts them. Collective over the file's ranks.
+pub fn ordered(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    // The end of a split collective is no call of its own in reports.
+    if !function.name().ends_with("_end") {
+        note(function, arguments, SHARED_POINTER);
+    }
+    run(CallKind::Ordered, None, function, arguments)
+}
+
+fn run(
+    kind: CallKind,
+    unopened: Option<CallOfUnopened>,
+    function: &'static InterposedFunction,
+    arguments: &[Word],
+) -> Answer {
+    let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else { return Answer::Pass };
+    match between(&shared, kind, unopened, (function, arguments), |_| {}) {
+        Some(Ok(())) => Answer::code(SUCCESS),
+        Some(Err(answer)) => answer,
+        None => Answer::Pass,
+    }
+}
+
+/// Runs a collective `call` of MPI, the function and its arguments, between two agreements, if the engine has opened the
+/// file. Otherwise returns None, and MPI must run the call; with `unopened`, the ranks of a file that the engine may open
+/// later have then checked that all are in the same call. `then` changes the file's state after success on all ranks.
+/// Collective.
+///
+/// # Errors
+/// The answer to the program's call: MPI's code on a rank where MPI's call failed; on all ranks, or on all other ranks,
+/// the error that the ranks have agreed on.
+pub fn between(
+    shared: &Arc<SharedFile>,
+    kind: CallKind,
+    unopened: Option<CallOfUnopened>,
+    (function, arguments): (&'static InterposedFunction, &[Word]),
+    then: impl FnOnce(&mut OpenFile),
+) -> Option<Result<(), Answer>> {
+    let handle = *arguments.first()?;
+    pending::settle(shared);
+    shared.wait_for_writes(|| None);
+    let mut file = shared.lock();
+    let (speaks, path, waiting) = (file.backend.is_first, file.backend.path.clone(), file.backend.waiting());
+    if let Some(call) = unopened
+        && let Err(error) = pending::complete(waiting.as_ref(), file.backend.check_unopened(call, function))
+    {
+        return Some(Err(Answer::Raise { file: handle, error, speaks }));
+    }
+    let Runner::Engine(engine) = &mut file.backend.runner else { return None };
+    engine.call_them(function.full_name());
+    let mut code = SUCCESS;
+    // MPI does not call this rank's error handler before the ranks have agreed: an exception from the handler would leave
+    // the other ranks waiting.
+    let call = engine.run_between(kind, |rank| {
+        code = returning(handle, || function.call(arguments)) as c_int;
+        io_outcome(function.full_name(), code, rank, &path)
+    });
+    Some(match pending::complete(waiting.as_ref(), call) {
+        Ok(()) => {
+            then(&mut file);
+            Ok(())
+        }
+        Err(error) => Err(failure(handle, code, error, speaks)),
+    })
+}
+
+/// Passes a collective write that the engine cannot run to MPI, as a call of `called` with the arguments `given`. No rank
+/// returns before MPI's call has ended on all ranks. `step` is the program's move of the individual file pointer, if this
+/// library keeps it. Collective.
+pub fn left_write(
+    shared: Arc<SharedFile>,
+    function: &'static InterposedFunction,
+    (called, given): (&'static InterposedFunction, &[Word]),
+    step: Option<Step>,
+) -> Answer {
+    let handle = given.first().copied().unwrap_or_default();
+    Answer::quiet_call(handle, called, given, move |code| {
+        let code = code as c_int;
+        step.into_iter().filter(|_| code == SUCCESS).for_each(Step::keep);
+        let mut file = shared.lock();
+        let (speaks, waiting) = (file.backend.is_first, file.backend.waiting());
+        match pending::complete(waiting.as_ref(), file.backend.wait_for_all(function)) {
+            Ok(()) if code == SUCCESS => Answer::code(SUCCESS),
+            Ok(()) => mpi_failure(handle, code),
+            Err(error) => failure(handle, code, error, speaks),
+        }
+    })
+}
+
+/// Returns the answer after a failure: MPI's `code` on a rank where MPI failed, otherwise the error of all ranks.
+fn failure(handle: Word, code: c_int, error: tributary::Error, speaks: bool) -> Answer {
+    if code == SUCCESS { Answer::Raise { file: handle, error, speaks } } else { mpi_failure(handle, code) }
+}
+
+/// Returns the answer that raises MPI's code.
+fn mpi_failure(handle: Word, code: c_int) -> Answer {
+    let raised: Box<dyn FnOnce()> = Box::new(move || {
+        raise(handle, code);
+    });
+    Answer::Failed(vec![raised], to_word(code))
+}
