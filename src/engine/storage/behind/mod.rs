@@ -269,16 +269,10 @@ impl Behind {
         if !self.is_here() {
             return Ok(());
         }
-        let state = self.lock();
-        if !state.ranges.may_be_left(range) {
+        if !self.lock().ranges.may_be_left(range) {
             return Ok(());
         }
-        let opened = state.file.clone();
-        drop(state);
-        let file: Arc<dyn Storage> = match opened {
-            Some(file) => file,
-            None => self.files.open(&self.path, self.mode)?.into(),
-        };
+        let file = self.opened()?;
         if !file.is_held(WHOLE)? {
             self.lock().ranges.clear();
             return Ok(());
@@ -306,6 +300,36 @@ impl Behind {
             }
         }
         Ok(())
+    }
+
+    /// Waits until an access of `range` that MPI runs finds what completed calls define: the bytes of `range`, and a file
+    /// that does not end in it although later bytes are not written yet. Costs a question for the size if such bytes are
+    /// known.
+    ///
+    /// # Errors
+    /// The file cannot be opened, asked or locked.
+    fn wait_for_access(&self, range: &Range<u64>) -> io::Result<()> {
+        self.wait(range)?;
+        let past = range.end..u64::MAX;
+        if self.may_be_unwritten(&past) && self.opened()?.size()? < range.end {
+            self.wait(&past)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if bytes of `range`, of this rank or of others, may not be in the file.
+    fn may_be_unwritten(&self, range: &Range<u64>) -> bool {
+        let state = self.lock();
+        self.is_here() && (state.left.overlaps(range) || state.ranges.may_be_left(range))
+    }
+
+    /// Returns the file to which threads write, or else opens it.
+    fn opened(&self) -> io::Result<Arc<dyn Storage>> {
+        let opened = self.lock().file.clone();
+        match opened {
+            Some(file) => Ok(file),
+            None => Ok(self.files.open(&self.path, self.mode)?.into()),
+        }
     }
 
     /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
