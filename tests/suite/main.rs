@@ -32,3 +32,4 @@ mod sieving;
 mod sizes;
 mod slow_writer;
 mod write_behind;
+mod write_behind_order;

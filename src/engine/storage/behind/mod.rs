@@ -18,6 +18,7 @@
 //! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
 //! process: exit, or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
 
+pub mod call;
 pub mod file;
 pub mod limits;
 pub mod process;
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 use crate::drivers::Mode;
 use crate::engine::direction::Direction;
+use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
 use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
@@ -72,7 +74,7 @@ struct BehindState {
     /// The file to which threads write; `None` until this rank has opened it, and after the close.
     file: Option<Arc<dyn Storage>>,
     /// The collective write that runs now.
-    call: Option<CallOnFile>,
+    call: Option<RunningCall>,
     /// Number of collective writes so far.
     calls: u64,
     /// Bytes that are not written.
@@ -96,17 +98,6 @@ struct BehindState {
     brought: Option<Error>,
 }
 
-/// A collective write.
-#[derive(Clone, Copy)]
-pub struct CallOnFile {
-    name: &'static str,
-    /// Its number among the collective writes on the file, from 1.
-    number: u64,
-    /// Start and end of what the ranks write in the file; the whole file until they agree on it.
-    range: (u64, u64),
-    is_agreed: bool,
-}
-
 impl BehindState {
     fn take_error(&mut self) -> Option<Error> {
         self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
@@ -118,14 +109,21 @@ impl BehindState {
         Some((file, self.left.next()?))
     }
 
-    /// Notes where ranks have written in the current call.
-    fn note(&mut self, is_alone: bool) {
-        if let Some(CallOnFile { range: (start, end), number, .. }) = self.call {
-            self.end = self.end.max(end);
+    /// Ends the call that runs, and notes where ranks have written in it.
+    fn end_call(&mut self, is_alone: bool) {
+        if let Some(call) = self.call.take() {
+            self.end = self.end.max(call.range().end);
             if !is_alone {
-                self.ranges.note(start..end, number);
+                self.ranges.note(call.range(), call.name.number);
             }
         }
+    }
+
+    /// Returns true if other ranks may have bytes of `range` that are not in the file, and that an access of this rank must
+    /// wait for. `is_own_write` is true for a write of bytes that only this rank has.
+    fn others_may_have(&self, range: &Range<u64>, is_own_write: bool) -> bool {
+        let of_call = |call: RunningCall| Some((call.written_before(is_own_write)?, call.name.number));
+        self.ranges.may_be_left(range, self.call.and_then(of_call))
     }
 
     /// Forgets the calls so far: all their bytes are in the file.
@@ -188,36 +186,38 @@ impl Behind {
         if direction == Direction::Write {
             let mut state = self.lock();
             state.calls += 1;
-            let number = state.calls;
-            state.call = Some(CallOnFile { name, number, range: (0, u64::MAX), is_agreed: false });
+            state.call = Some(RunningCall::new(CallOnFile { name, number: state.calls }));
         }
         self.bring_error()
     }
 
-    /// Sets the range that all ranks write in the call, unless it is known already. (The ranks of a host agree on a part
-    /// of it later.)
-    pub fn agree(&self, start: u64, end: u64) {
-        if let Some(call) = self.lock().call.as_mut().filter(|call| !call.is_agreed) {
-            (call.range, call.is_agreed) = ((start, end), true);
-        }
+    /// Notes what the ranks have agreed on about the call that runs.
+    pub fn agree(&self, agreed: AgreedWrite) {
+        self.change_call(|call| call.agree(agreed), agreed.is_repeated || agreed.may_overlap);
     }
 
-    /// Notes that other ranks may have left bytes of this call behind: from here on, this rank waits for them. For a call
-    /// in which ranks write the same bytes again.
-    pub fn note_call(&self) {
+    /// Notes that the ranks write the bytes of the call that runs again: from here on, this rank waits for what others have
+    /// left behind in it.
+    pub fn repeat_call(&self) {
+        self.change_call(RunningCall::repeat, true);
+    }
+
+    /// Changes the call that runs. `is_shared` is true if others may have written, or will write, bytes that this rank has
+    /// written in it.
+    fn change_call(&self, change: impl FnOnce(&mut RunningCall), is_shared: bool) {
         let mut state = self.lock();
-        state.note(self.ranks == 1);
-        if let Some(CallOnFile { number, .. }) = state.call {
-            state.ranges.forget_own(number);
+        if let Some(call) = state.call.as_mut() {
+            change(call);
+            let number = call.name.number;
+            if is_shared {
+                state.ranges.forget_own(number);
+            }
         }
     }
 
     /// Ends a collective write or read with this outcome.
     pub fn end_call<T>(&self, outcome: &Result<T>) {
-        let mut state = self.lock();
-        state.note(self.ranks == 1);
-        state.call = None;
-        drop(state);
+        self.lock().end_call(self.ranks == 1);
         self.returned(outcome);
     }
 
@@ -264,12 +264,10 @@ impl Behind {
         }
     }
 
-    /// Waits until the bytes in `range` are written that other ranks may have left behind.
-    fn wait_for_others(&self, range: &Range<u64>) -> io::Result<()> {
-        if !self.is_here() {
-            return Ok(());
-        }
-        if !self.lock().ranges.may_be_left(range) {
+    /// Waits until the bytes in `range` are written that other ranks may have left behind. `is_own_write` is true before a
+    /// write of bytes that only this rank has.
+    fn wait_for_others(&self, range: &Range<u64>, is_own_write: bool) -> io::Result<()> {
+        if !self.is_here() || !self.lock().others_may_have(range, is_own_write) {
             return Ok(());
         }
         let file = self.opened()?;
@@ -291,11 +289,11 @@ impl Behind {
     /// The file cannot be opened or locked.
     fn wait(&self, range: &Range<u64>) -> io::Result<()> {
         self.wait_for_own(range);
-        self.wait_for_others(range)?;
+        self.wait_for_others(range, false)?;
         if *range == WHOLE && self.is_here() {
             let mut state = self.lock();
             // Another thread may have written meanwhile.
-            if !state.left.overlaps(&WHOLE) && !state.ranges.may_be_left(&WHOLE) {
+            if !state.left.overlaps(&WHOLE) && !state.ranges.may_be_left(&WHOLE, None) {
                 state.end = 0;
             }
         }
@@ -320,7 +318,7 @@ impl Behind {
     /// Returns true if bytes of `range`, of this rank or of others, may not be in the file.
     fn may_be_unwritten(&self, range: &Range<u64>) -> bool {
         let state = self.lock();
-        self.is_here() && (state.left.overlaps(range) || state.ranges.may_be_left(range))
+        self.is_here() && (state.left.overlaps(range) || state.others_may_have(range, false))
     }
 
     /// Returns the file to which threads write, or else opens it.
@@ -352,13 +350,16 @@ impl Behind {
         }
     }
 
-    /// Returns an offset behind all bytes of earlier collective writes that may not be in the file. Waits for all bytes, and
-    /// returns 0, if it is unknown.
+    /// Returns an offset past all bytes of collective writes that may not be in the file. Waits for all bytes, and returns 0,
+    /// if it is unknown.
     fn end(&self) -> io::Result<u64> {
         if !self.is_here() {
             return Ok(0);
         }
-        let end = self.lock().end;
+        let state = self.lock();
+        let in_call = state.call.and_then(|call| call.written_before(false)).map_or(0, |range| range.end);
+        let end = state.end.max(in_call);
+        drop(state);
         if end == u64::MAX {
             self.wait(&WHOLE)?;
             return Ok(0);
@@ -397,7 +398,7 @@ impl Behind {
         let len = all.min(most.min(self.limits.bytes.saturating_sub(PIECE)) as usize);
         let range = offset..offset.checked_add(len as u64)?;
         let mut state = self.lock();
-        let call = state.call.filter(|_| len > 0)?;
+        let call = state.call.filter(|_| len > 0)?.name;
         let most = self.limits.bytes - (len as u64 + PIECE);
         state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
         // From here on the range is taken. The copy needs no lock.
@@ -433,8 +434,8 @@ impl Behind {
     fn note_own(&self, range: Range<u64>) {
         if self.ranks > 1 && self.is_here() {
             let mut state = self.lock();
-            if let Some(CallOnFile { number, .. }) = state.call {
-                state.ranges.note_own(range, number);
+            if let Some(call) = state.call.filter(RunningCall::owns_bytes) {
+                state.ranges.note_own(range, call.name.number);
             }
         }
     }
@@ -514,7 +515,7 @@ impl Behind {
 
     /// Keeps the error of bytes that could not be written, unless there is one of an earlier call or a lower offset.
     fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
-        let (CallOnFile { name, number, .. }, StorageFailure { offset, cause, .. }) = (left.call, failure);
+        let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
         if state.error.as_ref().is_none_or(|(call, at, _)| (number, offset) < (*call, *at)) {
             let operation = format!("{DEFERRED} ({name}, collective write {number})");
             state.error = Some((number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause)));

@@ -1,7 +1,6 @@
 //! Tests programs that the MPI standard allows, written after reports about other MPI-IO software. Each says at its
 //! beginning what the standard promises, checks itself, and prints `ok`. `.ci/hosts` runs them on four hosts, too.
 
-mod behind;
 mod calls;
 mod holes;
 mod limits;
