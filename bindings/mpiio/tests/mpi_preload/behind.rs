@@ -37,3 +37,9 @@ fn a_later_write_wins() {
     is_ok("behind_order.c", "slow:1:0", "");
     is_ok("behind_order.c", "slow:1:0", "romio_cb_write=disable");
 }
+
+#[test]
+fn a_new_size_is_the_end_of_the_file() {
+    is_ok("behind_size.c", "slow:1:0", "");
+    is_ok("behind_size.c", "slow:1:0", "romio_cb_read=enable");
+}

@@ -126,6 +126,12 @@ impl BehindState {
         self.ranges.may_be_left(range, self.call.and_then(of_call))
     }
 
+    /// Returns the number of the last collective write that is over on this rank. What other ranks have left behind in it, and
+    /// in earlier ones, is shown.
+    fn completed(&self) -> u64 {
+        self.calls - u64::from(self.call.is_some())
+    }
+
     /// Forgets the calls so far: all their bytes are in the file.
     fn forget(&mut self) {
         self.ranges.clear();
@@ -270,9 +276,10 @@ impl Behind {
         if !self.is_here() || !self.lock().others_may_have(range, is_own_write) {
             return Ok(());
         }
+        let completed = self.lock().completed();
         let file = self.opened()?;
         if !file.is_held(WHOLE)? {
-            self.lock().ranges.clear();
+            self.lock().ranges.forget(completed);
             return Ok(());
         }
         let mut pause = SHORTEST;
@@ -280,10 +287,14 @@ impl Behind {
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST);
         }
+        if *range == WHOLE {
+            self.lock().ranges.forget(completed);
+        }
         Ok(())
     }
 
-    /// Waits until all bytes of `range` are in the file.
+    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, its size is its end: another rank, or
+    /// MPI, may truncate it then.
     ///
     /// # Errors
     /// The file cannot be opened or locked.

@@ -81,6 +81,12 @@ impl CallRanges {
         })
     }
 
+    /// Forgets the ranges of the calls up to `number`, whose bytes are in the file.
+    pub fn forget(&mut self, number: u64) {
+        self.all.retain(|call| call.number > number);
+        self.own.retain(|part| part.number > number);
+    }
+
     /// Forgets all ranges: all bytes are in the file.
     pub fn clear(&mut self) {
         self.all.clear();
@@ -106,6 +112,8 @@ mod tests {
         // The next call writes elsewhere, or the same again.
         ranges.note(100..200, 2);
         assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
+        ranges.forget(1);
+        assert!(!ranges.may_be_left(&(0..100), None) && ranges.may_be_left(&(0..101), None), "only the second call");
         ranges.note_own(10..20, 3);
         ranges.note(0..100, 3);
         assert!(!ranges.may_be_left(&(10..20), None) && ranges.may_be_left(&(20..30), None));
