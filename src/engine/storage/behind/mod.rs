@@ -13,12 +13,13 @@
 //!   ([`ranges`]). A rank shows the range of its bytes by locks far behind the data of the file ([`Storage::hold`]). It takes
 //!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
 //!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
-//! - **Errors** are kept for the next collective call ([`Behind::take_error`]).
+//! - **Errors** are kept until a collective call has returned each of them ([`errors`]).
 //!
 //! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
 //! process: exit, or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
 
 pub mod call;
+pub mod errors;
 pub mod file;
 pub mod limits;
 pub mod process;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use crate::drivers::Mode;
 use crate::engine::direction::Direction;
 use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
+use crate::engine::storage::behind::errors::KeptErrors;
 use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
@@ -92,17 +94,11 @@ struct BehindState {
     is_slow: bool,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
-    /// Error that no call has returned yet, of the earliest call and its lowest offset; with number of the call and offset.
-    error: Option<(u64, Option<u64>, Error)>,
-    /// Error that this rank has brought to a collective call, until all ranks have returned one.
-    brought: Option<Error>,
+    /// Errors that no call has returned yet.
+    errors: KeptErrors,
 }
 
 impl BehindState {
-    fn take_error(&mut self) -> Option<Error> {
-        self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
-    }
-
     /// Returns the next bytes to write, and the file.
     fn next(&mut self) -> Option<(Arc<dyn Storage>, Arc<LeftBytes>)> {
         let file = self.file.clone()?;
@@ -234,23 +230,25 @@ impl Behind {
 
     /// Returns the first error that no call has returned yet, for this rank's part in a collective call.
     pub fn bring_error(&self) -> Option<Error> {
-        let mut state = self.lock();
-        state.brought = state.take_error();
-        state.brought.clone()
+        self.lock().errors.first()
     }
 
-    /// Ends a call with this outcome, the same on all ranks. Keeps the error that this rank has brought to the call for the
-    /// next one, if all ranks have returned another rank's error that is not about bytes left behind.
+    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank.
     pub fn returned<T>(&self, outcome: &Result<T>) {
-        let is_told = matches!(outcome, Err(Error::Io { operation, .. }) if operation.starts_with(DEFERRED));
-        if is_told {
-            self.lock().brought = None;
-        }
+        self.lock().errors.returned(outcome);
     }
 
     /// Returns the first error that no call has returned yet, and forgets it.
     pub fn take_error(&self) -> Option<Error> {
-        self.lock().take_error()
+        self.lock().errors.take_first()
+    }
+
+    /// Keeps the error of something else than a late write, which the file system reports only once, so that no other error
+    /// displaces it.
+    pub fn keep(&self, error: Error) {
+        let mut state = self.lock();
+        let number = state.calls.saturating_add(1);
+        state.errors.keep(number, None, error);
     }
 
     /// Waits until this rank has no bytes left behind.
@@ -390,10 +388,10 @@ impl Behind {
         state.is_ending = false;
     }
 
-    /// Ends the threads like [`Behind::end_threads`], and prints an error that no call has returned.
+    /// Ends the threads like [`Behind::end_threads`], and prints errors that no call has returned.
     pub fn finish(&self) {
         self.end_threads();
-        if self.is_here()
+        while self.is_here()
             && let Some(error) = self.take_error()
         {
             crate::say(format_args!("{error}; no call has returned this error"));
@@ -524,12 +522,10 @@ impl Behind {
         state
     }
 
-    /// Keeps the error of bytes that could not be written, unless there is one of an earlier call or a lower offset.
+    /// Keeps the error of bytes that could not be written.
     fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
         let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
-        if state.error.as_ref().is_none_or(|(call, at, _)| (number, offset) < (*call, *at)) {
-            let operation = format!("{DEFERRED} ({name}, collective write {number})");
-            state.error = Some((number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause)));
-        }
+        let operation = format!("{DEFERRED} ({name}, collective write {number})");
+        state.errors.keep(number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause));
     }
 }
