@@ -1,6 +1,7 @@
-//! Tests what later calls learn of late writes: every error.
+//! Tests what later calls learn of late writes: every error, and whether the file is fast.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
@@ -72,4 +73,33 @@ fn the_close_lists_what_is_left() {
     assert_eq!(text.matches(": close of ").count(), 2, "8 others are listed: {text}");
     assert!(text.ends_with("; and 0 more errors") || text.contains("; rank 2: "), "{text}");
     assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+}
+
+/// A file in memory is left alone after the first calls; if it becomes slow, calls buffer again.
+#[test]
+fn a_fast_file_is_left_alone() {
+    on_threads("a fast file", 1, |endpoint, directory| {
+        let memory = std::path::Path::new("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir_in(directory) }.unwrap();
+        let storage = Hostile::new(Fault::None);
+        let mut file = open(endpoint, &folder.path().join("file"), "auto", &storage);
+        for number in 0..8 {
+            write_late(&mut file, number);
+            // Waits for what is buffered.
+            file.size().unwrap();
+        }
+        storage.take();
+        storage.set(Fault::Slow(Duration::from_millis(30)));
+        for number in 8..10 {
+            write_late(&mut file, number);
+            let written: u64 = storage.take().0.iter().map(|range| range.end - range.start).sum();
+            assert_eq!(written, LEN, "call {number}: written before it returned");
+        }
+        storage.set(Fault::Stuck);
+        write_late(&mut file, 10);
+        assert_eq!(storage.take().0, [], "buffered: this call would not have returned");
+        storage.set(Fault::None);
+        file.close().unwrap();
+    });
 }

@@ -47,8 +47,10 @@ fn a_new_size_is_the_end_of_the_file() {
 /// Each rank that writes has an error; through one aggregator, that is one rank.
 #[test]
 fn every_late_error_is_returned() {
-    let with =
-        Launch::new(RANKS, &compile("behind_errors.c")).arg("small").with_library().also_preload(&preloadable("faults"));
+    let with = Launch::new(RANKS, &compile("behind_errors.c"))
+        .arg("small")
+        .with_library()
+        .also_preload(&preloadable("faults"));
     for (way, errors) in WAYS.into_iter().zip([RANKS, RANKS, RANKS, 1]) {
         let launch = with.clone().hints(&format!("trib_write_behind=4M; {way}")).env("TRIB_TEST_FAULT", "space:-1:1");
         let outcome = launch.clone().arg("sync").run();

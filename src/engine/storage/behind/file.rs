@@ -35,7 +35,7 @@ impl Storage for BehindFile {
             Some(left) => left,
             None => {
                 self.behind.wait_for_own(&range);
-                self.file.write_parts_at(parts, offset)?
+                self.behind.write_now(&*self.file, parts, offset)?
             }
         };
         self.behind.note_own(offset..offset + written as u64);

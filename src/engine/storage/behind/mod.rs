@@ -4,8 +4,8 @@
 //! [`Behind`] knows the calls on a file, and has the threads. [`file::BehindFile`] stands between the engine and the file.
 //! It is a [`Storage`], so every path of a call goes through it:
 //!
-//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, and if
-//!   there is no memory, no thread or no lock, it writes at once. If the budget is used up, it waits.
+//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, if there
+//!   is no memory, no thread or no lock, and on a file that has shown to be fast ([`speed`]), it writes at once. If the budget is used up, it waits.
 //! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
@@ -25,6 +25,7 @@ pub mod limits;
 pub mod process;
 pub mod queue;
 pub mod ranges;
+pub mod speed;
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -40,6 +41,7 @@ use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
+use crate::engine::storage::behind::speed::FileSpeed;
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
@@ -92,6 +94,8 @@ struct BehindState {
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
+    /// What the last writes have shown, if this rank adapts to it.
+    speed: FileSpeed,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
     /// Errors that no call has returned yet.
@@ -144,7 +148,8 @@ impl Behind {
         limits: BehindLimits,
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
-        let (state, changed) = Default::default();
+        let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
+        let (state, changed) = (Mutex::new(BehindState { speed, ..BehindState::default() }), Condvar::new());
         let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
         process::add(&behind);
         behind
@@ -342,7 +347,11 @@ impl Behind {
     /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
     pub fn close(&self) {
         self.end_threads();
-        self.lock().file = None;
+        let mut state = self.lock();
+        state.file = None;
+        if let Some(key) = self.limits.adapts_on {
+            state.speed.keep(key);
+        }
     }
 
     /// Returns where the bytes from `offset` on are. Waits while they are copied.
@@ -407,7 +416,7 @@ impl Behind {
         let len = all.min(most.min(self.limits.bytes.saturating_sub(PIECE)) as usize);
         let range = offset..offset.checked_add(len as u64)?;
         let mut state = self.lock();
-        let call = state.call.filter(|_| len > 0)?.name;
+        let call = state.call.filter(|_| len > 0 && !state.speed.is_fast())?.name;
         let most = self.limits.bytes - (len as u64 + PIECE);
         state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
         // From here on the range is taken. The copy needs no lock.
@@ -436,7 +445,18 @@ impl Behind {
     /// Returns true if a collective write runs and `len` bytes of it can be left behind without waiting.
     fn has_room(&self, len: u64) -> bool {
         let state = self.lock();
-        state.call.is_some() && state.left.used().saturating_add(len) <= self.limits.bytes
+        state.call.is_some() && !state.speed.is_fast() && state.left.used().saturating_add(len) <= self.limits.bytes
+    }
+
+    /// Writes some of the bytes of `parts` at once, like [`Storage::write_parts_at`], and notes how fast that was.
+    fn write_now(&self, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        let pace = self.limits.adapts_on.map(|_| Pace::begin());
+        let written = file.write_parts_at(parts, offset)?;
+        if let Some(pace) = pace {
+            let (_, is_slow) = pace.end(written as u64);
+            self.lock().speed.note(written as u64, is_slow);
+        }
+        Ok(written)
     }
 
     /// Notes that this rank has written `range`, now or later, in the call that runs, if there is one.
@@ -513,6 +533,9 @@ impl Behind {
         let (_, is_slow) = pace.end(next.len);
         let mut state = self.lock();
         state.is_slow = is_slow;
+        if self.limits.adapts_on.is_some() {
+            state.speed.note(next.len, is_slow);
+        }
         if let Err(failure) = outcome {
             self.keep_error(&mut state, next, failure);
         }
