@@ -28,21 +28,31 @@ impl KeptError {
     }
 }
 
-/// The errors of one rank: of each collective write, that of its lowest offset.
+/// The errors of one rank: of each collective write, that of its lowest offset; and of something else after it.
 #[derive(Default)]
-pub struct KeptErrors(BTreeMap<u64, KeptError>);
+pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
+
+/// What failed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Late bytes of a collective write.
+    Write,
+    /// A sync or close after it.
+    Other,
+}
 
 impl KeptErrors {
-    /// Keeps an error at `offset` of the collective write `number`.
-    pub fn keep(&mut self, number: u64, offset: Option<u64>, error: Error) {
-        let is_full = self.0.len() >= MOST && !self.0.contains_key(&number);
+    /// Keeps an error of the collective write `number`, or after it, at `offset`.
+    pub fn keep(&mut self, number: u64, source: Source, offset: Option<u64>, error: Error) {
+        let key = (number, source);
+        let is_full = self.0.len() >= MOST && !self.0.contains_key(&key);
         if let Some(mut last) = self.0.last_entry().filter(|_| is_full) {
             last.get_mut().later += 1;
             return;
         }
-        let is_first = self.0.get(&number).is_none_or(|kept| offset < kept.offset);
+        let is_first = self.0.get(&key).is_none_or(|kept| offset < kept.offset);
         if is_first {
-            self.0.insert(number, KeptError { offset, error, later: 0 });
+            self.0.insert(key, KeptError { offset, error, later: 0 });
         }
     }
 
@@ -80,19 +90,22 @@ mod tests {
     fn each_call_has_an_error_until_it_is_returned() {
         let mut errors = KeptErrors::default();
         for (call, offset) in [(2, 7), (1, 50), (2, 3), (2, 9)] {
-            errors.keep(call, Some(offset), error(1, call, offset));
+            errors.keep(call, Source::Write, Some(offset), error(1, call, offset));
         }
         errors.returned::<()>(&Err(error(0, 1, 50)));
         errors.returned(&Ok(()));
         assert_eq!(errors.first(), Some(error(1, 1, 50)), "not displaced");
         errors.returned::<()>(&Err(error(1, 1, 50)));
-        assert_eq!([errors.take_first(), errors.take_first()], [Some(error(1, 2, 3)), None]);
+        errors.keep(2, Source::Other, None, error(1, 0, 0));
+        errors.keep(3, Source::Write, Some(8), error(1, 3, 8));
+        let left = std::iter::from_fn(|| errors.take_first());
+        assert!(left.eq([error(1, 2, 3), error(1, 0, 0), error(1, 3, 8)]), "a sync displaces no later call");
     }
 
     #[test]
     fn more_errors_are_counted() {
         let mut errors = KeptErrors::default();
-        (0..MOST as u64 + 3).for_each(|call| errors.keep(call, Some(0), error(0, call, 0)));
+        (0..MOST as u64 + 3).for_each(|call| errors.keep(call, Source::Write, Some(0), error(0, call, 0)));
         let all: Vec<_> = std::iter::from_fn(|| errors.take_first()).collect();
         assert_eq!(all.len(), MOST);
         assert!(
