@@ -17,7 +17,7 @@ struct KeptError {
 }
 
 impl KeptError {
-    fn told(&self) -> Error {
+    fn full(&self) -> Error {
         match self.error.clone() {
             Error::Io { rank, operation, path, offset, class, cause } if self.later > 0 => {
                 let cause = format!("{cause}; so did bytes of {} later collective writes", self.later);
@@ -59,19 +59,19 @@ impl KeptErrors {
     /// Returns the error of the earliest call, for this rank's part in a collective call. It stays until all ranks have
     /// returned it ([`KeptErrors::returned`]).
     pub fn first(&self) -> Option<Error> {
-        self.0.first_key_value().map(|(_, kept)| kept.told())
+        self.0.first_key_value().map(|(_, kept)| kept.full())
     }
 
     /// Notes the outcome of a collective call, the same on all ranks. The error of another rank displaces none of this rank.
     pub fn returned<T>(&mut self, outcome: &Result<T>) {
         if let Err(error) = outcome {
-            self.0.retain(|_, kept| kept.told() != *error);
+            self.0.retain(|_, kept| kept.full() != *error);
         }
     }
 
     /// Returns the error of the earliest call, and forgets it.
     pub fn take_first(&mut self) -> Option<Error> {
-        self.0.pop_first().map(|(_, kept)| kept.told())
+        self.0.pop_first().map(|(_, kept)| kept.full())
     }
 }
 
