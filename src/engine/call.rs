@@ -135,10 +135,7 @@ impl File {
         }
         self.learn(team, direction, &state.agreed);
         if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
-            behind.agree(state.agreed.all.start, state.agreed.all.end);
-            if state.agreed.redone {
-                behind.note_call();
-            }
+            behind.agree(state.agreed.write_order());
         }
         if state.agreed.decision.way.is_over() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));

@@ -53,7 +53,7 @@ pub struct FileHandle {
 }
 
 impl Drop for FileHandle {
-    /// Writes what is left behind, if the file was not closed, and prints an error that no call has returned.
+    /// Writes what is left behind, if the file was not closed, and prints errors that no call has returned.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(behind) = &self.behind {
@@ -153,6 +153,18 @@ impl FileHandle {
     pub fn write_left_bytes(&self) {
         if let Some(behind) = &self.behind {
             behind.write();
+        }
+    }
+
+    /// Returns the outcome of something whose error the file system reports only once. With write-behind, such an error is
+    /// kept for this call, or for later ones if another error displaces it.
+    pub fn keep_error(&self, outcome: Result<()>) -> Result<()> {
+        match (&self.behind, outcome) {
+            (Some(behind), Err(error)) => {
+                behind.keep(error);
+                Ok(())
+            }
+            (_, outcome) => outcome,
         }
     }
 

@@ -216,9 +216,10 @@ hints! {
     "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
     /// Write-behind: a collective write returns when its bytes are in memory, and threads write them later. The value is the
-    /// maximum number of such bytes for each rank; an aggregator has that much for each of the ranks that it serves. `auto`: 1/16
-    /// of the host's memory, shared by its ranks, and at most 256 MiB a rank. 0: off. The next collective call, sync or close
-    /// returns the error of a late write. Off in atomic mode, and where ranks could not wait for each other's bytes.
+    /// maximum number of such bytes for each rank, at least 1 MiB; an aggregator has that much for each of the ranks that it serves.
+    /// `auto`: 1/16 of the host's memory, shared by its ranks, and at most 256 MiB a rank; but a rank writes at once where the
+    /// file is as fast as memory. 0: off. The next collective call, sync or close returns the error of a late write. Off in atomic
+    /// mode, and where ranks could not wait for each other's bytes.
     "trib_write_behind" write_behind: Option<u64> = Some(0), SIZE_OR_ZERO_OR_AUTO, "bytes per rank",
         "The file is slow, and the program computes between its writes.";
     /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and

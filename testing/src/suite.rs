@@ -274,8 +274,8 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
     ]
 }
 
-/// Without write-behind, and with budgets from less than a window to more than a call.
-const BEHIND: [&str; 6] = ["", "trib_write_behind=900", "", "trib_write_behind=1M", "", ""];
+/// Without write-behind, and with the minimum and more.
+const BEHIND: [&str; 6] = ["", "trib_write_behind=1M", "", "trib_write_behind=64M", "", ""];
 
 /// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {

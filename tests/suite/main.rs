@@ -33,3 +33,5 @@ mod sieving;
 mod sizes;
 mod slow_writer;
 mod write_behind;
+mod write_behind_late;
+mod write_behind_order;

@@ -49,8 +49,8 @@ impl SharedFile {
     }
 
     /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
-    /// return the offset (in etypes of this rank's view) and the number of bytes of the access: only the bytes in its
-    /// range must be there. Local.
+    /// return the offset (in etypes of this rank's view) and the number of bytes of the access: then only the bytes in its
+    /// range must be there, and the end of the file if it lies in the range. Local.
     pub fn wait_for_writes(&self, place: impl FnOnce() -> Option<(MPI_Offset, u64)>) {
         if !may_be_behind() {
             return;

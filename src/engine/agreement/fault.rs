@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::wire;
 
+/// Maximum number of errors of other calls that the error of a close lists.
+const MOST_LISTED: usize = 8;
+
 /// Returns the error that all ranks report after a failed first agreement. `own` is this rank's error; this rank is in
 /// `call` (kind, name) on the file at `path`. Collective: one broadcast, and a gather if ranks are in different calls.
 ///
@@ -40,4 +43,34 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
     let damaged = || Error::Internal { rank: 0, what: "the calls of the ranks are damaged".to_string() };
     let calls = wire::from_bytes(&groups).ok_or_else(damaged)?;
     Ok(Error::CallsDiffer { calls, path: path.display().to_string() })
+}
+
+/// Returns `error`, which all ranks have agreed on at the end of a file, with all errors that ranks still have `left`: no later
+/// call returns them. Collective: a gather and a broadcast.
+///
+/// # Errors
+/// None: if the ranks cannot be told, this rank prints its errors.
+pub async fn with_others(endpoint: &mut Endpoint, error: Error, left: Vec<Error>) -> Result<Error> {
+    let own: Vec<String> = left.iter().map(Error::to_string).collect();
+    match (listed(endpoint, &own).await, error) {
+        (Ok(others), Error::Io { rank, operation, path, offset, class, cause }) => {
+            Ok(Error::Io { rank, operation, path, offset, class, cause: cause + &others })
+        }
+        (_, error) => {
+            own.iter().for_each(|own| crate::say(format_args!("{own}; no call has returned this error")));
+            Ok(error)
+        }
+    }
+}
+
+/// Returns the errors of all ranks as the end of a line: a list of some of them, and the number of the rest.
+async fn listed(endpoint: &mut Endpoint, own: &[String]) -> Result<String> {
+    let gathered = gather(endpoint, 0, own.join("\n").as_bytes()).await?;
+    let gathered: Vec<_> = gathered.iter().map(|of_rank| String::from_utf8_lossy(of_rank)).collect();
+    let all: Vec<&str> = gathered.iter().flat_map(|of_rank| of_rank.lines()).collect();
+    let mut line: String = all.iter().take(MOST_LISTED).map(|other| format!("; {other}")).collect();
+    if all.len() > MOST_LISTED {
+        line.push_str(&format!("; and {} more errors", all.len() - MOST_LISTED));
+    }
+    Ok(String::from_utf8_lossy(&broadcast(endpoint, 0, line.as_bytes()).await?).into_owned())
 }

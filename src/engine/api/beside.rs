@@ -23,6 +23,7 @@ impl File {
         self.arrive(CallKind::Sync).await?;
         let synced = other(self.endpoint.rank());
         let synced = self.handle.sync(&self.setup).and(synced);
+        let synced = self.handle.keep_error(synced);
         let outcome = self.agree_on_end(CallKind::Sync, synced).await;
         if outcome.is_ok() {
             self.handle.all_have_synced();

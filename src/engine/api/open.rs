@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::access::{Extents, varint};
 use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::Mode;
+use crate::engine::agreement::fault::with_others;
 use crate::engine::api::capturing::CaptureWriter;
 use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::Amount;
@@ -145,6 +146,7 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         let synced = self.handle.sync(&self.setup);
+        let synced = self.handle.keep_error(synced);
         self.handle.note_others_bytes();
         let agreed = waiting.complete(pin!(self.agree_without_data(CallKind::Sync, synced, Amount::NONE))).map(drop);
         if agreed.is_ok() {
@@ -212,10 +214,16 @@ impl File {
         let waiting = self.endpoint.waiting().clone();
         let closed = self.handle.close(&self.setup);
         self.usable()?;
-        let closing = self.agree_without_data(CallKind::Close, closed.and(own), Amount::NONE);
-        waiting.call(pin!(closing)).await?;
-        pool::advise_unused();
-        Ok(())
+        let closed = self.handle.keep_error(closed.and(own));
+        let closed = waiting.call(pin!(self.agree_without_data(CallKind::Close, closed, Amount::NONE))).await;
+        match (closed, &self.handle.behind) {
+            // All ranks have this error of one rank. No later call returns the others.
+            (Err(error @ Error::Io { .. }), Some(behind)) => {
+                let left = std::iter::from_fn(|| behind.take_error());
+                Err(waiting.call(pin!(with_others(&mut self.endpoint, error, left.collect()))).await?)
+            }
+            (closed, _) => closed.map(|_| pool::advise_unused()),
+        }
     }
 
     /// Agrees on an outcome: if a rank has an error, all ranks return the error of the lowest such rank. Collective.

@@ -12,6 +12,8 @@ use crate::engine::facts::tiling::Tiling;
 use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::policy::decision::Decision;
+use crate::engine::policy::paths::Way;
+use crate::engine::storage::behind::call::AgreedWrite;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::Result;
 use crate::topology::Rank;
@@ -98,6 +100,17 @@ impl Agreed {
         if direction == Direction::Write && self.transferred > 0 && self.disjoint == Some(false) {
             (self.left, self.reuse, self.redone) = (self.all, None, true);
             (self.transferred, self.micros) = (0, 0);
+        }
+    }
+
+    /// Returns what write-behind must know of a write.
+    pub fn write_order(&self) -> AgreedWrite {
+        AgreedWrite {
+            range: (self.all.start, self.all.end),
+            has_early: self.transferred > 0,
+            is_repeated: self.redone,
+            // On all other paths, one rank writes each byte.
+            may_overlap: self.decision.way == Way::Direct && self.disjoint != Some(true),
         }
     }
 

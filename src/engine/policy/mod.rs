@@ -89,6 +89,15 @@ pub const PARTS_READ: usize = 4;
 /// Runs of data with gaps between them are left behind one by one if that takes the file at most this many times as long
 /// as writing them with the gaps before the call ends.
 pub const WORTH_LEAVING: u64 = 2;
+/// Minimum number of bytes of write-behind for each rank: with less, calls would wait for every piece.
+pub const LEAST_BEHIND: u64 = 1 << 20;
+/// Number of fast writes in a row after which a rank writes at once, although write-behind is automatic: a copy into memory costs
+/// more than it saves. So many bytes in fast writes have the same effect.
+pub const FAST_WRITES: u32 = 4;
+/// Number of bytes in fast writes in a row that have the effect of [`FAST_WRITES`].
+pub const FAST_BYTES: u64 = 1 << 20;
+/// Number of slow writes in a row after which such a rank buffers again. One may have waited for another rank.
+pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// Minimum length in bytes of a piece that is written from, or read into, the caller's memory.

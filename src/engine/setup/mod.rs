@@ -25,7 +25,7 @@ use crate::engine::roles::touched::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
-use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget};
+use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget, usable_budget};
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
@@ -159,7 +159,9 @@ impl Setup {
         // Set the value in force, for readers of the hints.
         let hints = match no_write_behind {
             Some(_) => Hints { write_behind: Some(0), ..hints },
-            None => hints,
+            None => {
+                Hints { write_behind: hints.write_behind.map(|each| usable_budget(each, endpoint.rank())), ..hints }
+            }
         };
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
         // The result is the same on all ranks, even an error: it depends only on agreed values.
@@ -412,7 +414,8 @@ impl Setup {
         let writes_for_others = !self.shares_memory && aggregators.contains(&rank);
         let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
         let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
-        Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads })
+        let adapts_on = self.hints.write_behind.is_none().then_some(self.file_system);
+        Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads, adapts_on })
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

@@ -103,7 +103,7 @@ impl ThroughWindows<'_> {
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         if all.failed.is_none() && all.again {
             if let Some(behind) = self.behind {
-                behind.note_call();
+                behind.repeat_call();
             }
             writer.known = DataKnown::ByBits;
             begin = Instant::now();

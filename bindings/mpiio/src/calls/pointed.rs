@@ -95,14 +95,16 @@ pub fn collective(
 /// Handles MPI_File_seek. MPI checks the arguments, and moves its own pointer to the same position.
 pub fn seek_to(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, by, whence] = *arguments else { return Answer::Pass };
-    let Some((shared, (position, view))) =
-        files::find(handle).and_then(|shared| shared.pointer().own().map(|own| (shared.clone(), own)))
-    else {
-        return Answer::Pass;
-    };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
     // SAFETY: the arguments are an offset and an int.
     let (by, whence) = unsafe { (from_word::<MPI_Offset>(by), from_word::<c_int>(whence)) };
-    let all = constants();
+    let (all, own) = (constants(), shared.pointer().own());
+    let Some((position, view)) = own else {
+        if whence == all.seek_end {
+            shared.wait_for_writes(|| None);
+        }
+        return Answer::Pass;
+    };
     let from = match whence {
         whence if whence == all.seek_set => 0,
         whence if whence == all.seek_cur => position,

@@ -1,6 +1,7 @@
 //! The tests of the preload library that start ranks under `mpiexec`: one program.
 
 mod abis;
+mod behind;
 mod capture;
 mod common;
 mod component;

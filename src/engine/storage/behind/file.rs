@@ -30,12 +30,12 @@ impl Storage for BehindFile {
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
         let range = offset..offset.saturating_add(all as u64);
-        self.behind.wait_for_others(&range)?;
+        self.behind.wait_for_others(&range, true)?;
         let written = match self.behind.leave(&*self.file, parts, offset) {
             Some(left) => left,
             None => {
                 self.behind.wait_for_own(&range);
-                self.file.write_parts_at(parts, offset)?
+                self.behind.write_now(&*self.file, parts, offset)?
             }
         };
         self.behind.note_own(offset..offset + written as u64);
@@ -60,7 +60,7 @@ impl Storage for BehindFile {
         };
         let end = offset.saturating_add(bytes.len() as u64).min(until);
         let bytes = &mut bytes[..(end - offset) as usize];
-        self.behind.wait_for_others(&(offset..end))?;
+        self.behind.wait_for_others(&(offset..end), false)?;
         let read = self.file.read_at(bytes, offset)?;
         if read > 0 || bytes.is_empty() || self.behind.end()? <= offset {
             return Ok(read);

@@ -1,10 +1,15 @@
 //! Decides whether collective writes may leave bytes behind, and how many.
 
+use std::sync::Once;
+
 use nix::unistd::{SysconfVar, sysconf};
 use tributary_base::wire;
 
 use crate::drivers::FileSystem;
+use crate::engine::policy::LEAST_BEHIND;
+use crate::engine::policy::learned::FileSystemKey;
 use crate::engine::storage::Storage;
+use crate::topology::Rank;
 
 /// Who sees the locks of a rank on parts of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +45,23 @@ impl SeenLocks {
     }
 }
 
+/// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BEHIND`]. Rank 0 prints
+/// a line, once in a process, if that is more than `each`.
+pub fn usable_budget(each: u64, rank: Rank) -> u64 {
+    static SAID: Once = Once::new();
+    if each == 0 || each >= LEAST_BEHIND {
+        return each;
+    }
+    if rank == 0 {
+        SAID.call_once(|| {
+            crate::say(format_args!(
+                "trib_write_behind={each} is taken as {LEAST_BEHIND} bytes for each rank, the minimum"
+            ));
+        });
+    }
+    LEAST_BEHIND
+}
+
 /// Returns the budget of each of `ranks` ranks of this host for `trib_write_behind=auto`.
 pub fn automatic_budget(ranks: usize) -> u64 {
     let of = |name| sysconf(name).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or_default();
@@ -58,6 +80,8 @@ pub struct BehindLimits {
     pub bytes: u64,
     /// Maximum number of threads that write at a time.
     pub threads: u32,
+    /// Key of the file system, if the rank writes at once where the file is fast; `None` if it leaves bytes behind anyway.
+    pub adapts_on: Option<FileSystemKey>,
 }
 
 #[cfg(test)]

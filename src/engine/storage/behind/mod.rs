@@ -4,8 +4,8 @@
 //! [`Behind`] knows the calls on a file, and has the threads. [`file::BehindFile`] stands between the engine and the file.
 //! It is a [`Storage`], so every path of a call goes through it:
 //!
-//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, and if
-//!   there is no memory, no thread or no lock, it writes at once. If the budget is used up, it waits.
+//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, if there
+//!   is no memory, no thread or no lock, and on a file that has shown to be fast ([`speed`]), it writes at once. If the budget is used up, it waits.
 //! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
@@ -13,16 +13,19 @@
 //!   ([`ranges`]). A rank shows the range of its bytes by locks far behind the data of the file ([`Storage::hold`]). It takes
 //!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
 //!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
-//! - **Errors** are kept for the next collective call ([`Behind::take_error`]).
+//! - **Errors** are kept until a collective call has returned each of them ([`errors`]).
 //!
 //! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
 //! process: exit, or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
 
+pub mod call;
+pub mod errors;
 pub mod file;
 pub mod limits;
 pub mod process;
 pub mod queue;
 pub mod ranges;
+pub mod speed;
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -32,10 +35,13 @@ use std::time::Duration;
 
 use crate::drivers::Mode;
 use crate::engine::direction::Direction;
+use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
+use crate::engine::storage::behind::errors::{KeptErrors, Source};
 use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
+use crate::engine::storage::behind::speed::FileSpeed;
 use crate::engine::storage::pace::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
@@ -72,7 +78,7 @@ struct BehindState {
     /// The file to which threads write; `None` until this rank has opened it, and after the close.
     file: Option<Arc<dyn Storage>>,
     /// The collective write that runs now.
-    call: Option<CallOnFile>,
+    call: Option<RunningCall>,
     /// Number of collective writes so far.
     calls: u64,
     /// Bytes that are not written.
@@ -88,44 +94,42 @@ struct BehindState {
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
+    /// What the last writes have shown, if this rank adapts to it.
+    speed: FileSpeed,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
-    /// Error that no call has returned yet, of the earliest call and its lowest offset; with number of the call and offset.
-    error: Option<(u64, Option<u64>, Error)>,
-    /// Error that this rank has brought to a collective call, until all ranks have returned one.
-    brought: Option<Error>,
-}
-
-/// A collective write.
-#[derive(Clone, Copy)]
-pub struct CallOnFile {
-    name: &'static str,
-    /// Its number among the collective writes on the file, from 1.
-    number: u64,
-    /// Start and end of what the ranks write in the file; the whole file until they agree on it.
-    range: (u64, u64),
-    is_agreed: bool,
+    /// Errors that no call has returned yet.
+    errors: KeptErrors,
 }
 
 impl BehindState {
-    fn take_error(&mut self) -> Option<Error> {
-        self.brought.take().or_else(|| self.error.take().map(|(.., error)| error))
-    }
-
     /// Returns the next bytes to write, and the file.
     fn next(&mut self) -> Option<(Arc<dyn Storage>, Arc<LeftBytes>)> {
         let file = self.file.clone()?;
         Some((file, self.left.next()?))
     }
 
-    /// Notes where ranks have written in the current call.
-    fn note(&mut self, is_alone: bool) {
-        if let Some(CallOnFile { range: (start, end), number, .. }) = self.call {
-            self.end = self.end.max(end);
+    /// Ends the call that runs, and notes where ranks have written in it.
+    fn end_call(&mut self, is_alone: bool) {
+        if let Some(call) = self.call.take() {
+            self.end = self.end.max(call.range().end);
             if !is_alone {
-                self.ranges.note(start..end, number);
+                self.ranges.note(call.range(), call.name.number);
             }
         }
+    }
+
+    /// Returns true if other ranks may have bytes of `range` that are not in the file, and that an access of this rank must
+    /// wait for. `is_own_write` is true for a write of bytes that only this rank has.
+    fn others_may_have(&self, range: &Range<u64>, is_own_write: bool) -> bool {
+        let of_call = |call: RunningCall| Some((call.written_before(is_own_write)?, call.name.number));
+        self.ranges.may_be_left(range, self.call.and_then(of_call))
+    }
+
+    /// Returns the number of the last collective write that is over on this rank. What other ranks have left behind in it, and
+    /// in earlier ones, is shown.
+    fn completed(&self) -> u64 {
+        self.calls - u64::from(self.call.is_some())
     }
 
     /// Forgets the calls so far: all their bytes are in the file.
@@ -144,7 +148,8 @@ impl Behind {
         limits: BehindLimits,
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
-        let (state, changed) = Default::default();
+        let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
+        let (state, changed) = (Mutex::new(BehindState { speed, ..BehindState::default() }), Condvar::new());
         let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
         process::add(&behind);
         behind
@@ -188,36 +193,38 @@ impl Behind {
         if direction == Direction::Write {
             let mut state = self.lock();
             state.calls += 1;
-            let number = state.calls;
-            state.call = Some(CallOnFile { name, number, range: (0, u64::MAX), is_agreed: false });
+            state.call = Some(RunningCall::new(CallOnFile { name, number: state.calls }));
         }
         self.bring_error()
     }
 
-    /// Sets the range that all ranks write in the call, unless it is known already. (The ranks of a host agree on a part
-    /// of it later.)
-    pub fn agree(&self, start: u64, end: u64) {
-        if let Some(call) = self.lock().call.as_mut().filter(|call| !call.is_agreed) {
-            (call.range, call.is_agreed) = ((start, end), true);
-        }
+    /// Notes what the ranks have agreed on about the call that runs.
+    pub fn agree(&self, agreed: AgreedWrite) {
+        self.change_call(|call| call.agree(agreed), agreed.is_repeated || agreed.may_overlap);
     }
 
-    /// Notes that other ranks may have left bytes of this call behind: from here on, this rank waits for them. For a call
-    /// in which ranks write the same bytes again.
-    pub fn note_call(&self) {
+    /// Notes that the ranks write the bytes of the call that runs again: from here on, this rank waits for what others have
+    /// left behind in it.
+    pub fn repeat_call(&self) {
+        self.change_call(RunningCall::repeat, true);
+    }
+
+    /// Changes the call that runs. `is_shared` is true if others may have written, or will write, bytes that this rank has
+    /// written in it.
+    fn change_call(&self, change: impl FnOnce(&mut RunningCall), is_shared: bool) {
         let mut state = self.lock();
-        state.note(self.ranks == 1);
-        if let Some(CallOnFile { number, .. }) = state.call {
-            state.ranges.forget_own(number);
+        if let Some(call) = state.call.as_mut() {
+            change(call);
+            let number = call.name.number;
+            if is_shared {
+                state.ranges.forget_own(number);
+            }
         }
     }
 
     /// Ends a collective write or read with this outcome.
     pub fn end_call<T>(&self, outcome: &Result<T>) {
-        let mut state = self.lock();
-        state.note(self.ranks == 1);
-        state.call = None;
-        drop(state);
+        self.lock().end_call(self.ranks == 1);
         self.returned(outcome);
     }
 
@@ -228,23 +235,25 @@ impl Behind {
 
     /// Returns the first error that no call has returned yet, for this rank's part in a collective call.
     pub fn bring_error(&self) -> Option<Error> {
-        let mut state = self.lock();
-        state.brought = state.take_error();
-        state.brought.clone()
+        self.lock().errors.first()
     }
 
-    /// Ends a call with this outcome, the same on all ranks. Keeps the error that this rank has brought to the call for the
-    /// next one, if all ranks have returned another rank's error that is not about bytes left behind.
+    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank.
     pub fn returned<T>(&self, outcome: &Result<T>) {
-        let is_told = matches!(outcome, Err(Error::Io { operation, .. }) if operation.starts_with(DEFERRED));
-        if is_told {
-            self.lock().brought = None;
-        }
+        self.lock().errors.returned(outcome);
     }
 
     /// Returns the first error that no call has returned yet, and forgets it.
     pub fn take_error(&self) -> Option<Error> {
-        self.lock().take_error()
+        self.lock().errors.take_first()
+    }
+
+    /// Keeps the error of something else than a late write, which the file system reports only once, so that no other error
+    /// displaces it.
+    pub fn keep(&self, error: Error) {
+        let mut state = self.lock();
+        let number = state.calls;
+        state.errors.keep(number, Source::Other, None, error);
     }
 
     /// Waits until this rank has no bytes left behind.
@@ -264,23 +273,16 @@ impl Behind {
         }
     }
 
-    /// Waits until the bytes in `range` are written that other ranks may have left behind.
-    fn wait_for_others(&self, range: &Range<u64>) -> io::Result<()> {
-        if !self.is_here() {
+    /// Waits until the bytes in `range` are written that other ranks may have left behind. `is_own_write` is true before a
+    /// write of bytes that only this rank has.
+    fn wait_for_others(&self, range: &Range<u64>, is_own_write: bool) -> io::Result<()> {
+        if !self.is_here() || !self.lock().others_may_have(range, is_own_write) {
             return Ok(());
         }
-        let state = self.lock();
-        if !state.ranges.may_be_left(range) {
-            return Ok(());
-        }
-        let opened = state.file.clone();
-        drop(state);
-        let file: Arc<dyn Storage> = match opened {
-            Some(file) => file,
-            None => self.files.open(&self.path, self.mode)?.into(),
-        };
+        let completed = self.lock().completed();
+        let file = self.opened()?;
         if !file.is_held(WHOLE)? {
-            self.lock().ranges.clear();
+            self.lock().ranges.forget(completed);
             return Ok(());
         }
         let mut pause = SHORTEST;
@@ -288,30 +290,68 @@ impl Behind {
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST);
         }
+        if *range == WHOLE {
+            self.lock().ranges.forget(completed);
+        }
         Ok(())
     }
 
-    /// Waits until all bytes of `range` are in the file.
+    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, its size is its end: another rank, or
+    /// MPI, may truncate it then.
     ///
     /// # Errors
     /// The file cannot be opened or locked.
     fn wait(&self, range: &Range<u64>) -> io::Result<()> {
         self.wait_for_own(range);
-        self.wait_for_others(range)?;
+        self.wait_for_others(range, false)?;
         if *range == WHOLE && self.is_here() {
             let mut state = self.lock();
             // Another thread may have written meanwhile.
-            if !state.left.overlaps(&WHOLE) && !state.ranges.may_be_left(&WHOLE) {
+            if !state.left.overlaps(&WHOLE) && !state.ranges.may_be_left(&WHOLE, None) {
                 state.end = 0;
             }
         }
         Ok(())
     }
 
+    /// Waits until an access of `range` that MPI runs finds what completed calls define: the bytes of `range`, and a file
+    /// that does not end in it although later bytes are not written yet. Costs a question for the size if such bytes are
+    /// known.
+    ///
+    /// # Errors
+    /// The file cannot be opened, asked or locked.
+    fn wait_for_access(&self, range: &Range<u64>) -> io::Result<()> {
+        self.wait(range)?;
+        let past = range.end..u64::MAX;
+        if self.may_be_unwritten(&past) && self.opened()?.size()? < range.end {
+            self.wait(&past)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if bytes of `range`, of this rank or of others, may not be in the file.
+    fn may_be_unwritten(&self, range: &Range<u64>) -> bool {
+        let state = self.lock();
+        self.is_here() && (state.left.overlaps(range) || state.others_may_have(range, false))
+    }
+
+    /// Returns the file to which threads write, or else opens it.
+    fn opened(&self) -> io::Result<Arc<dyn Storage>> {
+        let opened = self.lock().file.clone();
+        match opened {
+            Some(file) => Ok(file),
+            None => Ok(self.files.open(&self.path, self.mode)?.into()),
+        }
+    }
+
     /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
     pub fn close(&self) {
         self.end_threads();
-        self.lock().file = None;
+        let mut state = self.lock();
+        state.file = None;
+        if let Some(key) = self.limits.adapts_on {
+            state.speed.keep(key);
+        }
     }
 
     /// Returns where the bytes from `offset` on are. Waits while they are copied.
@@ -328,13 +368,16 @@ impl Behind {
         }
     }
 
-    /// Returns an offset behind all bytes of earlier collective writes that may not be in the file. Waits for all bytes, and
-    /// returns 0, if it is unknown.
+    /// Returns an offset past all bytes of collective writes that may not be in the file. Waits for all bytes, and returns 0,
+    /// if it is unknown.
     fn end(&self) -> io::Result<u64> {
         if !self.is_here() {
             return Ok(0);
         }
-        let end = self.lock().end;
+        let state = self.lock();
+        let in_call = state.call.and_then(|call| call.written_before(false)).map_or(0, |range| range.end);
+        let end = state.end.max(in_call);
+        drop(state);
         if end == u64::MAX {
             self.wait(&WHOLE)?;
             return Ok(0);
@@ -354,10 +397,10 @@ impl Behind {
         state.is_ending = false;
     }
 
-    /// Ends the threads like [`Behind::end_threads`], and prints an error that no call has returned.
+    /// Ends the threads like [`Behind::end_threads`], and prints errors that no call has returned.
     pub fn finish(&self) {
         self.end_threads();
-        if self.is_here()
+        while self.is_here()
             && let Some(error) = self.take_error()
         {
             crate::say(format_args!("{error}; no call has returned this error"));
@@ -373,7 +416,7 @@ impl Behind {
         let len = all.min(most.min(self.limits.bytes.saturating_sub(PIECE)) as usize);
         let range = offset..offset.checked_add(len as u64)?;
         let mut state = self.lock();
-        let call = state.call.filter(|_| len > 0)?;
+        let call = state.call.filter(|_| len > 0 && !state.speed.is_fast())?.name;
         let most = self.limits.bytes - (len as u64 + PIECE);
         state = self.wait_while(state, |state| state.left.overlaps(&range) || state.left.used() > most);
         // From here on the range is taken. The copy needs no lock.
@@ -402,15 +445,26 @@ impl Behind {
     /// Returns true if a collective write runs and `len` bytes of it can be left behind without waiting.
     fn has_room(&self, len: u64) -> bool {
         let state = self.lock();
-        state.call.is_some() && state.left.used().saturating_add(len) <= self.limits.bytes
+        state.call.is_some() && !state.speed.is_fast() && state.left.used().saturating_add(len) <= self.limits.bytes
+    }
+
+    /// Writes some of the bytes of `parts` at once, like [`Storage::write_parts_at`], and notes how fast that was.
+    fn write_now(&self, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        let pace = self.limits.adapts_on.map(|_| Pace::begin());
+        let written = file.write_parts_at(parts, offset)?;
+        if let Some(pace) = pace {
+            let (_, is_slow) = pace.end(written as u64);
+            self.lock().speed.note(written as u64, is_slow);
+        }
+        Ok(written)
     }
 
     /// Notes that this rank has written `range`, now or later, in the call that runs, if there is one.
     fn note_own(&self, range: Range<u64>) {
         if self.ranks > 1 && self.is_here() {
             let mut state = self.lock();
-            if let Some(CallOnFile { number, .. }) = state.call {
-                state.ranges.note_own(range, number);
+            if let Some(call) = state.call.filter(RunningCall::owns_bytes) {
+                state.ranges.note_own(range, call.name.number);
             }
         }
     }
@@ -479,6 +533,9 @@ impl Behind {
         let (_, is_slow) = pace.end(next.len);
         let mut state = self.lock();
         state.is_slow = is_slow;
+        if self.limits.adapts_on.is_some() {
+            state.speed.note(next.len, is_slow);
+        }
         if let Err(failure) = outcome {
             self.keep_error(&mut state, next, failure);
         }
@@ -488,12 +545,10 @@ impl Behind {
         state
     }
 
-    /// Keeps the error of bytes that could not be written, unless there is one of an earlier call or a lower offset.
+    /// Keeps the error of bytes that could not be written.
     fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
-        let (CallOnFile { name, number, .. }, StorageFailure { offset, cause, .. }) = (left.call, failure);
-        if state.error.as_ref().is_none_or(|(call, at, _)| (number, offset) < (*call, *at)) {
-            let operation = format!("{DEFERRED} ({name}, collective write {number})");
-            state.error = Some((number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause)));
-        }
+        let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
+        let operation = format!("{DEFERRED} ({name}, collective write {number})");
+        state.errors.keep(number, Source::Write, offset, Error::io(self.rank, &operation, &self.path, offset, &cause));
     }
 }

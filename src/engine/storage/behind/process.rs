@@ -44,13 +44,14 @@ pub fn may_be_behind() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// Waits until the bytes of `range` are in the file at `path` that this rank or others have written in collective calls:
-/// for an access that the library does not run. Does nothing if nothing was left behind. Local.
+/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective calls,
+/// and where they have let the file end: for an access that the library does not run. Does nothing if nothing was left
+/// behind. Local.
 ///
 /// # Errors
-/// The file cannot be opened or locked, so that it is unknown if the bytes are there.
+/// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.
 pub fn wait_for_writes(path: &Path, range: Range<u64>) -> io::Result<()> {
-    all().iter().filter(|behind| behind.path == path).try_for_each(|behind| behind.wait(&range))
+    all().iter().filter(|behind| behind.path == path).try_for_each(|behind| behind.wait_for_access(&range))
 }
 
 /// Writes all bytes that files of this process have left behind, and prints errors that no call has returned: at the end

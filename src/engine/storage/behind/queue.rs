@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::engine::storage::behind::CallOnFile;
+use crate::engine::storage::behind::call::CallOnFile;
 use crate::engine::storage::buffer::PieceOfWindow;
 use crate::engine::storage::{MOST_PARTS, Storage, StorageFailure, guarded, write_all, write_all_pieces};
 use crate::fabric::pool::Block;
@@ -209,7 +209,7 @@ pub fn copy(parts: &[IoSlice<'_>], len: usize) -> io::Result<Bytes> {
 mod tests {
     use super::*;
 
-    const CALL: CallOnFile = CallOnFile { name: "write", number: 1, range: (0, u64::MAX), is_agreed: true };
+    const CALL: CallOnFile = CallOnFile { name: "write", number: 1 };
 
     fn leave(queue: &mut LeftQueue, offset: u64, bytes: &[u8], call: CallOnFile) {
         queue.take_range(&(offset..offset + bytes.len() as u64));

@@ -62,10 +62,12 @@ impl CallRanges {
         self.own.retain(|part| part.number != number);
     }
 
-    /// Returns true if other ranks may have bytes of `range` that are not in the file.
-    pub fn may_be_left(&self, range: &Range<u64>) -> bool {
+    /// Returns true if other ranks may have bytes of `range` that are not in the file: of earlier calls, or of `running`, the
+    /// range and the number of the call that runs.
+    pub fn may_be_left(&self, range: &Range<u64>, running: Option<(Range<u64>, u64)>) -> bool {
         let both = |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start)..one.end.min(other.end);
-        self.all.iter().any(|all| {
+        let running = running.map(|(range, number)| InCall { range, number });
+        self.all.iter().chain(&running).any(|all| {
             let mut rest = both(&all.range, range);
             // One after the other, because they may touch in any order; each step covers at least one of them.
             while let Some(part) = self
@@ -77,6 +79,12 @@ impl CallRanges {
             }
             !rest.is_empty()
         })
+    }
+
+    /// Forgets the ranges of the calls up to `number`, whose bytes are in the file.
+    pub fn forget(&mut self, number: u64) {
+        self.all.retain(|call| call.number > number);
+        self.own.retain(|part| part.number > number);
     }
 
     /// Forgets all ranges: all bytes are in the file.
@@ -93,22 +101,24 @@ mod tests {
     #[test]
     fn a_rank_waits_for_what_others_wrote_last() {
         let mut ranges = CallRanges::default();
-        assert!(!ranges.may_be_left(&(0..u64::MAX)));
+        assert!(!ranges.may_be_left(&(0..u64::MAX), None));
         ranges.note_own(10..20, 1);
         ranges.note_own(30..40, 1);
         ranges.note_own(20..30, 1);
         ranges.note(0..100, 1);
         for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
-            assert_eq!(ranges.may_be_left(&range), may_be, "{range:?}");
+            assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
         }
         // The next call writes elsewhere, or the same again.
         ranges.note(100..200, 2);
-        assert!(!ranges.may_be_left(&(10..40)) && ranges.may_be_left(&(150..160)));
+        assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
+        ranges.forget(1);
+        assert!(!ranges.may_be_left(&(0..100), None) && ranges.may_be_left(&(0..101), None), "only the second call");
         ranges.note_own(10..20, 3);
         ranges.note(0..100, 3);
-        assert!(!ranges.may_be_left(&(10..20)) && ranges.may_be_left(&(20..30)));
+        assert!(!ranges.may_be_left(&(10..20), None) && ranges.may_be_left(&(20..30), None));
         ranges.clear();
-        assert!(!ranges.may_be_left(&(0..u64::MAX)));
+        assert!(!ranges.may_be_left(&(0..u64::MAX), None));
     }
 
     #[test]
@@ -116,11 +126,15 @@ mod tests {
         let mut ranges = CallRanges::default();
         ranges.note_own(0..10, 4);
         ranges.note(0..20, 4);
-        assert!(!ranges.may_be_left(&(0..10)));
+        assert!(!ranges.may_be_left(&(0..10), None));
         ranges.forget_own(4);
-        assert!(ranges.may_be_left(&(0..10)));
+        assert!(ranges.may_be_left(&(0..10), None));
         ranges.note_own(0..5, 4);
-        assert!(!ranges.may_be_left(&(0..5)) && ranges.may_be_left(&(0..6)));
+        assert!(!ranges.may_be_left(&(0..5), None) && ranges.may_be_left(&(0..6), None));
+        // What this rank has in the call that runs is its own.
+        ranges.note_own(30..40, 5);
+        let running = Some((20..50, 5));
+        assert!(!ranges.may_be_left(&(30..40), running.clone()) && ranges.may_be_left(&(30..41), running));
     }
 
     #[test]
@@ -129,10 +143,10 @@ mod tests {
         for number in 0..=MOST_RANGES as u64 {
             ranges.note(10 * number..10 * number + 1, number);
         }
-        assert!(ranges.may_be_left(&(5..6)) && !ranges.may_be_left(&(10_000..10_001)));
+        assert!(ranges.may_be_left(&(5..6), None) && !ranges.may_be_left(&(10_000..10_001), None));
         for number in 0..=MOST_RANGES as u64 {
             ranges.note_own(10 * number..10 * number + 1, 1000);
         }
-        assert!(ranges.may_be_left(&(0..1)), "what is forgotten is waited for");
+        assert!(ranges.may_be_left(&(0..1), None), "what is forgotten is waited for");
     }
 }

@@ -20,8 +20,8 @@ const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
 
 /// Hints with which collective writes leave their bytes behind: of ranks of several hosts, and in messages.
 const BEHIND: [&str; 2] = [
-    "trib_shared_memory=enable; trib_ranks_per_node=2; trib_write_behind=auto",
-    "trib_shared_memory=disable; trib_ranks_per_node=2; trib_write_behind=10k; cb_buffer_size=8192; romio_cb_write=enable",
+    "trib_shared_memory=enable; trib_ranks_per_node=2; trib_write_behind=16M",
+    "trib_shared_memory=disable; trib_ranks_per_node=2; trib_write_behind=1M; cb_buffer_size=8192; romio_cb_write=enable",
 ];
 
 /// A kernel for both phases, and a driver.

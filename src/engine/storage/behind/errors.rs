@@ -1,0 +1,117 @@
+//! Errors of bytes that could not be written later, until a call has returned each of them.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+/// Maximum number of collective writes whose errors are kept apart.
+const MOST: usize = 64;
+
+/// An error that no call has returned.
+struct KeptError {
+    /// Offset in the file at which the write failed.
+    offset: Option<u64>,
+    error: Error,
+    /// Number of later collective writes that have failed, too, and whose errors were not kept.
+    later: u64,
+}
+
+impl KeptError {
+    fn full(&self) -> Error {
+        match self.error.clone() {
+            Error::Io { rank, operation, path, offset, class, cause } if self.later > 0 => {
+                let cause = format!("{cause}; so did bytes of {} later collective writes", self.later);
+                Error::Io { rank, operation, path, offset, class, cause }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The errors of one rank: of each collective write, that of its lowest offset; and of something else after it.
+#[derive(Default)]
+pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
+
+/// What failed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Late bytes of a collective write.
+    Write,
+    /// A sync or close after it.
+    Other,
+}
+
+impl KeptErrors {
+    /// Keeps an error of the collective write `number`, or after it, at `offset`.
+    pub fn keep(&mut self, number: u64, source: Source, offset: Option<u64>, error: Error) {
+        let key = (number, source);
+        let is_full = self.0.len() >= MOST && !self.0.contains_key(&key);
+        if let Some(mut last) = self.0.last_entry().filter(|_| is_full) {
+            last.get_mut().later += 1;
+            return;
+        }
+        let is_first = self.0.get(&key).is_none_or(|kept| offset < kept.offset);
+        if is_first {
+            self.0.insert(key, KeptError { offset, error, later: 0 });
+        }
+    }
+
+    /// Returns the error of the earliest call, for this rank's part in a collective call. It stays until all ranks have
+    /// returned it ([`KeptErrors::returned`]).
+    pub fn first(&self) -> Option<Error> {
+        self.0.first_key_value().map(|(_, kept)| kept.full())
+    }
+
+    /// Notes the outcome of a collective call, the same on all ranks. The error of another rank displaces none of this rank.
+    pub fn returned<T>(&mut self, outcome: &Result<T>) {
+        if let Err(error) = outcome {
+            self.0.retain(|_, kept| kept.full() != *error);
+        }
+    }
+
+    /// Returns the error of the earliest call, and forgets it.
+    pub fn take_first(&mut self) -> Option<Error> {
+        self.0.pop_first().map(|(_, kept)| kept.full())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn error(rank: usize, call: u64, offset: u64) -> Error {
+        let operation = format!("deferred write (write, collective write {call})");
+        Error::io(rank, &operation, Path::new("file"), offset, &std::io::Error::from_raw_os_error(libc::ENOSPC))
+    }
+
+    #[test]
+    fn each_call_has_an_error_until_it_is_returned() {
+        let mut errors = KeptErrors::default();
+        for (call, offset) in [(2, 7), (1, 50), (2, 3), (2, 9)] {
+            errors.keep(call, Source::Write, Some(offset), error(1, call, offset));
+        }
+        errors.returned::<()>(&Err(error(0, 1, 50)));
+        errors.returned(&Ok(()));
+        assert_eq!(errors.first(), Some(error(1, 1, 50)), "not displaced");
+        errors.returned::<()>(&Err(error(1, 1, 50)));
+        errors.keep(2, Source::Other, None, error(1, 0, 0));
+        errors.keep(3, Source::Write, Some(8), error(1, 3, 8));
+        let left = std::iter::from_fn(|| errors.take_first());
+        assert!(left.eq([error(1, 2, 3), error(1, 0, 0), error(1, 3, 8)]), "a sync displaces no later call");
+    }
+
+    #[test]
+    fn more_errors_are_counted() {
+        let mut errors = KeptErrors::default();
+        (0..MOST as u64 + 3).for_each(|call| errors.keep(call, Source::Write, Some(0), error(0, call, 0)));
+        let all: Vec<_> = std::iter::from_fn(|| errors.take_first()).collect();
+        assert_eq!(all.len(), MOST);
+        assert!(
+            all[MOST - 1].to_string().ends_with("; so did bytes of 3 later collective writes"),
+            "{}",
+            all[MOST - 1]
+        );
+    }
+}
