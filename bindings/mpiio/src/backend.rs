@@ -8,16 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary::collectives::{agree, allreduce};
+use tributary::engine::Direction;
 use tributary::fabric::Waiting;
 use tributary::schedule::ReduceOp;
-use tributary::{Endpoint, Error, File, Hints};
+use tributary::{CallReport, Endpoint, Error, File, Hints};
+use tributary_abi::constants;
+use tributary_bindings::access::Access;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
-use crate::unopened::{CallOfUnopened, UnopenedFile, open};
+use crate::pending;
+use crate::single_rank::SingleRankHandle;
+use crate::unopened::{CallOfUnopened, UnopenedFile, mode, open};
 
 /// The library that runs the collective calls of a file. All ranks of the file have the same variant.
 pub enum Runner {
@@ -49,6 +54,8 @@ pub struct Backend {
     pub is_reported: bool,
     /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
     seat: Option<Seat>,
+    /// Handle for calls that need no engine, if the file has a single rank.
+    single: Option<Box<SingleRankHandle>>,
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
     /// on all ranks.
     pub wanted: Option<Box<Hints>>,
@@ -59,7 +66,15 @@ pub struct Backend {
 impl Backend {
     /// Creates the backend of a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
-        Self { path, amode, is_first, runner, is_reported: false, seat, wanted: None, effective: None }
+        let single = match &runner {
+            Runner::NotOpened(unopened)
+                if !unopened.has_several_ranks() && amode & constants().mode_sequential == 0 =>
+            {
+                Some(Box::new(SingleRankHandle::new(unopened.identity, mode(amode))))
+            }
+            _ => None,
+        };
+        Self { path, amode, is_first, runner, is_reported: false, seat, single, wanted: None, effective: None }
     }
 
     /// Takes the backend for a non-blocking call. Leaves a stand-in that can answer MPI_File_get_info.
@@ -72,6 +87,36 @@ impl Backend {
     /// Returns true if the engine has not tried to open the file yet.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
+    }
+
+    /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
+    /// and can gain nothing. Otherwise returns None, and nothing has happened. Local.
+    ///
+    /// # Errors
+    /// An error of the system.
+    ///
+    /// # Safety
+    /// The requirements of [`SingleRankHandle::transfer`].
+    pub unsafe fn transfer_of_single_rank(
+        &mut self,
+        direction: Direction,
+        access: &Access,
+    ) -> Option<Result<(u64, CallReport), Error>> {
+        let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
+        // SAFETY: the caller's promise.
+        unsafe { single.transfer(direction, access, &self.path, unopened.hints_of_single_rank()?) }
+    }
+
+    /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
+    /// are the engine's. If this fails, MPI runs the later calls. Local.
+    pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction) {
+        if let Runner::NotOpened(unopened) = &self.runner
+            && self.single.as_ref().is_some_and(|single| single.is_used())
+        {
+            let waiting = unopened.waiting();
+            // An error leaves the file to MPI, and its report says so.
+            let _ = pending::complete(Some(&waiting), self.start(function));
+        }
     }
 
     /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
@@ -250,6 +295,7 @@ impl Backend {
     /// # Errors
     /// The errors of the file system, on all ranks.
     pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
+        let settled = self.single.map_or(Ok(()), |single| single.close(&self.path));
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
@@ -258,7 +304,7 @@ impl Backend {
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
         };
-        Ok(Closed { endpoint, is_opened, seat: self.seat })
+        settled.map(|()| Closed { endpoint, is_opened, seat: self.seat })
     }
 }
 

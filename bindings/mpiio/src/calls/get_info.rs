@@ -26,14 +26,15 @@ pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
             && let Some(shared) = files::find(handle)
         {
             // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
-            complete(&mut shared.lock(), unsafe { MPI_Info::at(place as *const _) });
+            complete(function, &mut shared.lock(), unsafe { MPI_Info::at(place as *const _) });
         }
         Answer::Return(code)
     })
 }
 
 /// Adds hints of the engine and of the program to the info `used` that MPI returned.
-fn complete(file: &mut OpenFile, used: MPI_Info) {
+fn complete(function: &'static InterposedFunction, file: &mut OpenFile, used: MPI_Info) {
+    file.backend.start_if_single_rank(function);
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.
         unsafe { info::set(used, key, value) };
