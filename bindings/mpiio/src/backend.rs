@@ -18,6 +18,7 @@ use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
+use crate::files::SharedFile;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
 use crate::pending;
@@ -101,10 +102,11 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Access,
+        shared: &SharedFile,
     ) -> Option<Result<(u64, CallReport), Error>> {
         let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
         // SAFETY: the caller's promise.
-        unsafe { single.transfer(direction, access, &self.path, unopened.hints_of_single_rank()?) }
+        unsafe { single.transfer(direction, access, shared, unopened.hints_of_single_rank()?) }
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
@@ -130,7 +132,8 @@ impl Backend {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
                 let call = (CallOfUnopened::Transfer, function);
-                self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, call).await?;
+                // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
+                self.runner = Box::pin(unopened.open((&self.path, self.seat.as_ref()), self.amode, call)).await?;
             }
             other => self.runner = other,
         }
@@ -156,7 +159,7 @@ impl Backend {
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
                 let at = (&*self.path, self.seat.as_ref());
-                self.runner = unopened.open(at, self.amode, (call, function)).await?;
+                self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
             }
             other => self.runner = other,
         }
@@ -299,7 +302,7 @@ impl Backend {
         let (endpoint, is_opened) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
-                (Some(file.close_async().await?), true)
+                (Some(Box::pin(file.close_async()).await?), true)
             }
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), false),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),

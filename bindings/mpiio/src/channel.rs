@@ -190,7 +190,7 @@ fn take_single(wants: Wants<'_>) -> Result<TakenFile, String> {
 unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, wait: &OpenWait) -> Result<T, String> {
     let offer = OpenOffer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
-    let is_made = unsafe { offer.agreed(comm, wait) }.flags == 1;
+    let is_made = unsafe { offer.combined(comm, wait) }.flags == 1;
     match own {
         Ok(own) if is_made => Ok(own),
         Ok(own) => {

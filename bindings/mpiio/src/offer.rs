@@ -1,15 +1,15 @@
 //! The agreement of the ranks in MPI_File_open, and how a rank finds out that another rank does not take part in it: a rank
 //! without this library, or with another version of it, is in a collective operation of MPI's own MPI_File_open.
 //!
-//! MPI matches the two operations if they have the same kind and order. So the agreement has the forms that MPI's open has,
-//! and contains bits that only this version sets:
+//! MPI matches the two operations if they have the same kind and order. So the agreement begins as MPI's open does, with
+//! numbers that have bits which only this library sets:
 //!
-//! - **ROMIO** first duplicates the communicator, or compares the access modes: an MPI_Allreduce.
-//! - **OMPIO** first duplicates the communicator, for which Open MPI starts an MPI_Iallreduce of an int.
-//! - **An older version of this library** calls MPI_Allreduce with as many bytes as this one, or with more than the int.
+//! - **ROMIO** first combines an error code or the access modes: an MPI_Allreduce of one int.
+//! - **OMPIO** first duplicates the communicator, for which Open MPI starts an MPI_Iallreduce of one int.
+//! - **An older version of this library** begins with an MPI_Allreduce of 24 bytes, without a version.
 //!
-//! So no rank gets a message that is longer than its receive in the usual cases, and a rank of this version gets the bits of
-//! the other rank, or an error code. Both are certain: ranks of this version are never ended for coming late.
+//! So a rank without the library gets an int that changes nothing for it, and a rank of this version gets that rank's int, or
+//! an error code of MPI. Both are certain: no job is ended because a rank comes late.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -22,10 +22,14 @@ use crate::abi::{MPI_Comm, check};
 use crate::door;
 use crate::open_watch::OpenWait;
 
-/// Bits that every rank of this library sets in the first 32 bits of its numbers. Nothing else has them all: an access mode
-/// is positive and has one of the bits 1 to 3, ROMIO's value for different modes has none of these, a number of a
-/// communicator is positive, and the list of free numbers of communicators has no such first word.
+/// Bits that every rank of this library sets in the first 32 bits of its numbers. Nothing else has them all: an error code, an
+/// access mode and the number of a communicator are positive, and ROMIO's value for different modes has none of the bits 1 to 3. As
+/// an int the number is negative, so the highest of all ranks' ints, which MPI's open takes, is never this one.
 const MARK: u64 = 0x8000_000e;
+/// Number of 64-bit numbers of the second message, of which three are used. It is no shorter than what a rank with an older
+/// version may send then: the list of free numbers of communicators, of 260 bytes, with which MPICH duplicates one. MPICH 4 does
+/// not always report that a message was longer than its receive, and leaves the receive as it was.
+const NUMBERS: usize = 40;
 /// The places of the bits of [`MARK`], whose values in the mask of free places go into the flags.
 const MARKED: [u32; 4] = [1, 2, 3, 31];
 /// Number of bits of the version. Each rank also sends the complement, so that a difference clears both bits.
@@ -80,31 +84,40 @@ impl OpenOffer {
         self.flags & flag != 0
     }
 
-    /// Returns the bits that all ranks of `comm` have set. Ends the job if a rank of `comm` does not have this version of the
-    /// library. Collective: one MPI_Allreduce; with Open MPI also one MPI_Iallreduce and another MPI_Allreduce.
+    /// Finds out whether all ranks of `comm` have this version of the library, and ends the job if not. Returns the bits that
+    /// all ranks have set. Collective: two MPI_Allreduce, of an int and of 320 bytes; with Open MPI also an MPI_Iallreduce of an
+    /// int.
     ///
     /// # Safety
     /// MPI is initialised, and `comm` is an intracommunicator.
     pub unsafe fn agreed(self, comm: MPI_Comm, wait: &OpenWait) -> Self {
         // SAFETY: the caller's promise.
-        let agreed = unsafe {
-            match is_open_mpi().then(|| probe(comm, wait)) {
-                Some(Err(mismatch)) => Err(mismatch),
-                _ => self.agree(comm),
-            }
-        };
-        agreed.unwrap_or_else(|mismatch| wait.end_job(&mismatch))
+        let probed = unsafe { probe(comm, wait) };
+        probed.unwrap_or_else(|mismatch| wait.end_job(&mismatch));
+        // SAFETY: likewise.
+        unsafe { self.combined(comm, wait) }
+    }
+
+    /// Does what [`OpenOffer::agreed`] does, for ranks that have agreed on this communicator in the same open. Collective: one
+    /// MPI_Allreduce.
+    ///
+    /// # Safety
+    /// The requirements of [`OpenOffer::agreed`].
+    pub unsafe fn combined(self, comm: MPI_Comm, wait: &OpenWait) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.agree(comm) }.unwrap_or_else(|mismatch| wait.end_job(&mismatch))
     }
 
     /// # Safety
     /// The requirements of [`OpenOffer::agreed`].
     unsafe fn agree(self, comm: MPI_Comm) -> Result<Self, Mismatch> {
-        let (own, mut all) = (self.encode(version(), door::is_component()), [0u64; 3]);
-        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-        // SAFETY: two arrays of three numbers; the caller's communicator.
-        let code = unsafe { quietly(comm, || ffi::MPI_Allreduce(from, to, 3, handles().uint64, handles().band, comm)) };
-        done(code)?;
-        Self::decode(all)
+        let (mut own, mut all) = ([0u64; NUMBERS], [0u64; NUMBERS]);
+        own[..3].copy_from_slice(&self.encode(version(), door::is_component()));
+        let (from, to, count) = (own.as_ptr().cast(), all.as_mut_ptr().cast(), NUMBERS as c_int);
+        let (number, band) = (handles().uint64, handles().band);
+        // SAFETY: two arrays of this length; the caller's communicator.
+        done(unsafe { quietly(comm, || ffi::MPI_Allreduce(from, to, count, number, band, comm)) })?;
+        Self::decode([all[0], all[1], all[2]])
     }
 
     /// Returns the numbers that a rank sends.
@@ -139,8 +152,8 @@ pub fn is_marked(word: u32) -> bool {
     word & MARK as u32 == MARK as u32
 }
 
-/// Combines the marks of all ranks by the two operations with which MPI's own open may begin under Open MPI. A rank that
-/// never returns from the second one is watched: the result of the first comes meanwhile.
+/// Combines the marks of all ranks by the operation with which ROMIO's open begins, and under Open MPI also by the one with
+/// which OMPIO's open begins. A rank that never returns from the first is watched: the result of the other comes meanwhile.
 ///
 /// # Safety
 /// The requirements of [`OpenOffer::agreed`].
@@ -148,14 +161,16 @@ unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
     let (own, mut all, mut request) = (MARK as u32, 0u32, handles().request_null);
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
     let (from, to, number, band) = ((&raw const own).cast(), (&raw mut all).cast(), handles().int, handles().band);
-    // SAFETY: two numbers. That of the result belongs to `wait`, and both outlive the operation, or the job ends.
-    done(unsafe { ffi::MPI_Iallreduce(from, wait.word(), 1, number, band, comm, &mut request) })?;
+    if is_open_mpi() {
+        // SAFETY: two numbers. That of the result belongs to `wait`, and both outlive the operation, or the job ends.
+        done(unsafe { ffi::MPI_Iallreduce(from, wait.word(), 1, number, band, comm, &mut request) })?;
+    }
     // SAFETY: two numbers; the caller's communicator.
     done(unsafe { quietly(comm, || ffi::MPI_Allreduce(from, to, 1, number, band, comm)) })?;
     if !is_marked(all) {
         return Err(Mismatch::Absent);
     }
-    // SAFETY: the request of the operation; MPI_STATUS_IGNORE.
+    // SAFETY: the request of the operation, or a null request; MPI_STATUS_IGNORE.
     done(unsafe { quietly(comm, || ffi::MPI_Wait(&mut request, constants().status_ignore as usize as *mut _)) })?;
     if wait.is_marked() { Ok(()) } else { Err(Mismatch::Absent) }
 }

@@ -14,6 +14,8 @@ use tributary::hints::{DriverName, Hints, Switch};
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
 
+use crate::files::SharedFile;
+
 /// Device and inode of a file, which identify it on its host.
 pub type FileIdentity = (u64, u64);
 
@@ -26,17 +28,19 @@ pub struct SingleRankHandle {
     /// True if the handle cannot be opened, or if the file system needs the engine.
     is_refused: bool,
     has_written: bool,
+    /// True if a call has used this handle.
+    is_used: bool,
 }
 
 impl SingleRankHandle {
     /// Creates the handle of a file that MPI has just opened. Local; opens nothing.
     pub fn new(identity: Option<FileIdentity>, mode: Mode) -> Self {
-        Self { identity, mode, storage: None, is_refused: false, has_written: false }
+        Self { identity, mode, storage: None, is_refused: false, has_written: false, is_used: false }
     }
 
     /// Returns true if a call has used this handle.
     pub fn is_used(&self) -> bool {
-        self.storage.is_some()
+        self.is_used
     }
 
     /// Moves the bytes of a collective call, and returns their number and the report; a read counts only bytes before the
@@ -52,14 +56,21 @@ impl SingleRankHandle {
         &mut self,
         direction: Direction,
         access: &Access,
-        path: &Path,
+        shared: &SharedFile,
         hints: &Hints,
     ) -> Option<Result<(u64, CallReport), Error>> {
-        if access.file.count() != 1 || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
+        if access.file.count() > 1 || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;
         }
-        let begin = Instant::now();
+        if access.file.count() == 0 {
+            self.is_used = true;
+            let nothing = CallReport { path: BytesPath::Nothing, reason: Reason::NoData, ..CallReport::default() };
+            return Some(Ok((0, nothing)));
+        }
+        let (begin, path) = (Instant::now(), shared.path());
         let storage = self.storage(path)?;
+        // Another handle of this process may have left bytes behind.
+        shared.wait_for_writes(|| None);
         let (file, layout, place) = (&access.file, &access.layout, (0, path));
         let moved = match direction {
             // SAFETY: the caller's promise.
@@ -68,6 +79,7 @@ impl SingleRankHandle {
             Direction::Read => read_alone(storage, file, layout, unsafe { access.sink() }, place),
         };
         self.has_written |= direction == Direction::Write;
+        self.is_used = true;
         let seconds = begin.elapsed().as_secs_f64();
         Some(moved.map(|bytes| (bytes, report(direction, bytes, access.bytes(), seconds))))
     }
