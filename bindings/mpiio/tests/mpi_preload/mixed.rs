@@ -12,7 +12,7 @@ const LINE: &str = " cannot open ";
 
 /// Returns a run in which the ranks of the list first run this command of the shell.
 fn mixed(ranks: &[usize], command: &str, late: &str) -> Launch {
-    let list = ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join("|");
+    let list = ranks.iter().map(ToString::to_string).chain(["none".to_string()]).collect::<Vec<_>>().join("|");
     let script = format!("case ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} in {list}) {command} ;; esac; exec \"$@\"");
     let launch = ["-c", &script, "sh"].into_iter().fold(Launch::new(RANKS, Path::new("/bin/sh")), Launch::arg);
     let launch = launch.arg(compile("mixed.c").to_string_lossy()).arg("mixed").arg(late);

@@ -12,8 +12,9 @@ int MPI_File_open(MPI_Comm comm, const char *name, int amode, MPI_Info info, MPI
         (int (*)(MPI_Comm, const char *, int, MPI_Info, MPI_File *))dlsym(RTLD_NEXT, "MPI_File_open");
     MPI_Comm copy;
     MPI_Allreduce(own, all, 3, MPI_UINT64_T, MPI_BAND, comm);
-    MPI_Comm_dup(comm, &copy);
-    own[0] = own[1] = 0, own[2] = 1;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    own[0] = own[1] = 0, own[2] = MPI_Comm_dup(comm, &copy) == MPI_SUCCESS;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     MPI_Allreduce(own, all, 3, MPI_UINT64_T, MPI_BAND, comm);
     return next(comm, name, amode, info, file);
 }
