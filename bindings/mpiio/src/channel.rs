@@ -134,8 +134,11 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
     }
     let wait = OpenWait::begin(wants.path, wants.rank, wants.ranks, wants.stall_timeout);
     let found = groups().find(comm);
+    // A kept group has been made on all its ranks, and stays.
+    let is_known = found.is_some_and(|number| groups().group(number).is_some_and(|group| group.is_kept));
     // SAFETY: the caller's promise.
-    let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, &wait), is_congruent_to_world(comm)?) };
+    let (agreed, is_world) =
+        unsafe { (offer(found, wants).agreed(comm, &wait, is_known), is_congruent_to_world(comm)?) };
     let is_reported = !agreed.has(OpenOffer::QUIET);
     if !agreed.has(OpenOffer::ONE_THREAD) {
         if !agreed.has(OpenOffer::HAS_ROOM) {

@@ -86,13 +86,13 @@ impl OpenOffer {
 
     /// Finds out whether all ranks of `comm` have this version of the library, and ends the job if not. Returns the bits that
     /// all ranks have set. Collective: two MPI_Allreduce, of an int and of 320 bytes; with Open MPI also an MPI_Iallreduce of an
-    /// int.
+    /// int. Only the second one if the ranks are known (`is_known`, the same on all ranks) to have this version.
     ///
     /// # Safety
     /// MPI is initialised, and `comm` is an intracommunicator.
-    pub unsafe fn agreed(self, comm: MPI_Comm, wait: &OpenWait) -> Self {
+    pub unsafe fn agreed(self, comm: MPI_Comm, wait: &OpenWait, is_known: bool) -> Self {
         // SAFETY: the caller's promise.
-        let probed = unsafe { probe(comm, wait) };
+        let probed = if is_known { Ok(()) } else { unsafe { probe(comm, wait) } };
         probed.unwrap_or_else(|mismatch| wait.end_job(&mismatch));
         // SAFETY: likewise.
         unsafe { self.combined(comm, wait) }
