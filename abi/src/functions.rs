@@ -98,6 +98,10 @@ mpi_functions! {
         from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
         places: *const c_int, into: MPI_Datatype, comm: MPI_Comm,
     );
+    fn MPI_Iallreduce(
+        from: *const c_void, to: *mut c_void, count: c_int, of: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    );
     fn MPI_Allreduce(
         from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     );

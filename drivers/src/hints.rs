@@ -65,6 +65,11 @@ impl DriverHints {
     pub fn direct_from(&self, gains: bool) -> Option<u64> {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }
+
+    /// Returns true if a hint asks for a layout of a new file.
+    pub fn asks_for_stripes(&self) -> bool {
+        self.striping_unit.is_some() || self.striping_factor.is_some() || self.start_iodevice.is_some()
+    }
 }
 
 /// The choice which ranks are aggregators.

@@ -43,9 +43,7 @@ impl Driver for Lustre {
     }
 
     fn lay_out(&self, files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
-        let DriverHints { striping_unit, striping_factor, start_iodevice, .. } = *hints;
-        let hinted = striping_unit.is_some() || striping_factor.is_some() || start_iodevice.is_some();
-        if hinted && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
+        if hints.asks_for_stripes() && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
     }
 
     /// Takes the stripes of the file, or else those of the hints, or else stripes of 1 MiB over an unknown number of

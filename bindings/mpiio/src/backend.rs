@@ -8,20 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary::collectives::{agree, allreduce};
-use tributary::engine::WritersBeside;
+use tributary::engine::{Direction, WritersBeside};
 use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
 use tributary::schedule::ReduceOp;
-use tributary::{Endpoint, Error, File, Hints};
+use tributary::{CallReport, Endpoint, Error, File, Hints};
 use tributary_abi::constants;
+use tributary_bindings::access::Access;
 use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
+use crate::files::SharedFile;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
+use crate::pending;
 use crate::sieving::{self, Promise};
-use crate::unopened::{CallOfUnopened, UnopenedFile, open};
+use crate::single_rank::SingleRankHandle;
+use crate::unopened::{CallOfUnopened, UnopenedFile, mode, open};
 
 /// The library that runs the collective calls of a file. All ranks of the file have the same variant.
 pub enum Runner {
@@ -53,6 +57,8 @@ pub struct Backend {
     pub is_reported: bool,
     /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
     seat: Option<Seat>,
+    /// Handle for calls that need no engine, if the file has a single rank.
+    single: Option<Box<SingleRankHandle>>,
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
     /// on all ranks.
     pub wanted: Option<Box<Hints>>,
@@ -67,6 +73,14 @@ pub struct Backend {
 impl Backend {
     /// Creates the backend of a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
+        let single = match &runner {
+            Runner::NotOpened(unopened)
+                if !unopened.has_several_ranks() && amode & constants().mode_sequential == 0 =>
+            {
+                Some(Box::new(SingleRankHandle::new(unopened.identity, mode(amode))))
+            }
+            _ => None,
+        };
         Self {
             path,
             amode,
@@ -74,6 +88,7 @@ impl Backend {
             runner,
             is_reported: false,
             seat,
+            single,
             wanted: None,
             is_just_opened: false,
             promise: None,
@@ -109,6 +124,37 @@ impl Backend {
         engine.wait_for_all().await
     }
 
+    /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
+    /// and can gain nothing. Otherwise returns None, and nothing has happened. Local.
+    ///
+    /// # Errors
+    /// An error of the system.
+    ///
+    /// # Safety
+    /// The requirements of [`SingleRankHandle::transfer`].
+    pub unsafe fn transfer_of_single_rank(
+        &mut self,
+        direction: Direction,
+        access: &Access,
+        shared: &SharedFile,
+    ) -> Option<Result<(u64, CallReport), Error>> {
+        let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
+        // SAFETY: the caller's promise.
+        unsafe { single.transfer(direction, access, shared, unopened.hints_of_single_rank()?) }
+    }
+
+    /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
+    /// are the engine's. If this fails, MPI runs the later calls. Local.
+    pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction) {
+        if let Runner::NotOpened(unopened) = &self.runner
+            && self.single.as_ref().is_some_and(|single| single.is_used())
+        {
+            let waiting = unopened.waiting();
+            // An error leaves the file to MPI, and its report says so.
+            let _ = pending::complete(Some(&waiting), self.start(function));
+        }
+    }
+
     /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
     ///
     /// # Errors
@@ -120,7 +166,8 @@ impl Backend {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
                 let call = (CallOfUnopened::Transfer, function);
-                self.runner = unopened.open((&self.path, self.seat.as_ref()), self.amode, call).await?;
+                // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
+                self.runner = Box::pin(unopened.open((&self.path, self.seat.as_ref()), self.amode, call)).await?;
                 self.is_just_opened = true;
             }
             other => self.runner = other,
@@ -147,7 +194,7 @@ impl Backend {
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
                 let at = (&*self.path, self.seat.as_ref());
-                self.runner = unopened.open(at, self.amode, (call, function)).await?;
+                self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
             }
             other => self.runner = other,
         }
@@ -319,15 +366,16 @@ impl Backend {
     pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
         // OMPIO lets a rank return before another one has deleted the file.
         let deletes = self.amode & constants().mode_delete_on_close != 0;
+        let settled = self.single.map_or(Ok(()), |single| single.close(&self.path));
         let (endpoint, is_agreed) = match self.runner {
             Runner::Engine(mut file) => {
                 file.call_them(function.full_name());
-                (Some(file.close_async().await?), true)
+                (Some(Box::pin(file.close_async()).await?), true)
             }
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), deletes),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),
         };
-        Ok(Closed { endpoint, is_agreed, seat: self.seat })
+        settled.map(|()| Closed { endpoint, is_agreed, seat: self.seat })
     }
 }
 

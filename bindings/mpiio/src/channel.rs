@@ -3,7 +3,7 @@
 //! The endpoint is taken in MPI_File_open, which is collective over the file's communicator, and never later: a
 //! collective call of this library at any other point would get out of order with the program's own collectives.
 //!
-//! All files of the same ranks share one duplicate of their communicator. Each file has a place there, with message
+//! A file of a single rank needs no communicator. All other files of the same ranks share one duplicate of their communicator. Each file has a place there, with message
 //! tags of its own ([`SharedComm`]). The duplicate over all ranks of the program is kept for later files, with the
 //! endpoint of each place and the memory that its ranks share. A duplicate over other ranks is freed with its last
 //! file. If several threads of a rank may call MPI at once, opens on different communicators have no order, so each
@@ -12,15 +12,16 @@
 //! The ranks agree at the open which places are free on all ranks, and which endpoints all ranks have kept. So no
 //! rank hangs if some ranks could not open an earlier file.
 
+use std::path::Path;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::abi::{MPI_Comm, has_all_ranks, has_one_thread_at_a_time, is_congruent_to_world};
+use crate::offer::OpenOffer;
+use crate::open_watch::OpenWait;
 use tributary::engine::meet_hosts;
-use tributary::fabric::mpi::{MpiEndpoint, SharedComm};
+use tributary::fabric::mpi::{MpiEndpoint, SharedComm, SingleRank};
 use tributary::{Endpoint, Error};
-use tributary_abi::{self as ffi, handles};
-
-use crate::abi::{MPI_Comm, check, has_one_thread_at_a_time, is_congruent_to_world};
 
 /// Maximum number of open files of the same ranks that the engine takes. Each is one bit in the ranks' agreement.
 const MAX_PLACES: usize = 64;
@@ -31,7 +32,7 @@ const DESCRIPTORS: usize = 64;
 const MAX_COMMUNICATORS: usize = 32;
 
 /// All groups of files of this process, with the communicators that the files share.
-static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0 });
+static GROUPS: Mutex<Groups> = Mutex::new(Groups { all: Vec::new(), next: 0, own: 0, single: 0 });
 
 struct Groups {
     all: Vec<FileGroup>,
@@ -39,6 +40,8 @@ struct Groups {
     next: u64,
     /// Number of files that have a communicator of their own.
     own: usize,
+    /// Number of open files of a single rank.
+    single: usize,
 }
 
 /// The open files of the same ranks, which share one communicator.
@@ -77,58 +80,28 @@ pub enum Seat {
     },
     /// The file has a communicator of its own.
     Own,
+    /// The file has a single rank, and needs no communicator.
+    Single {
+        /// True if the program has no other rank, and one thread at a time calls MPI.
+        has_the_whole_program: bool,
+    },
 }
 
 fn groups() -> MutexGuard<'static, Groups> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The bits that a rank brings to the agreement at an open. The agreed value has the bits that all ranks have set.
-#[derive(Clone, Copy)]
-struct OpenOffer {
-    /// Bit mask of the places that are free on this rank.
-    free: u64,
-    /// Bit mask of the places whose endpoints this rank has kept.
-    kept: u64,
-    flags: u64,
-}
-
-impl OpenOffer {
-    /// Flag: one thread at a time may call MPI on this rank.
-    const ONE_THREAD: u64 = 1;
-    /// Flag: this rank has a group for the ranks of the communicator.
-    const HAS_GROUP: u64 = 2;
-    /// Flag: this rank may create another communicator.
-    const HAS_ROOM: u64 = 4;
-    /// Flag: this rank may share memory with others.
-    const SHARES: u64 = 8;
-    /// Flag: this rank wants no report.
-    const QUIET: u64 = 16;
-
-    fn has(&self, flag: u64) -> bool {
-        self.flags & flag != 0
-    }
-
-    /// Returns the bits that all ranks of `comm` have set. Collective: one MPI_Allreduce.
-    ///
-    /// # Safety
-    /// MPI is initialised, and `comm` is an intracommunicator of `ranks` ranks.
-    unsafe fn agreed(self, comm: MPI_Comm, ranks: usize) -> Result<Self, Error> {
-        if ranks == 1 {
-            return Ok(self);
-        }
-        let (own, mut all) = ([self.free, self.kept, self.flags], [0u64; 3]);
-        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-        // SAFETY: two arrays of three numbers; the caller's communicator.
-        let code = unsafe { ffi::MPI_Allreduce(from, to, 3, handles().uint64, handles().band, comm) };
-        let [free, kept, flags] = all;
-        check("MPI_Allreduce", code).map(|()| Self { free, kept, flags })
-    }
-}
-
 /// The wishes of a rank for the file that it opens.
 #[derive(Clone, Copy)]
-pub struct Wants {
+pub struct Wants<'a> {
+    /// The file's name, as an absolute path, for messages.
+    pub path: &'a Path,
+    /// Rank of this process in the file's communicator.
+    pub rank: usize,
+    /// Number of ranks of the communicator.
+    pub ranks: usize,
+    /// Seconds after which a line says that ranks have not come; 0: never.
+    pub stall_timeout: usize,
     /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
     /// True if this rank wants a report of the file.
@@ -145,7 +118,7 @@ pub struct TakenFile {
     pub is_reported: bool,
 }
 
-/// Returns an endpoint for a file on `comm`, which has `ranks` ranks; or the reason why the engine cannot take the
+/// Returns an endpoint for a file on `comm`; or the reason why the engine cannot take the
 /// file, the same on all ranks. Collective over `comm`: one MPI_Allreduce; one MPI_Comm_dup, unless files of the same
 /// ranks share a duplicate; and, at a place that no file had before, an exchange in which the ranks find out which of
 /// them share a host.
@@ -155,30 +128,37 @@ pub struct TakenFile {
 ///
 /// # Safety
 /// MPI is initialised, and `comm` is an intracommunicator.
-pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<TakenFile, String>, Error> {
+pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile, String>, Error> {
+    if wants.ranks == 1 {
+        return Ok(take_single(wants));
+    }
+    let wait = OpenWait::begin(wants.path, wants.rank, wants.ranks, wants.stall_timeout);
     let found = groups().find(comm);
+    // A kept group has been made on all its ranks, and stays.
+    let is_known = found.is_some_and(|number| groups().group(number).is_some_and(|group| group.is_kept));
     // SAFETY: the caller's promise.
-    let (agreed, is_world) = unsafe { (offer(found, wants).agreed(comm, ranks)?, is_congruent_to_world(comm)?) };
+    let (agreed, is_world) =
+        unsafe { (offer(found, wants).agreed(comm, &wait, is_known), is_congruent_to_world(comm)?) };
     let is_reported = !agreed.has(OpenOffer::QUIET);
     if !agreed.has(OpenOffer::ONE_THREAD) {
         if !agreed.has(OpenOffer::HAS_ROOM) {
             return Ok(Err(no_room()));
         }
         // SAFETY: likewise.
-        let own = unsafe { own(comm, ranks)? };
+        let own = unsafe { own(comm, &wait) };
         return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Seat::Own, is_reported }));
     }
     let group = match found {
         Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
         _ if !agreed.has(OpenOffer::HAS_ROOM) => return Ok(Err(no_room())),
         // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
-        found => match unsafe { made(SharedComm::duplicate_of(comm), comm, ranks)? } {
+        found => match unsafe { made(SharedComm::duplicate_of(comm), comm, &wait) } {
             Ok(comm) => groups().add(comm, is_world, found),
             Err(why) => return Ok(Err(why)),
         },
     };
     if agreed.free == 0 {
-        return Ok(Err("too many files of these ranks are open".to_string()));
+        return Ok(Err(too_many()));
     }
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
@@ -191,16 +171,30 @@ pub unsafe fn take(comm: MPI_Comm, ranks: usize, wants: Wants) -> Result<Result<
     Ok(Ok(TakenFile { endpoint, seat, is_reported }))
 }
 
+/// Returns an endpoint for a file of a single rank, or the reason why the engine cannot take the file. Local: sends no
+/// message and makes no communicator, and nothing is left of it after the close.
+fn take_single(wants: Wants<'_>) -> Result<TakenFile, String> {
+    let mut groups = groups();
+    if groups.taken(None) >= places() {
+        return Err(too_many());
+    }
+    groups.single += 1;
+    drop(groups);
+    let has_the_whole_program = has_all_ranks(1) && has_one_thread_at_a_time().unwrap_or(false);
+    let seat = Seat::Single { has_the_whole_program };
+    Ok(TakenFile { endpoint: Endpoint::new(Box::new(SingleRank::new())), seat, is_reported: wants.report })
+}
+
 /// Returns `own` if it is a success on all ranks of `comm`, otherwise the reason why some ranks failed. Collective:
 /// one MPI_Allreduce.
 ///
 /// # Safety
 /// The requirements of [`take`].
-unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result<Result<T, String>, Error> {
+unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, wait: &OpenWait) -> Result<T, String> {
     let offer = OpenOffer { free: 0, kept: 0, flags: u64::from(own.is_ok()) };
     // SAFETY: the caller's promise.
-    let is_made = unsafe { offer.agreed(comm, ranks)? }.flags == 1;
-    Ok(match own {
+    let is_made = unsafe { offer.combined(comm, wait) }.flags == 1;
+    match own {
         Ok(own) if is_made => Ok(own),
         Ok(own) => {
             // Freeing the communicator would wait for ranks that have none.
@@ -208,18 +202,17 @@ unsafe fn made<T>(own: Result<T, Error>, comm: MPI_Comm, ranks: usize) -> Result
             Err("MPI could not duplicate the communicator on another rank".to_string())
         }
         Err(error) => Err(error.to_string()),
-    })
+    }
 }
 
 /// Returns the bits that this rank brings for a file of the group with number `group`, or of ranks that have no group
 /// yet. Local.
-fn offer(group: Option<u64>, wants: Wants) -> OpenOffer {
+fn offer(group: Option<u64>, wants: Wants<'_>) -> OpenOffer {
     let mut groups = groups();
     let room = groups.all.len() + groups.own < MAX_COMMUNICATORS;
     let one = has_one_thread_at_a_time().unwrap_or(false);
     let mut offer = OpenOffer { free: 0, kept: 0, flags: 0 };
-    let others = groups.all.iter().filter(|other| Some(other.number) != group);
-    let taken = others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>();
+    let taken = groups.taken(group);
     let group = group.and_then(|number| groups.group(number));
     offer.flags = if group.is_some() { OpenOffer::HAS_GROUP } else { 0 };
     for number in 0..places().saturating_sub(taken) {
@@ -227,7 +220,7 @@ fn offer(group: Option<u64>, wants: Wants) -> OpenOffer {
         offer.free |= u64::from(place.is_none_or(|place| !place.is_taken)) << number;
         offer.kept |= u64::from(place.is_some_and(|place| place.endpoint.is_some())) << number;
     }
-    let Wants { shares, report } = wants;
+    let Wants { shares, report, .. } = wants;
     let all = [
         (one, OpenOffer::ONE_THREAD),
         (room, OpenOffer::HAS_ROOM),
@@ -247,6 +240,10 @@ fn places() -> usize {
     (descriptors / DESCRIPTORS).clamp(1, MAX_PLACES)
 }
 
+fn too_many() -> String {
+    "too many files of these ranks are open".to_string()
+}
+
 fn no_room() -> String {
     format!("the library uses {MAX_COMMUNICATORS} communicators, its maximum")
 }
@@ -255,13 +252,13 @@ fn no_room() -> String {
 ///
 /// # Safety
 /// The requirements of [`take`].
-unsafe fn own(comm: MPI_Comm, ranks: usize) -> Result<Result<Endpoint, String>, Error> {
+unsafe fn own(comm: MPI_Comm, wait: &OpenWait) -> Result<Endpoint, String> {
     // SAFETY: the caller's promise.
-    let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, ranks)? };
-    Ok(made.map(|endpoint| {
+    let made = unsafe { made(MpiEndpoint::from_raw(comm), comm, wait) };
+    made.map(|endpoint| {
         groups().own += 1;
         Endpoint::new(Box::new(endpoint))
-    }))
+    })
 }
 
 impl Groups {
@@ -269,6 +266,12 @@ impl Groups {
     fn find(&self, comm: MPI_Comm) -> Option<u64> {
         // SAFETY: the communicator of an open, while MPI is initialised.
         self.all.iter().find(|group| unsafe { group.comm.has_ranks_of(comm) }).map(|group| group.number)
+    }
+
+    /// Returns the number of files that are open at places outside the group with number `group`.
+    fn taken(&self, group: Option<u64>) -> usize {
+        let others = self.all.iter().filter(|other| Some(other.number) != group);
+        self.single + others.map(|other| other.places.iter().filter(|place| place.is_taken).count()).sum::<usize>()
     }
 
     fn group(&mut self, number: u64) -> Option<&mut FileGroup> {
@@ -317,7 +320,10 @@ impl Groups {
 impl Seat {
     /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI.
     pub fn has_the_whole_program(&self) -> bool {
-        matches!(self, Self::Place { has_the_whole_program: true, .. })
+        let (Self::Place { has_the_whole_program, .. } | Self::Single { has_the_whole_program }) = self else {
+            return false;
+        };
+        *has_the_whole_program
     }
 
     /// Keeps the endpoint of a file for the next file at the same place. Local. All ranks must do this between the
@@ -336,6 +342,10 @@ impl Drop for Seat {
             Self::Place { group, number, .. } => groups().leave(group, number),
             Self::Own => {
                 groups().own -= 1;
+                None
+            }
+            Self::Single { .. } => {
+                groups().single -= 1;
                 None
             }
         };

@@ -58,6 +58,9 @@ pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)
 /// Returns entries for MPI_File_get_info while only MPI has opened the file at `path`: the hints that were set. Hints
 /// about stripes have the values of the file itself, because the program may lay out its data by them.
 pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
+    if *hints == Hints::default() {
+        return Vec::new();
+    }
     let is_hinted = hints.striping_unit.is_some() || hints.striping_factor.is_some();
     let layout = is_hinted.then(|| layout(hints, path)).flatten();
     let value = |row: HintRow| match (row.key, layout) {

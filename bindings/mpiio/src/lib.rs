@@ -22,8 +22,10 @@
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
 //! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
+//! | `single_rank` | the handle of a file that a single rank has open |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
+//! | `offer`, `open_watch`, `ranks_here` | the agreement in MPI_File_open, who watches it, and which ranks have the library |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |
@@ -50,12 +52,16 @@ mod hints;
 mod job;
 mod linked;
 mod next;
+mod offer;
 mod open_file;
+mod open_watch;
 mod own_handle;
 mod pending;
 mod pointer;
+mod ranks_here;
 mod report;
 mod sieving;
+mod single_rank;
 mod supported;
 mod unopened;
 mod view;

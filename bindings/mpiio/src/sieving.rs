@@ -154,10 +154,10 @@ enum Second {
 }
 
 impl Sieving {
-    /// Describes the file that MPI has just opened at `path` in the mode `amode`, with the program's value of the hint.
-    /// Local: one call of the system.
-    pub fn new(path: &Path, amode: c_int, asked: Option<String>) -> Self {
-        Self { asked: Mutex::new(asked), amode, identity: identity(path), second: Mutex::default() }
+    /// Describes the file that MPI has just opened at `path` in the mode `amode`, with its device and inode if they are
+    /// `known`, and the program's value of the hint. Local: one call of the system at most.
+    pub fn new(path: &Path, known: Option<(u64, u64)>, amode: c_int, asked: Option<String>) -> Self {
+        Self { asked: Mutex::new(asked), amode, identity: known.or_else(|| identity(path)), second: Mutex::default() }
     }
 
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.

@@ -24,6 +24,7 @@ use crate::backend::Runner;
 use crate::channel::Seat;
 use crate::job;
 use crate::next::InterposedFunction;
+use crate::single_rank::FileIdentity;
 
 /// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
@@ -70,7 +71,7 @@ pub struct UnopenedFile {
     /// True if the file has as many ranks as the program.
     has_all_ranks: bool,
     /// Device and inode of the opened file, on the first rank: the name may refer to another file later.
-    identity: Option<(u64, u64)>,
+    pub identity: Option<FileIdentity>,
     /// Reason why the site's settings leave the file to MPI, on the first rank; None if they do not.
     left: Option<String>,
     /// Hints of this rank; the hints of the first rank are used. An error if this rank's environment has a hint that
@@ -112,6 +113,15 @@ impl UnopenedFile {
     /// Returns true if the file has more than one rank.
     pub fn has_several_ranks(&self) -> bool {
         self.endpoint.ranks() > 1
+    }
+
+    /// Returns the hints with which a file of a single rank may be read and written without the engine; None if MPI must run
+    /// its calls, or an error must be returned.
+    pub fn hints_of_single_rank(&self) -> Option<&Hints> {
+        if self.has_all_ranks && job::is_wanted() {
+            job::is_told_by_all();
+        }
+        self.hints.as_ref().ok().filter(|_| self.left.is_none())
     }
 
     /// Returns true if the engine opens the file without messages, because the ranks share memory.
@@ -252,7 +262,7 @@ fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.
 }
 
 /// Returns the device and the inode of a file, which identify the file on its host; None if it cannot be found.
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
@@ -267,7 +277,7 @@ fn are_alike(words: &[u64]) -> bool {
 }
 
 /// Translates MPI's mode of opening to the engine's.
-fn mode(amode: c_int) -> Mode {
+pub fn mode(amode: c_int) -> Mode {
     if amode & constants().mode_rdonly != 0 { Mode::Read } else { Mode::Update }
 }
 

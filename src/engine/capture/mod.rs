@@ -22,6 +22,11 @@ pub(in crate::engine) mod recording;
 pub(in crate::engine) mod target;
 mod writer;
 
+/// Returns true if the environment of this process asks for captures. Local.
+pub fn is_wanted() -> bool {
+    target::CaptureTarget::of_process().is_some()
+}
+
 pub use block::Call;
 pub use layout::{Asked, Header};
 pub use reader::{CallOutcome, Capture};

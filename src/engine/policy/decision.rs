@@ -68,6 +68,7 @@ macro_rules! numbered_reasons {
 numbered_reasons! {
     0 Unknown 1 NoData 2 BehindEnd 3 OnlyAggregators 4 RankOrder 5 RangesOverlap 6 HostsApart 7 FewApart 8 CameAlong 9 WroteItself
     10 ReadItself 11 FitsSlots 12 Enabled 13 Disabled 14 MayOverlap 15 LargePieces 16 FarApart 17 SmallPieces 18 NoMemory
+    19 SingleRank
 }
 
 #[cfg(test)]

@@ -55,6 +55,8 @@ pub enum Reason {
     WroteItself,
     /// Every rank read its requests before the first agreement.
     ReadItself,
+    /// One rank has the file, and it read or wrote one piece of it.
+    SingleRank,
     /// In shared memory: the data of a rank fits in its slot of the first agreement.
     FitsSlots,
     /// In shared memory: the hint `romio_cb_write` or `romio_cb_read` says `enable`.
@@ -107,6 +109,7 @@ impl Display for Reason {
             Self::CameAlong => "little data, sent with the first agreement",
             Self::WroteItself => "large requests that do not overlap",
             Self::ReadItself => "large, few or dense requests",
+            Self::SingleRank => "one rank has the file",
             Self::FitsSlots => "little data, which one rank writes for all",
             Self::Enabled => "collective buffering is enabled by hint",
             Self::Disabled => "collective buffering is disabled by hint",

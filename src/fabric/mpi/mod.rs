@@ -24,11 +24,14 @@ mod requests;
 #[cfg(feature = "rsmpi")]
 mod rsmpi;
 mod sharing;
+mod single;
 mod sleeping;
 
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use native::Native;
+pub use raw::quietly;
 pub use sharing::SharedComm;
+pub use single::SingleRank;
 pub use tributary_abi::MPI_Comm;
 
 /// Exit code of a rank that panics, the same as of any Rust program.
@@ -105,8 +108,13 @@ pub fn device() -> Option<String> {
     raw::version().iter().find_map(|line| line.strip_prefix("MPICH Device:").map(|device| device.trim().to_string()))
 }
 
-/// Exit code of a job that [`end_job`] ends.
-const FAILED: i32 = 70;
+/// Exit code of a job that [`end_job`] ends, or a caller of [`abort`].
+pub const FAILED: i32 = 70;
+
+/// Ends all ranks of the program with `code`: MPI_Abort on MPI_COMM_WORLD. MPI is initialised. Local.
+pub fn abort(code: i32) -> ! {
+    raw::abort(code)
+}
 
 /// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure
 /// that the other ranks do not know of. Only this process ends if MPI is not running. Local.

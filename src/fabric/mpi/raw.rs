@@ -272,7 +272,7 @@ impl Comm {
 ///
 /// # Safety
 /// `comm` is a valid communicator, MPI is initialised, and this is the thread that may call it.
-unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> c_int {
     let mut before = handles().errors_return;
     // SAFETY: a valid communicator; MPI hands out the handler, which is given back and freed below.
     let is_kept = unsafe { ffi::MPI_Comm_get_errhandler(comm, &mut before) } == ffi::SUCCESS;

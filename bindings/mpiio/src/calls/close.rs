@@ -16,7 +16,7 @@ use crate::files;
 use crate::job;
 use crate::next::InterposedFunction;
 use crate::pending;
-use crate::report::{Report, describe_hints};
+use crate::report::{self, Report, describe_hints};
 use crate::sieving::Sieving;
 use crate::unopened::CallOfUnopened;
 
@@ -33,6 +33,9 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     }
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    if report::is_wanted() {
+        file.backend.start_if_single_rank(function);
+    }
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);

@@ -30,7 +30,7 @@ pub fn get_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
             && let Some(shared) = files::find(handle)
         {
             // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
-            complete(&shared, unsafe { MPI_Info::at(place as *const _) });
+            complete(function, &shared, unsafe { MPI_Info::at(place as *const _) });
         }
         Answer::Return(code)
     })
@@ -57,12 +57,13 @@ unsafe fn show_sieving(used: MPI_Info, asked: Option<String>) {
 }
 
 /// Adds hints of the engine and of the program to the info `used` that MPI returned.
-fn complete(shared: &SharedFile, used: MPI_Info) {
+fn complete(function: &'static InterposedFunction, shared: &SharedFile, used: MPI_Info) {
     if let Some(sieving) = &shared.sieving {
         // SAFETY: a valid info.
         unsafe { show_sieving(used, sieving.asked()) };
     }
     let file = &mut *shared.lock();
+    file.backend.start_if_single_rank(function);
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.
         unsafe { info::set(used, key, value) };

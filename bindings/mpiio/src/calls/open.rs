@@ -4,13 +4,12 @@
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
-use tributary::fabric::mpi::library;
-use tributary::hints::{FileHints, Switch};
+use tributary::hints::{FileHints, Hints, Switch};
 use tributary_abi::{constants, handles};
 use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
@@ -26,6 +25,7 @@ use crate::entry::{Answer, Then};
 use crate::files;
 use crate::hints;
 use crate::next::InterposedFunction;
+use crate::offer::is_open_mpi;
 use crate::open_file::OpenFile;
 use crate::own_handle::{self, OwnHandle};
 use crate::report;
@@ -57,11 +57,14 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
-    let wants = Wants { shares, report: report::is_wanted() };
+    let stall_timeout =
+        asked.as_ref().map_or_else(|_| Hints::default().stall_timeout, |asked| asked.hints().stall_timeout);
+    let (report, path_of_file) = (report::is_wanted(), &*path);
+    let wants = Wants { path: path_of_file, rank: rank as usize, ranks: ranks as usize, stall_timeout, shares, report };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
     // fails here, the job ends, unless the environment says otherwise.
     // SAFETY: `comm` is an intracommunicator.
-    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, ranks as usize, wants) }));
+    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
     let is_literal = is_literal_maybe(name);
     let is_of_pnetcdf = pnetcdf::take_answered();
@@ -118,7 +121,11 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
-        let sieving = asked_sieving.map(|asked| Sieving::new(&file.backend.path, amode, asked));
+        let known = match &file.backend.runner {
+            Runner::NotOpened(unopened) => unopened.identity,
+            Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => None,
+        };
+        let sieving = asked_sieving.map(|asked| Sieving::new(&file.backend.path, known, amode, asked));
         files::add(handle, file, pointer, sieving);
         Answer::Return(code)
     })
@@ -166,7 +173,9 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     let is_made = access == all.mode_wronly || (access == all.mode_rdwr && amode & all.mode_sequential == 0);
     let is_for_mpi = |key: &str| key.starts_with("romio_lustre_");
     let is_left_out = |key: &str| ["striping_unit", "striping_factor", "start_iodevice"].contains(&key);
-    if amode & all.mode_create == 0
+    let driver_hints = asked.hints().for_driver();
+    if !driver_hints.asks_for_stripes()
+        || amode & all.mode_create == 0
         || amode & all.mode_excl != 0
         || !is_made
         || asked.programs().any(|(key, _)| is_for_mpi(key))
@@ -174,7 +183,7 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     {
         return;
     }
-    match drivers::lay_out(&SystemFiles, path, &asked.hints().for_driver()) {
+    match drivers::lay_out(&SystemFiles, path, &driver_hints) {
         Err(Error::Io { operation, .. }) if operation == "open" => {}
         Err(error) => tributary::say(format_args!("{error}; the library ignores the hints for stripes")),
         Ok(()) => {}
@@ -270,11 +279,6 @@ fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
         (false, true) => (plain, None),
         (true, true) | (false, false) => (literal, Some("the prefix may be a part of its name".to_string())),
     }
-}
-
-fn is_open_mpi() -> bool {
-    static IS: OnceLock<bool> = OnceLock::new();
-    *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
 /// Returns a file name for MPI, without its file-system prefix.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tributary::Hints;
 use tributary_abi::{self as ffi, MPI_Info, handles};
@@ -96,7 +96,9 @@ pub fn watch(file: Word, info: Word) {
         return;
     }
     let mut known = FileInfo { info, shown: None, written: BTreeSet::new(), subscribed: BTreeSet::new() };
-    known.subscribe(file, Hints::default().table().iter().map(|row| row.key));
+    static KEYS: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let keys = KEYS.get_or_init(|| Hints::default().table().iter().map(|row| row.key).collect());
+    known.subscribe(file, keys.iter().copied());
     infos().insert(file, known);
 }
 

@@ -21,6 +21,7 @@ mod hosts;
 mod late;
 mod legal;
 mod linked;
+mod mixed;
 mod mounts;
 mod mpi4py;
 mod names;
