@@ -94,7 +94,9 @@ pub use hints::{
     DriverName, Environment, Hints, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch,
 };
 pub use schedule::SendMode;
-pub use tributary_base::{Error, Rank, Result, Topology, calls, error, fingerprint, say, topology, variable, wire};
+pub use tributary_base::{
+    Error, Rank, Result, Topology, calls, error, fingerprint, is_disabled, memo, say, topology, variable, wire,
+};
 pub use tributary_drivers as drivers;
 
 /// The README's example is compiled with the documentation's.

@@ -28,15 +28,14 @@
 //! The library reads the version and the figures. The rest tells people how the figures were measured, and which were
 //! not measured.
 
-use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::exchange::cost::Costs;
+use crate::memo::Memo;
 
 /// The version of the text that this library reads and writes.
 pub const VERSION: u64 = 1;
@@ -143,21 +142,19 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
 }
 
 /// Returns the costs in the machine file at `path`; `None` for an empty path, and for a file that cannot be used,
-/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once.
+/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and again after 16 others.
 pub fn costs(path: &str) -> Option<Costs> {
-    static READ: LazyLock<Mutex<HashMap<String, Option<Costs>>>> = LazyLock::new(Mutex::default);
+    static READ: Memo<String, Option<Costs>> = Memo::new(16);
     if path.is_empty() {
         return None;
     }
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let costs = read.entry(path.to_string()).or_insert_with(|| match load(path) {
+    READ.get(&path.to_string(), || match load(path) {
         Ok(costs) => Some(costs),
         Err(error) => {
             crate::say(format_args!("the hint trib_machine is not used: {error}; auto uses the built-in costs"));
             None
         }
-    });
-    *costs
+    })
 }
 
 fn load(path: &str) -> Result<Costs> {

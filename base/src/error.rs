@@ -26,25 +26,28 @@ pub enum IoClass {
     Access,
     /// ENOENT, ENOTDIR: the file or its directory does not exist.
     NoSuchFile,
-    /// EISDIR, EINVAL, ENAMETOOLONG: the path cannot be used as a file.
+    /// EISDIR, ENAMETOOLONG, and EINVAL of an open: the path cannot be used as a file.
     BadFile,
     /// EMFILE, ENFILE, EAGAIN, ENOMEM: the process or the system has no descriptors, threads or memory left.
     UsedUp,
-    /// Any other error.
+    /// Any other error: also EBADF (a descriptor that is closed, or not open for this), and EINVAL of a read or write
+    /// (bytes that direct I/O cannot move).
     Other,
 }
 
 impl IoClass {
-    /// Returns the class of an operating-system error.
-    pub fn from_io_error(error: &std::io::Error) -> Self {
+    /// Returns the class of an error of an operation, such as `open` or `write`.
+    pub fn of(operation: &str, error: &std::io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::ENOSPC) => Self::NoSpace,
             Some(libc::EDQUOT) => Self::Quota,
             Some(libc::EFBIG) => Self::TooLarge,
-            Some(libc::EROFS | libc::EBADF) => Self::ReadOnly,
+            Some(libc::EROFS) => Self::ReadOnly,
             Some(libc::EACCES | libc::EPERM) => Self::Access,
             Some(libc::ENOENT | libc::ENOTDIR) => Self::NoSuchFile,
-            Some(libc::EISDIR | libc::EINVAL | libc::ENAMETOOLONG) => Self::BadFile,
+            Some(libc::EISDIR | libc::ENAMETOOLONG) => Self::BadFile,
+            // Some file systems do not allow some characters in a name.
+            Some(libc::EINVAL) if operation == "open" => Self::BadFile,
             Some(libc::EMFILE | libc::ENFILE | libc::EAGAIN | libc::ENOMEM) => Self::UsedUp,
             _ => Self::Other,
         }
@@ -282,7 +285,7 @@ impl Error {
             operation: operation.to_string(),
             path: path.display().to_string(),
             offset: offset.into(),
-            class: IoClass::from_io_error(cause),
+            class: IoClass::of(operation, cause),
             cause: cause.to_string(),
         }
     }
@@ -340,5 +343,25 @@ mod tests {
         };
         assert_eq!(of(None), "rank 3: open of a failed: No such file or directory (os error 2)");
         assert_eq!(of(Some(0)), "rank 3: open of a failed at offset 0: No such file or directory (os error 2)");
+    }
+
+    /// Only an open says something about the name, and no descriptor about the file system.
+    #[test]
+    fn classes_of_errors_that_have_several_causes() {
+        for (operation, errno, due) in [
+            ("write", libc::EROFS, IoClass::ReadOnly),
+            ("write", libc::EBADF, IoClass::Other),
+            ("read", libc::EBADF, IoClass::Other),
+            ("open", libc::EINVAL, IoClass::BadFile),
+            ("write", libc::EINVAL, IoClass::Other),
+            ("truncate", libc::EINVAL, IoClass::Other),
+            ("open", libc::ENAMETOOLONG, IoClass::BadFile),
+        ] {
+            assert_eq!(
+                IoClass::of(operation, &std::io::Error::from_raw_os_error(errno)),
+                due,
+                "{errno} of {operation}"
+            );
+        }
     }
 }

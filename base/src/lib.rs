@@ -8,13 +8,16 @@
 //! | [`extent`] | [`Extent`]: a range of bytes of a file |
 //! | [`fingerprint()`] | a hash of bytes, the same in every build |
 //! | [`say()`] | prints a line on standard error |
+//! | [`memo`] | remembers answers that take long to get |
 //! | [`wire`] | encodes values for messages between ranks |
+//! | [`is_disabled`] | tells whether `TRIB_DISABLE` switches the library off |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
 
 pub mod calls;
 pub mod error;
 pub mod extent;
 mod fingerprint;
+pub mod memo;
 mod rank;
 mod say;
 pub mod topology;
@@ -26,4 +29,4 @@ pub use extent::Extent;
 pub use fingerprint::{fingerprint, mixed};
 pub use say::say;
 pub use topology::{Node, Rank, Topology};
-pub use variables::{has_more_rights, variable, variables};
+pub use variables::{has_more_rights, is_disabled, variable, variables};

@@ -1,6 +1,6 @@
 //! Reads environment variables. A program with more rights than its user does not read them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
 /// Returns the value of a variable, like secure_getenv(3). Returns `None` if the program [has more rights than its
@@ -14,10 +14,32 @@ pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (!has_more_rights()).then(std::env::vars_os).into_iter().flatten()
 }
 
+/// Returns true if `TRIB_DISABLE` switches the library off: it has any value but none and `0`. Local.
+pub fn is_disabled() -> bool {
+    variable("TRIB_DISABLE").is_some_and(|value| switches_off(&value))
+}
+
+/// Returns true if this value of `TRIB_DISABLE` switches the library off.
+fn switches_off(value: &OsStr) -> bool {
+    !value.is_empty() && value != "0"
+}
+
 /// Returns true if the program has more rights than the user who started it: it is setuid, setgid, or has
 /// capabilities (AT_SECURE). Local.
 pub fn has_more_rights() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
     // SAFETY: callable at any time; it reads what the kernel has told the process.
     *ASKED.get_or_init(|| unsafe { libc::getauxval(libc::AT_SECURE) } != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_switch_the_library_off() {
+        for (value, off) in [("", false), ("0", false), ("1", true), ("yes", true), ("00", true)] {
+            assert_eq!(switches_off(OsStr::new(value)), off, "{value}");
+        }
+    }
 }

@@ -247,9 +247,15 @@ impl Storage for File {
         self.sync_data()
     }
 
-    /// Closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not
-    /// lost. If the process has no descriptor left, syncs the file, which reports the same errors.
+    /// Syncs a file on NFS: that does what closing does there (it sends the bytes to the server, which stores them). Else
+    /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
+    /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
+    /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is open, and the call writes to `told` only.
+        if told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?.magic == FileSystem::NFS {
+            return self.sync();
+        }
         let duplicate = match self.try_clone() {
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return self.sync(),
             duplicate => duplicate?,

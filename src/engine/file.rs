@@ -54,7 +54,8 @@ pub struct FileCalls {
     pub form: CallForm,
     /// The state, which determines the possible calls.
     pub state: FileState,
-    /// True while a blocking call runs, which cannot be dropped before its end.
+    /// True while a call runs whose future is polled to its end before the program can use or free its memory: by
+    /// [`File::write_now`] itself, or as the caller of [`File::write_all_to_end`] promises.
     pub returns_at_end: bool,
 }
 

@@ -24,6 +24,12 @@ const MAX_UNUSED: usize = 96 << 20;
 
 static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
+#[cfg(test)]
+thread_local! {
+    /// Number of bytes from which on this thread gets no block: for tests of ranks that have no memory.
+    pub static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
+}
+
 /// A block of memory. Its bytes are initialised, but have no defined value. Dropping a block returns it to the pool.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -51,13 +57,17 @@ impl Block {
     /// # Errors
     /// The system has no memory left.
     pub fn take(capacity: usize) -> io::Result<Self> {
+        #[cfg(test)]
+        if capacity >= REFUSED_FROM.get() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         if capacity < MIN_BLOCK {
             let mut small = Vec::new();
             small.try_reserve_exact(capacity).map_err(io::Error::other)?;
             small.resize(capacity, 0);
             return Ok(Self { memory: BlockMemory::Small(small), len: 0 });
         }
-        let size = capacity.checked_next_power_of_two().ok_or_else(|| io::Error::other("no such memory"))?;
+        let size = size_of_block(capacity).ok_or_else(|| io::Error::other("no such memory"))?;
         let kept = {
             let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
             let fits = |block: &MmapMut| (size..=size.saturating_mul(MAX_EXCESS)).contains(&block.len());
@@ -95,28 +105,16 @@ impl Block {
         self.len = len.min(self.capacity());
     }
 
-    /// Adds `len` bytes to the used bytes and returns them, to be written; their contents are undefined. If they do not
-    /// fit, moves all bytes to a block at least twice as large.
+    /// Returns a message of `len` bytes, all of which `write` sets. O(unused blocks), besides what `write` does.
     ///
-    /// # Panics
-    /// If there is no memory left, like a vector.
-    #[inline]
-    pub fn extend(&mut self, len: usize) -> &mut [u8] {
-        let (from, end) = (self.len, self.len + len);
-        if end > self.capacity() {
-            self.grow(end);
-        }
-        self.len = end;
-        &mut self.whole_mut()[from..end]
-    }
-
-    #[cold]
-    fn grow(&mut self, capacity: usize) {
-        let larger = Self::take(capacity.max(2 * self.capacity())).expect("memory for a message");
-        let mut smaller = std::mem::replace(self, larger);
-        let len = smaller.len;
-        self.whole_mut()[..len].copy_from_slice(&smaller);
-        self.len = std::mem::take(&mut smaller.len);
+    /// # Errors
+    /// The system has no memory left; `write` is not called.
+    pub fn message(len: u64, write: impl FnOnce(&mut [u8])) -> io::Result<Message> {
+        let len = usize::try_from(len).map_err(io::Error::other)?;
+        let mut block = Self::take(len)?;
+        block.set_len(len);
+        write(&mut block);
+        Ok(block.into_message())
     }
 
     /// Returns the used bytes as a message, without a copy. The memory returns to the pool when the last part of the
@@ -130,6 +128,11 @@ impl Block {
             BlockMemory::Mapped(_) => Message::from_owner(self),
         }
     }
+}
+
+/// Returns the number of bytes that a block of `capacity` bytes takes; `None` if there is no such number.
+pub fn size_of_block(capacity: usize) -> Option<usize> {
+    if capacity < MIN_BLOCK { Some(capacity) } else { capacity.checked_next_power_of_two() }
 }
 
 /// Returns new memory, in huge pages if it is large enough, so that the first use causes few page faults.
@@ -193,13 +196,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_the_appended_bytes_and_are_reused() {
+    fn messages_hold_their_bytes_and_blocks_are_reused() {
         for len in [0, 1, MIN_BLOCK - 1, MIN_BLOCK, MIN_BLOCK + 1, 3 << 20] {
             let bytes: Vec<u8> = (0..len).map(|at| (at % 253) as u8).collect();
-            let mut block = Block::take(len / 3).unwrap();
-            bytes.chunks(1000).for_each(|part| block.extend(part.len()).copy_from_slice(part));
-            assert_eq!(block[..], bytes[..]);
-            let message = block.into_message();
+            assert_eq!(Block::take(len).unwrap().capacity(), size_of_block(len).unwrap());
+            let message = Block::message(len as u64, |to| to.copy_from_slice(&bytes)).unwrap();
+            assert_eq!(message[..], bytes[..]);
             let part = message.slice(len / 2..);
             drop(message);
             assert_eq!(part[..], bytes[len / 2..]);

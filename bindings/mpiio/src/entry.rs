@@ -252,14 +252,10 @@ pub fn claim_thread() {
 pub fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ON.get_or_init(|| {
-        let is_on = !is_disabled() && is_supported();
+        let is_on = !tributary::is_disabled() && is_supported();
         if is_on && is_first_rank() {
             report::answer_page();
         }
         is_on
     })
-}
-
-fn is_disabled() -> bool {
-    tributary::variable("TRIB_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -10,18 +10,18 @@
 //! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
 //! this handle do not wait for. So MPI does not sieve such a file ([`crate::sieving`]).
 
-use std::collections::HashMap;
 use std::ffi::c_int;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tributary::Error;
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
+use tributary::memo::Memo;
 use tributary_abi::{constants, function_name, handles};
 use tributary_bindings::access::Access;
 use tributary_bindings::info::entries;
@@ -58,13 +58,12 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     is_written && is_ours && is_on_nfs(path)
 }
 
-/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder.
+/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and again if
+/// there were 64 others since.
 fn is_on_nfs(path: &Path) -> bool {
-    static KNOWN: Mutex<Option<HashMap<PathBuf, bool>>> = Mutex::new(None);
+    static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let ask = || DriverName::Auto.resolved(&SystemFiles, path) == DriverName::Nfs;
-    *known.get_or_insert_default().entry(folder).or_insert_with(ask)
+    KNOWN.get(&folder, || DriverName::Auto.resolved(&SystemFiles, path) == DriverName::Nfs)
 }
 
 /// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.

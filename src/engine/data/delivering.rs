@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::access::Sink;
 use crate::drivers::Window;
-use crate::engine::data::rounds::Rounds;
+use crate::engine::data::rounds::{Rounds, is_missing, no_memory_of};
 use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::metadata::variable_exchange::slot_of;
@@ -38,6 +38,8 @@ pub struct RoundDelivered {
     pub placement: Duration,
     /// Number of ranks and of bytes of the file in the window.
     pub owned: Option<(usize, u64)>,
+    /// First error of a message whose bytes are missing.
+    pub error: Option<Error>,
 }
 
 /// The memory behind the named buffers of the schedules of all rounds in flight in a read.
@@ -72,15 +74,23 @@ pub struct RoundReceives {
 }
 
 impl Delivering<'_, '_> {
-    /// Returns the message with `len` bytes of the window for the source of inflow `id`.
+    /// Returns the message with `len` bytes of the window for the source of inflow `id`; an empty one if there is no
+    /// memory for it.
     fn message(&mut self, id: usize, len: u64) -> Bytes {
         let round = &self.rounds[self.turn];
         let (Some(window), Some(inflow)) = (&round.window, self.windows.inflow(id)) else { return Bytes::new() };
-        match &round.buffer {
-            Some(read) => inflow.collect(window, &read.bytes, len),
-            None => {
-                inflow.drop_window(window);
-                Bytes::from(vec![0; len as usize])
+        inflow.collect(window, round.buffer.as_ref().map(|read| &read.bytes[..]), len)
+    }
+
+    /// Notes that a message from `rank` has no bytes, and moves past the bytes of the caller's memory that it was for.
+    fn miss(&mut self, rank: Rank, span: Span) {
+        let round = &mut self.rounds[self.turn];
+        round.error.get_or_insert(no_memory_of(rank, span.len));
+        if span.buffer == Buffer::Receive {
+            let parts = &round.incoming.parts;
+            let parts = &parts[parts.partition_point(|part| part.0 < span.offset)..];
+            for &(_, outflow, len) in parts.iter().take_while(|part| part.0 < span.offset + span.len) {
+                self.outflows[outflow].skip(len);
             }
         }
     }
@@ -112,10 +122,10 @@ impl Delivering<'_, '_> {
         let (Some(window), Some(own)) = (&round.window, &mut round.incoming.own) else { return };
         match &round.buffer {
             Some(read) => own.take(window, &read.bytes, self.user.reborrow()),
+            // Zeros, as another aggregator would send.
             None => {
-                // Deliver zeros, as another aggregator would send.
-                let zeros = vec![0; own.file.pass(window).bytes as usize];
-                own.scatter(&zeros, self.user.reborrow());
+                let len = own.file.pass(window).bytes;
+                own.clear(len, self.user.reborrow());
             }
         }
         // The announced list has the same bytes: its cursor must pass them too.
@@ -154,7 +164,11 @@ impl Memory for Delivering<'_, '_> {
     }
 
     fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+        if is_missing(span, &message) {
+            self.miss(from, span);
+        }
         match span.buffer {
+            Buffer::Receive if is_missing(span, &message) => Ok(()),
             Buffer::Receive => {
                 check_whole(from, span, &message)?;
                 self.deliver(span.offset, message)
@@ -168,6 +182,9 @@ impl Memory for Delivering<'_, '_> {
             (Buffer::Send, Buffer::Receive) => self.deliver_own(slot_of(from.offset)),
             (Buffer::Send, MERGED) => {
                 let message = self.message(slot_of(from.offset), from.len);
+                if is_missing(from, &message) {
+                    self.miss(self.rank, to);
+                }
                 self.merged(to, &message)?;
             }
             (MERGED_SHARED, Buffer::Receive) => self.take_inside(from, to)?,

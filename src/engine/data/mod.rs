@@ -14,3 +14,6 @@ pub(in crate::engine) mod reading;
 pub(in crate::engine) mod rounds;
 pub(in crate::engine) mod windows;
 pub(in crate::engine) mod writing;
+
+#[cfg(test)]
+mod missing;

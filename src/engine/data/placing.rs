@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::access::Source;
 use crate::drivers::Window;
-use crate::engine::data::rounds::Rounds;
+use crate::engine::data::rounds::{Rounds, is_missing, no_memory_of};
 use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::lists::zero_copy::ZeroCopySends;
@@ -18,6 +18,7 @@ use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
+use crate::fabric::pool::Block;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
@@ -45,6 +46,8 @@ pub struct RoundPlaced {
     pub placement: Duration,
     /// Number of ranks and of bytes of the file in the window.
     pub owned: Option<(usize, u64)>,
+    /// First error of a message whose bytes are missing: the window is not written.
+    pub error: Option<Error>,
 }
 
 /// The memory behind the named buffers of the schedules of all rounds in flight in a write.
@@ -120,14 +123,29 @@ impl Placing<'_, '_> {
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
         if let Some(deferred) = &mut self.rounds[self.turn].deferred {
             // The message may lie in memory that its sender needs for the next message.
-            let what = match what {
-                Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
-                Arrived::Own => Arrived::Own,
+            let kept = match what {
+                Arrived::Message(message) => {
+                    let copy = Block::message(message.len() as u64, |copy| copy.copy_from_slice(&message));
+                    copy.map_or(Err(message.len() as u64), |copy| Ok(Arrived::Message(copy)))
+                }
+                Arrived::Own => Ok(Arrived::Own),
             };
-            deferred.insert(id, what);
+            match kept {
+                Ok(kept) => drop(deferred.insert(id, kept)),
+                Err(len) => self.miss(id, no_memory_of(self.rank, len)),
+            }
             return Ok(());
         }
         self.place(id, what)
+    }
+
+    /// Notes that the bytes of inflow `id` are missing in the window.
+    fn miss(&mut self, id: usize, error: Error) {
+        let round = &mut self.rounds[self.turn];
+        round.error.get_or_insert(error);
+        if let (Some(window), Some(inflow)) = (&round.window, self.windows.inflow(id)) {
+            inflow.drop_window(window);
+        }
     }
 
     /// Copies the kept bytes of the first round into its window, by ascending source. If several ranks write the same
@@ -219,11 +237,12 @@ impl Memory for Placing<'_, '_> {
     }
 
     fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
-        check_whole(from, span, &message)?;
-        match span.buffer {
-            _ if span.len == 0 => Ok(()),
-            _ => self.arrived(slot_of(span.offset), Arrived::Message(message)),
+        if is_missing(span, &message) {
+            self.miss(slot_of(span.offset), no_memory_of(from, span.len));
+            return Ok(());
         }
+        check_whole(from, span, &message)?;
+        if span.len == 0 { Ok(()) } else { self.arrived(slot_of(span.offset), Arrived::Message(message)) }
     }
 
     fn copy(&mut self, from: Span, to: Span) -> Result<()> {

@@ -50,8 +50,8 @@ impl<'a> Reading<'a> {
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// Errors of the message transport. A failure to read stays in the queue for the agreement; the bytes delivered are
-    /// then undefined.
+    /// Errors of the message transport. A failure to read stays in the queue for the agreement, and a lack of memory for a
+    /// message in the counts; the bytes delivered are then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         let mut flight = endpoint.flight(DATA);
         loop {
@@ -120,16 +120,19 @@ impl<'a> Reading<'a> {
             begin,
             placement: Duration::ZERO,
             owned,
+            error: None,
         });
         Ok(schedule)
     }
 
     /// Ends the first round: its window may be read again.
     fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
-        let Some(RoundDelivered { round, incoming, buffer, begin, placement, owned, .. }) = self.rounds.pop_front()
+        let Some(RoundDelivered { round, incoming, buffer, begin, placement, owned, error, .. }) =
+            self.rounds.pop_front()
         else {
             return;
         };
+        self.at.counts.error = self.at.counts.error.take().or(error);
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
         if self.at.inside.is_some() {
             self.at.reschedule(&incoming.due);
@@ -199,7 +202,7 @@ impl<'a> Reading<'a> {
                 let Some(window) = outflow.file.window(self.at.domains) else { continue };
                 all.own = Some(outflow.clone());
                 let len = outflow.file.pass(&window).bytes;
-                outflow.memory_pieces(len, |_| ());
+                outflow.skip(len);
                 all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }

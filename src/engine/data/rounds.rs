@@ -15,14 +15,27 @@ use crate::engine::policy::{LONG_MESSAGE, ROUNDS_AHEAD};
 use crate::engine::record::totals::DataCounts;
 use crate::engine::two_layer::node::NodeMember;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
+use crate::error::Error;
 use crate::exchange::two_layer::Share;
 use crate::exchange::{Route, Transfer};
-use crate::fabric::InFlight;
-use crate::schedule::{Schedule, ThrottleMode};
+use crate::fabric::{InFlight, Message};
+use crate::schedule::{Schedule, Span, ThrottleMode};
 use crate::topology::Rank;
 
 /// Tag of the messages of the data phase.
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
+
+/// Returns the error of a rank that has no memory for a message of a round. The rank sends an empty message instead: the
+/// other ranks already wait for it. The receiver, which knows that bytes are due, has the error until the agreement at
+/// the end of the call.
+pub fn no_memory_of(rank: Rank, bytes: u64) -> Error {
+    Error::NoMemory { rank, bytes, what: "a message; a smaller cb_buffer_size needs less".to_string() }
+}
+
+/// Returns true if a message says that its sender had no memory for it ([`no_memory_of`]).
+pub fn is_missing(span: Span, message: &Message) -> bool {
+    message.is_empty() && span.len > 0
+}
 
 /// The state of one rank over all rounds of the data phase.
 pub struct Rounds<'a> {

@@ -54,7 +54,8 @@ impl<'a> Writing<'a> {
     /// Runs all rounds. Aggregators write windows through `queue`. Collective over the ranks that have data.
     ///
     /// # Errors
-    /// Errors of the message transport. A failure to write stays in the queue for the agreement.
+    /// Errors of the message transport. A failure to write stays in the queue for the agreement, and a lack of memory for a
+    /// message in the counts.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         if let Err(error) = self.run_rounds(endpoint, queue).await {
             // If the error ends the job, end it here, before the memory of messages in flight is freed.
@@ -139,13 +140,14 @@ impl<'a> Writing<'a> {
             begin,
             placement: Duration::ZERO,
             owned,
+            error: None,
         });
         schedule
     }
 
-    /// Ends the first round: its window is written.
+    /// Ends the first round: its window is written, unless bytes of it are missing.
     fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
-        let Some(RoundPlaced { round, outgoing, window, buffer, begin, placement, owned, .. }) =
+        let Some(RoundPlaced { round, outgoing, window, buffer, begin, placement, owned, error, .. }) =
             self.rounds.pop_front()
         else {
             return;
@@ -155,9 +157,15 @@ impl<'a> Writing<'a> {
             self.at.reschedule(&outgoing.due);
         }
         if let (Some(window), Some(mut buffer), Some(queue)) = (window, buffer, queue) {
-            buffer.pieces.sort_unstable_by_key(|piece| piece.position);
-            queue.submit(Task::Write, window, buffer);
+            if error.is_some() {
+                buffer.pieces.clear();
+                queue.give_back(buffer);
+            } else {
+                buffer.pieces.sort_unstable_by_key(|piece| piece.position);
+                queue.submit(Task::Write, window, buffer);
+            }
         }
+        self.at.counts.error = self.at.counts.error.take().or(error);
     }
 
     /// Returns a buffer for the window, and the messages for the window. The buffer has memory if `needs`; there is
@@ -196,7 +204,7 @@ impl<'a> Writing<'a> {
             if stays {
                 out.own = Some(outflow.clone());
                 let len = outflow.file.pass(&window).bytes;
-                outflow.memory_pieces(len, |_| ());
+                outflow.skip(len);
                 out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
@@ -207,7 +215,7 @@ impl<'a> Writing<'a> {
                     .zero_copy
                     .filter(|_| self.sends_in_place)
                     .and_then(|zero_copy| zero_copy.message_in_place(outflow.whole(len)?));
-                outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
+                outflow.skip(if lent.is_some() { len } else { 0 });
                 out.messages.push(RoundMessage { outflow: id, start, len, bytes: lent.unwrap_or_default() });
                 start += len;
             }
@@ -219,17 +227,18 @@ impl<'a> Writing<'a> {
         out
     }
 
-    /// Packs the messages that are not sent without a copy into one block. (If there is no memory for the block, it
-    /// grows as needed.)
+    /// Packs the messages that are not sent without a copy into one block. If there is no memory for the block, these
+    /// messages stay empty, and their receivers report the error ([`crate::engine::data::rounds::no_memory_of`]).
     fn pack(&mut self, out: &mut RoundSends) {
-        let messages = &mut out.messages;
-        let all: u64 = messages.iter().filter(|message| message.is_to_pack()).map(|message| message.len).sum();
-        let mut block = Block::take(all as usize).unwrap_or_default();
-        for message in messages.iter().filter(|message| message.is_to_pack()) {
-            self.at.outflows[message.outflow].pack(message.len, self.source, &mut block);
-        }
-        let mut rest = block.into_message();
-        for message in messages.iter_mut().filter(|message| message.is_to_pack()) {
+        let to_pack = || out.messages.iter().filter(|message| message.is_to_pack());
+        let (outflows, source) = (&mut self.at.outflows, self.source);
+        let packed = Block::message(to_pack().map(|message| message.len).sum(), |mut rest| {
+            to_pack().for_each(|message| outflows[message.outflow].pack(message.len, source, &mut rest));
+        });
+        let Ok(mut rest) = packed else {
+            return to_pack().for_each(|message| outflows[message.outflow].skip(message.len));
+        };
+        for message in out.messages.iter_mut().filter(|message| message.is_to_pack()) {
             message.bytes = rest.split_to(message.len as usize);
         }
     }

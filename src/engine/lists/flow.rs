@@ -107,10 +107,20 @@ impl Outflow {
         self.memory.peek().filter(|piece| piece.len >= bytes).map(|piece| Extent { len: bytes, ..piece })
     }
 
-    /// Appends the next `bytes` bytes of the buffer to `out`. Call it after [`Flow::pass`] has passed their window.
-    pub fn pack(&mut self, bytes: u64, source: Source<'_>, out: &mut Block) {
-        let mut rest = out.extend(bytes as usize);
-        self.memory_pieces(bytes, |piece| append(&mut rest, source.piece(piece.offset, piece.len)));
+    /// Copies the next `bytes` bytes of the buffer to the start of `rest`, and moves `rest` past them. Call it after
+    /// [`Flow::pass`] has passed their window.
+    pub fn pack(&mut self, bytes: u64, source: Source<'_>, rest: &mut &mut [u8]) {
+        self.memory_pieces(bytes, |piece| append(rest, source.piece(piece.offset, piece.len)));
+    }
+
+    /// Moves past the next `bytes` bytes of the buffer. Call it after [`Flow::pass`] has passed their windows.
+    pub fn skip(&mut self, bytes: u64) {
+        self.memory_pieces(bytes, |_| ());
+    }
+
+    /// Sets the next `bytes` bytes of the buffer to 0. Call it after [`Flow::pass`] has passed their windows.
+    pub fn clear(&mut self, bytes: u64, mut sink: Sink<'_>) {
+        self.memory_pieces(bytes, |piece| sink.piece(piece.offset, piece.len).fill(0));
     }
 
     /// Calls `part` with each extent in the buffer of the next `left` bytes. Call it after [`Flow::pass`] has passed
@@ -218,14 +228,20 @@ impl Inflow {
         rest.is_empty()
     }
 
-    /// Returns the bytes of the window that the source wants, packed in order.
-    pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
-        let mut message = Block::take(len as usize).unwrap_or_default();
-        let mut rest = message.extend(len as usize);
-        while let Some(extent) = self.placing.next_in(window) {
-            append(&mut rest, &from[window.position(extent.offset) as usize..][..extent.len as usize]);
-        }
-        message.into_message()
+    /// Returns the `len` bytes of the window that the source wants, packed in order; zeros where there is no window
+    /// `from` to read. Returns an empty message if there is no memory for it.
+    pub fn collect(&mut self, window: &Window, from: Option<&[u8]>, len: u64) -> Bytes {
+        let placing = &mut self.placing;
+        let message = Block::message(len, |mut rest| match from {
+            Some(from) => {
+                while let Some(extent) = placing.next_in(window) {
+                    append(&mut rest, &from[window.position(extent.offset) as usize..][..extent.len as usize]);
+                }
+            }
+            None => rest.fill(0),
+        });
+        self.placing.pass(window);
+        message.unwrap_or_default()
     }
 
     /// Moves past the extents of a window whose bytes are dropped after an error.

@@ -21,6 +21,7 @@ use crate::engine::roles::{Phases, Roles};
 use crate::engine::setup::Setup;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
+use crate::fabric::pool::size_of_block;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
@@ -156,25 +157,36 @@ async fn announce_enough(
         }
         announced => {
             let (rank, window) = (endpoint.rank(), domains.window_bytes());
-            let enough = announced.and_then(|own| has_memory(rank, &own, window, new_windows).map(|()| own));
+            let enough = announced.and_then(|own| check_memory(rank, &own, window, new_windows).map(|()| own));
             agree(endpoint, enough).await
         }
     }
 }
 
-/// Checks that this aggregator has memory for the rounds in flight: for their messages (up to the bytes of a window each)
-/// and for `new_windows` windows. A check during a round would be too late, because other ranks already send.
-fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
+/// Checks that the system would give this aggregator memory for the rounds in flight now: all ranks can still agree on an
+/// error. The check keeps no memory, and the system may promise more than it has. If memory is missing later, then a
+/// window and a message that is sent are an error of the call on all ranks alike (`no_memory_of` in [`crate::engine::data`]);
+/// a message that cannot be received ends the job.
+fn check_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
-    let window = incoming.min(window).max(1);
-    let rounds = incoming.div_ceil(window);
-    let bytes = window.saturating_mul(rounds.min(new_windows as u64) + rounds.clamp(1, ROUNDS_AHEAD as u64));
+    let bytes = memory_of_rounds(incoming, window, new_windows);
     let tried = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
     if matches!(tried, Ok(Ok(()))) {
         return Ok(());
     }
     let what = "windows and their messages; a smaller cb_buffer_size needs less".to_string();
     Err(Error::NoMemory { rank, bytes, what })
+}
+
+/// Returns the maximum number of bytes that an aggregator needs for the rounds in flight of a call with `incoming` bytes:
+/// for `new_windows` windows, and for messages with the bytes of a window each. All of them are in blocks: a block of a
+/// message may be nearly twice as large as the message.
+fn memory_of_rounds(incoming: u64, window: u64, new_windows: usize) -> u64 {
+    let window = incoming.min(window).max(1);
+    let rounds = incoming.div_ceil(window);
+    let block = usize::try_from(window).ok().and_then(size_of_block).map_or(u64::MAX, |block| block as u64);
+    let windows = block.saturating_mul(rounds.min(new_windows as u64));
+    windows.saturating_add(window.saturating_mul(2 * rounds.clamp(1, ROUNDS_AHEAD as u64)))
 }
 
 /// Returns the number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts
@@ -208,5 +220,28 @@ pub fn check_access(file: &Extents, layout: &BufferLayout, buffer: usize) -> Res
     match file.span() {
         Some((_, end)) if end > i64::MAX as u64 => Err(Error::argument("extent end", end, "2^63 - 1 or less")),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows and messages of any sizes fit in the bytes that the check asks for.
+    #[test]
+    fn the_memory_of_rounds_is_that_of_their_blocks() {
+        let block = |len: u64| size_of_block(len as usize).unwrap() as u64;
+        for window in [1, 65_535, 65_537, 1 << 20, (1 << 20) + 1, 48 << 20] {
+            for (rounds, new_windows) in [(1, 1), (1, 4), (3, 2), (9, 0), (9, 4)] {
+                let windows = block(window) * new_windows.min(rounds);
+                for parts in [1, 2, 3, 7, 16, 1000] {
+                    let messages: u64 =
+                        (0..parts).map(|part| block(window * (part + 1) / parts - window * part / parts)).sum();
+                    let need = windows + messages * rounds.min(ROUNDS_AHEAD as u64);
+                    let asked = memory_of_rounds(window * rounds, window, new_windows as usize);
+                    assert!(need <= asked, "{asked} bytes for {rounds} rounds of {window}, {need} in {parts} messages");
+                }
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;
 use crate::engine::storage::window_queue::Outcome;
+use crate::error::Error;
 use crate::fabric::Traffic;
 
 /// Numbers and outcome of one call on this rank, for the agreement at its end.
@@ -74,6 +75,8 @@ pub struct DataCounts {
     pub rounds: Option<Vec<TimedRound>>,
     /// End of the last round.
     pub ended: Option<Instant>,
+    /// First lack of memory for a message, on this rank or on one that sends to it.
+    pub error: Option<Error>,
 }
 
 impl DataCounts {

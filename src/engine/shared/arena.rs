@@ -4,6 +4,7 @@
 //! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
 //! A rank may access window k when window `k - ring` is finished.
 
+use std::mem::{offset_of, size_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -26,6 +27,53 @@ const AROUND: usize = 64 << 10;
 pub const PROGRESS: usize = 0;
 /// Number of the signal that counts the turns of ranks, if ranks place one after the other.
 pub const TURN: usize = 1;
+
+/// Line 0: what ranks that write windows change. This type and the next ones only give places to the integers of a line,
+/// so that no two share bytes; ranks access each integer atomically.
+#[repr(C)]
+struct CallLine {
+    _unused: u64,
+    lock: u32,
+    again: u32,
+    unwritten: u64,
+    written: u64,
+    failed: u32,
+    _also_unused: u32,
+    busy: u64,
+    reserved: u64,
+    taken: u64,
+}
+
+/// The line of a rank, one for each place after line 0.
+#[repr(C)]
+struct RankLine {
+    position: u64,
+    writing: u64,
+}
+
+/// The line of a window in memory, after those of ranks.
+#[repr(C)]
+struct WindowLine {
+    sum: u64,
+    placed: u64,
+}
+
+/// The last line.
+#[repr(C)]
+struct PartLine {
+    part: u64,
+    upcoming: u64,
+    writers: u32,
+    is_slow: u32,
+}
+
+const _: () = assert!(size_of::<CallLine>() <= LINE && size_of::<RankLine>() <= LINE);
+const _: () = assert!(size_of::<WindowLine>() <= LINE && size_of::<PartLine>() <= LINE);
+/// Numbers of the first line of a rank, of a window in memory, and of the last line.
+const RANK_LINES: usize = 1;
+const WINDOW_LINES: usize = RANK_LINES + RANKS;
+const PART_LINE: usize = WINDOW_LINES + PLACES;
+const _: () = assert!((PART_LINE + 1) * LINE <= CONTROL);
 
 /// The shared memory of windows, as one rank sees it.
 pub struct Arena {
@@ -61,70 +109,70 @@ impl Arena {
     /// Lock for taking windows to write, and for giving them back as written: 1 while a rank holds it. No rank accesses the
     /// file meanwhile.
     pub fn lock(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + 8)
+        self.memory().word(self.line(0) + offset_of!(CallLine, lock))
     }
 
     /// Not 0 if the call must be repeated with one rank after the other.
     pub fn again(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + 12)
+        self.memory().word(self.line(0) + offset_of!(CallLine, again))
     }
 
     /// Number of the first window that is not written yet.
     pub fn unwritten(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + 16)
+        self.memory().long(self.line(0) + offset_of!(CallLine, unwritten))
     }
 
     /// Number of the first window that no rank has taken to write.
     pub fn taken(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + 56)
+        self.memory().long(self.line(0) + offset_of!(CallLine, taken))
     }
 
     /// Number of ranks that are writing windows.
     pub fn writers(&self) -> &AtomicU32 {
-        self.memory().word(self.line(1 + RANKS + PLACES) + 16)
+        self.memory().word(self.line(PART_LINE) + offset_of!(PartLine, writers))
     }
 
     /// Not 0 if the last write took so long that several ranks write at a time; survives the call.
     pub fn is_slow(&self) -> &AtomicU32 {
-        self.memory().word(self.line(1 + RANKS + PLACES) + 20)
+        self.memory().word(self.line(PART_LINE) + offset_of!(PartLine, is_slow))
     }
 
     /// Number of the first window that a rank is writing; [`u64::MAX`] if it is not writing. `place` is the index of the
     /// rank among the ranks that share the memory.
     pub fn writing(&self, place: usize) -> &AtomicU64 {
-        self.memory().long(self.line(1 + place) + 8)
+        self.memory().long(self.line(RANK_LINES + place) + offset_of!(RankLine, writing))
     }
 
     /// Number of bytes written by all ranks.
     pub fn written(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + 24)
+        self.memory().long(self.line(0) + offset_of!(CallLine, written))
     }
 
     /// 1 + the rank whose write failed first; 0 without a failure. Later windows are dropped.
     pub fn failed(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + 32)
+        self.memory().word(self.line(0) + offset_of!(CallLine, failed))
     }
 
     /// Time in the file system in microseconds. What several ranks write at a time counts as if they wrote one after the
     /// other, each with its share of the time.
     pub fn busy(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + 40)
+        self.memory().long(self.line(0) + offset_of!(CallLine, busy))
     }
 
     /// In a repeated call: number of the first window of the current part.
     pub fn part(&self) -> &AtomicU64 {
-        self.memory().long(self.line(1 + RANKS + PLACES))
+        self.memory().long(self.line(PART_LINE) + offset_of!(PartLine, part))
     }
 
     /// In a repeated call: number of the first window behind the current part for which a rank has data.
     pub fn upcoming(&self) -> &AtomicU64 {
-        self.memory().long(self.line(1 + RANKS + PLACES) + 8)
+        self.memory().long(self.line(PART_LINE) + offset_of!(PartLine, upcoming))
     }
 
     /// Number of the first window that a rank may still access. `place` is the index of the rank among the ranks that
     /// share the memory.
     pub fn position(&self, place: usize) -> &AtomicU64 {
-        self.memory().long(self.line(1 + place))
+        self.memory().long(self.line(RANK_LINES + place) + offset_of!(RankLine, position))
     }
 
     /// Position of this rank, as in [`Arena::position`].
@@ -134,13 +182,13 @@ impl Arena {
 
     /// Sum of the hashes of the pieces in window `number`.
     pub fn sum(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
-        self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
+        self.memory().long(self.line(WINDOW_LINES + (number % windows.ring) as usize) + offset_of!(WindowLine, sum))
     }
 
     /// In a write, the number of bytes that ranks have copied to window `number`. In a read, the state of the window's
     /// memory: see [`super::window_reader`].
     pub fn placed(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
-        self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
+        self.memory().long(self.line(WINDOW_LINES + (number % windows.ring) as usize) + offset_of!(WindowLine, placed))
     }
 
     /// Returns the number of the first window that not all ranks have passed.
@@ -154,7 +202,7 @@ impl Arena {
     /// # Errors
     /// The system has no memory left.
     pub fn prepare(&self, windows: &CallWindows) -> std::io::Result<()> {
-        let reserved = self.memory().long(self.line(0) + 48);
+        let reserved = self.memory().long(self.line(0) + offset_of!(CallLine, reserved));
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;

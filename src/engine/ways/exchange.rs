@@ -39,7 +39,8 @@ pub struct Exchange<'a> {
     pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,
-    /// True if the call is over before the program can use or free its memory.
+    /// True if the future of the call is polled to its end before the program can use or free its memory
+    /// ([`crate::engine::file::FileCalls::returns_at_end`]).
     pub returns_at_end: bool,
     /// What the ranks have agreed on. The range of `left` may be a part of the file; only its bytes are moved.
     pub agreed: &'a Agreed,
@@ -65,8 +66,10 @@ impl Exchange<'_> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
         let told = self.announce_writes(&plan);
-        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it
-        // before it returns to the owner of the memory.
+        // SAFETY: `returns_at_end` is set by `File::write_now`, which polls this future to its end before it returns to
+        // the owner of the memory, and by `File::write_all_to_end`, whose caller promises to do so before the memory is
+        // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
+        // the value is dropped then, before the caller of the poll runs.)
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
         let rounds = rounds.with_zero_copy(zero_copy.as_ref(), self.endpoint);
@@ -160,6 +163,7 @@ impl Exchange<'_> {
             self.observers.stage(CallStage::Settling);
             self.own.outcome = queue.finish().await;
         }
+        self.own.outcome.error = self.own.outcome.error.take().or(self.own.counts.error.take());
         if self.own.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
             self.handle.queue = None;

@@ -184,11 +184,7 @@ fn add_kept_back(variables: &mut Vec<(String, String)>, launcher: &Launcher) {
 
 /// Returns what the line for the user says if the library is off.
 fn off() -> &'static str {
-    if std::env::var_os("TRIB_DISABLE").is_some_and(|value| value == "1") {
-        "; TRIB_DISABLE=1 is set, so MPI runs all calls"
-    } else {
-        ""
-    }
+    if tributary::is_disabled() { "; TRIB_DISABLE is set, so MPI runs all calls" } else { "" }
 }
 
 /// Returns the line for the user that says what is done.

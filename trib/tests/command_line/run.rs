@@ -303,3 +303,13 @@ fn a_report_of_a_program_without_mpi_is_not_to_be_expected() {
     let said = text(&run(folder.path(), &["--report", "--explain", "--", "true"], &[]).stderr);
     assert!(said.contains("the report above says why; without one, there was no MPI file"), "{said}");
 }
+
+/// The line about the library is right for every value of TRIB_DISABLE: the library itself reads it so.
+#[test]
+fn a_library_that_is_off_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (value, is_off) in [("", false), ("0", false), ("1", true), ("yes", true), ("true", true)] {
+        let said = text(&run(folder.path(), &["--", "true"], &[("TRIB_DISABLE", value)]).stderr);
+        assert_eq!(said.contains("; TRIB_DISABLE is set, so MPI runs all calls"), is_off, "{value}: {said}");
+    }
+}

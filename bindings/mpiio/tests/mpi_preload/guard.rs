@@ -33,9 +33,12 @@ fn an_mpi_of_an_unknown_interface_is_left_alone() {
 fn it_can_be_turned_off() {
     let launch = Launch::new(2, &compile("split.c"));
     let plain = launch.run();
-    let with = launch.with_library().env("TRIB_DISABLE", "1").run();
-    same(&with, &plain, "with TRIB_DISABLE=1");
-    assert!(with.reports.is_empty() && !with.stderr.contains("tributary"), "{}", with.stderr);
+    for (value, is_off) in [("1", true), ("yes", true), ("0", false)] {
+        let with = launch.clone().with_library().env("TRIB_DISABLE", value).run();
+        same(&with, &plain, &format!("with TRIB_DISABLE={value}"));
+        assert_eq!(with.reports.is_empty(), is_off, "TRIB_DISABLE={value}: {}", with.stderr);
+        assert!(!is_off || !with.stderr.contains("tributary"), "{}", with.stderr);
+    }
 }
 
 #[test]

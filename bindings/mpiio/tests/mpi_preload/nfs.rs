@@ -83,3 +83,17 @@ fn hdf5_is_told_that_bytes_are_visible() {
     let sieving = launch.with_library().hints("romio_ds_write=enable").run();
     assert_eq!(answers(&sieving), ["visible: false", "atomic: false"], "{}", sieving.stderr);
 }
+
+/// A collective write gives its bytes to the server, and closes no descriptor of the file: that would drop the locks that
+/// this process has, also ROMIO's in another thread.
+#[test]
+fn collective_writes_keep_the_locks_of_the_process() {
+    for hints in ["trib_ranks_per_node=1", "trib_ranks_per_node=1; trib_shared_memory=disable; romio_cb_write=enable"] {
+        let launch = Launch::new(RANKS, &compile("nfs_locks.c")).arg("nfs/file").also_preload(&preloadable("nfs"));
+        let outcome = launch.with_library().hints(hints).run();
+        let calls: String = (1..4).map(|call| format!("call {call}: locked\n")).collect();
+        let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{calls}")).collect();
+        assert_eq!(outcome.stdout, all, "{}", outcome.stderr);
+        assert_eq!(outcome.reports[0].driver.as_deref(), Some("nfs"));
+    }
+}

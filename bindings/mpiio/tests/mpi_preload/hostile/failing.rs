@@ -56,11 +56,16 @@ fn closing_fails_on_one_rank() {
     Small(&small).fails_with("close", &WAYS, u64::MAX, &["close: ERR_IO"], Heard::Sometimes);
 }
 
-/// An aggregator cannot allocate the memory for its windows and their messages.
+/// A rank has no memory: the aggregator for its windows and their messages, another rank for the messages that it sends.
 #[test]
-fn an_aggregator_has_no_memory() {
+fn a_rank_has_no_memory() {
+    (0..2).for_each(no_memory);
+}
+
+fn no_memory(poor: usize) {
     let hints = "trib_shared_memory=disable; cb_nodes=1; cb_buffer_size=16777216; romio_cb_write=enable";
-    let outcome = Launch::new(RANKS, &compile("memory.c")).arg("memory").with_library().hints(hints).seconds(30).run();
+    let launch = Launch::new(RANKS, &compile("memory.c")).arg("memory").arg(poor.to_string());
+    let outcome = launch.with_library().hints(hints).seconds(30).run();
     let due = "small: SUCCESS\nwithout memory: ERR_NO_MEM\nwith memory: SUCCESS\nclose: SUCCESS\n";
     let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{due}")).collect();
     assert_eq!(outcome.stdout, all, "{}", outcome.stderr);
