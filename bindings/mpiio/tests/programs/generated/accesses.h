@@ -36,6 +36,8 @@ static void propose(const File &file, int rank, bool writes, Chance &chance, lon
     }
 }
 
+static bool meets_end(const File &file, const Access &access) { return !access.writes && access.end() > file.model.size(); }
+
 /* True if the access makes bytes in its holes unknown. */
 static bool blurs(const Access &access)
 {
@@ -60,8 +62,8 @@ static Planned plan(File &file, int rank, Call call, Chance &chance, long most =
             planned.count = 0;
         access.bytes = planned.count * view.etype.size;
         access.places = view.places(planned.offset * view.etype.size, access.bytes);
-        if ((access.end() <= 2 * file.reach && file.model.allows(access) && !(blurs(access) && file.model.is_read_from(access)) &&
-             !(call.position == SHARED && !call.writes && access.end() > file.model.size())) || planned.count == 0)
+        if ((access.end() <= 2 * file.reach && file.model.allows(access) && !(meets_end(file, access) && call.way == NONBLOCKING && waits_at_end(access.is_for_library)) && !(blurs(access) && file.model.is_read_from(access)) &&
+             !(call.position == SHARED && meets_end(file, access))) || planned.count == 0)
             break;
     }
     planned.seeks = call.position == POINTER && !stays;

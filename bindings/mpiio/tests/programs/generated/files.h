@@ -73,7 +73,7 @@ static const std::vector<Choice> &choices()
         {"trib_write_buffers", {"1", "2", "", ""}},
         {"trib_direct_min", {"1", "", ""}},
         {"trib_overlap", {"rank_order", "", "", ""}},
-        {"trib_placement", {"spread", "stride:2", "lowest_per_node", "", "", "", ""}},
+        {"trib_placement", {"spread", "stride:1", "lowest_per_node", "", "", "", ""}},
         {"trib_host_domains", {"enable", "disable", "", ""}},
     };
     return all;
@@ -153,7 +153,7 @@ static void set_views(File &file, Chance &chance)
         int rank = file.group.members[i];
         View &view = file.views[rank];
         Chance alike = {(long)common}, own = {(long)common, rank + 1};
-        Making how = {alike, rank == at.rank, true, file.has_bounds, knows_bounds(false) ? 20 : 0}, apart = {own, rank == at.rank, true, file.has_bounds, how.farthest};
+        Making how = {alike, rank == at.rank, true, leaf.size, file.has_bounds, knows_bounds(false) ? 20 : 0}, apart = {own, rank == at.rank, true, leaf.size, file.has_bounds, how.farthest};
         view = View();
         view.displacement = displacement;
         view.etype = etype_of(how, leaf);

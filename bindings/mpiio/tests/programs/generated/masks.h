@@ -34,5 +34,14 @@ static bool needs_each_wait(bool is_for_library) { return is_mpi_s(is_for_librar
 /* MPICH 4.0.2: MPI_Testall ends the job if a request of MPI_File_iwrite or MPI_File_iread is among others. */
 static bool dies_of_testall() { return runner == MPICH_ROMIO; }
 
+/* Open MPI 4.1.4: the status of a call without data has what was in memory. */
+static bool forgets_status(bool is_for_library) { return is_mpi_s(is_for_library) && runner != MPICH_ROMIO; }
+
+/* OMPIO 4.1.4: a nonblocking read beyond the end of the file never ends. */
+static bool waits_at_end(bool is_for_library) { return is_mpi_s(is_for_library) && runner == OMPIO; }
+
+/* OMPIO 4.1.4: MPI_File_sync fails while a nonblocking call of the process is in flight on any file. */
+static bool sync_fails_beside_requests() { return is_mpi_s(false) && runner == OMPIO; }
+
 static bool may_hint(const char *, const char *) { return true; }
 static bool may_preallocate() { return true; }

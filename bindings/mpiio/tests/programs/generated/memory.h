@@ -34,7 +34,7 @@ class Memory {
     /* Memory for `n` units; `repeats` if all data are the same byte, so that a part of memory may be written twice. */
     Memory(Chance &chance, const Leaf &leaf, long n, bool may_repeat, bool has_bounds)
     {
-        Making how = {chance, true, false, has_bounds};
+        Making how = {chance, true, false, leaf.size, has_bounds};
         Type unit = type_of(leaf);
         int layout = chance.below(LAYOUTS);
         bool is_absolute = false;

@@ -17,11 +17,11 @@ static long divisor(Chance &chance, long n)
 /* `n` elements in some blocks, with gaps, in units of the extent or, if `in_bytes`, in bytes; not in order unless they must. */
 static void blocks(const Making &how, const Type &of, long n, bool equal, bool in_bytes, std::vector<long> &places, std::vector<long> &counts)
 {
-    long pieces = equal ? divisor(how.chance, n) : 1 + how.chance.below(std::min(n, 40L)), left = n, place = how.has_bounds ? how.chance.below(3) : 0;
+    long step = in_bytes ? how.unit : 1, pieces = equal ? divisor(how.chance, n) : 1 + how.chance.below(std::min(n, 40L)), left = n, place = how.has_bounds ? step * how.chance.below(3) : 0;
     for (long i = 0; i < pieces; i++) {
         long most = left - (pieces - 1 - i), count = equal ? n / pieces : i == pieces - 1 ? left : 1 + how.chance.below(std::min(most, 2 * left / (pieces - i)));
         places.push_back(place), counts.push_back(count), left -= count;
-        place += count * (in_bytes ? of.extent() : 1) + how.chance.below(4) * how.chance.below(in_bytes ? 9 : 3);
+        place += count * (in_bytes ? of.extent() : 1) + step * how.chance.below(4) * how.chance.below(in_bytes ? 5 : 3);
     }
     if (how.ascends || how.chance.one_in(3))
         return;
@@ -109,7 +109,7 @@ static Type constructed(const Making &how, const Type &unit, long n, int depth, 
     else if (outer == 1 && n > 1)
         own = contiguous(how, unit, n);
     const Type &of = depth > 1 || (outer == 1 && n > 1) ? own : unit;
-    long block = divisor(chance, outer), stride = block + chance.below(4), slack = chance.below(3) ? 0 : chance.below(9);
+    long block = divisor(chance, outer), stride = block + chance.below(4), slack = chance.below(3) ? 0 : how.unit * chance.below(9);
     switch (kind) {
     case CONTIGUOUS: return contiguous(how, of, outer);
     case VECTOR: return vector(how, of, outer / block, block, stride, false);

@@ -28,6 +28,8 @@ static void check(Access &access, MPI_Status *status)
     if (access.memory->wrong(access.data, ignored, what) >= 0)
         differs(text("file %d, %s of step %d%s: ", access.file, access.call.c_str(), access.step,
                      access.writes ? ": the memory of a write has changed" : "") + what);
+    if (access.bytes == 0 && forgets_status(access.is_for_library))
+        return;
     if (status == MPI_STATUS_IGNORE || (ignored > 0 && miscounts_at_end(access.is_for_library)))
         return;
     MPI_Count bytes;
@@ -124,7 +126,10 @@ class Completion {
         int flag = 0, i = -1, n = 0;
         MPI_Status status;
         switch (way) {
-        case 0: MUST(MPI_Waitall(count(), requests.data(), list(s))), take_all(s); break;
+        case 0:
+            if (getenv("AVOID") && has_files())
+                return each(7, s);
+            MUST(MPI_Waitall(count(), requests.data(), list(s))), take_all(s); break;
         case 1:
             MUST(MPI_Waitany(count(), requests.data(), &i, &status)), take(i, &status);
             break;

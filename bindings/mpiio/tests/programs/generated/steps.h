@@ -118,6 +118,9 @@ static void synchronise(File &file, Chance &chance, Chance &own)
 {
     bool by_barrier = (chance.one_in(2) && file.is_atomic) || !file.may_write();
     settle(file, chance, own);
+    for (auto &other : files)
+        if (sync_fails_beside_requests())
+            complete_on(*other, true, chance, own);
     file.model.synchronise();
     if (!file.is_mine())
         return;

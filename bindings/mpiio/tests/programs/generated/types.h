@@ -81,6 +81,8 @@ struct Making {
     bool makes;
     /* Displacements ascend, and nothing overlaps, also between repetitions: as a view must be. */
     bool ascends;
+    /* What displacements in bytes are a multiple of: without it, MPI libraries differ in how they round an extent. */
+    long unit;
     /* Bounds may be anywhere, and inside types there may be any: else none of whose lower bound is not where its data begin. */
     bool has_bounds;
     /* How far a lower bound is from 0. */
