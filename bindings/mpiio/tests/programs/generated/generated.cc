@@ -52,7 +52,7 @@ static void reopen(File &file, Chance &chance, Chance &own)
         compare(file);
     if (file.is_mine())
         MUST(MPI_Barrier(file.group.comm));
-    int modes[] = {MPI_MODE_RDWR, MPI_MODE_RDWR, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_MODE_RDWR | MPI_MODE_APPEND, MPI_MODE_RDONLY, MPI_MODE_WRONLY};
+    int modes[] = {MPI_MODE_RDWR, MPI_MODE_RDWR, MPI_MODE_RDWR | (waits_in_open() ? 0 : MPI_MODE_CREATE), MPI_MODE_RDWR | MPI_MODE_APPEND, MPI_MODE_RDONLY, MPI_MODE_WRONLY};
     open_file(file, chance, modes[chance.below(6)]);
 }
 
@@ -130,7 +130,7 @@ static void begin_files(Chance &chance)
             unlink(file->path.c_str());
         if (file->is_mine())
             MUST(MPI_Barrier(file->group.comm));
-        open_file(*file, chance, MPI_MODE_RDWR | MPI_MODE_CREATE | (chance.one_in(3) ? MPI_MODE_EXCL : 0));
+        open_file(*file, chance, MPI_MODE_RDWR | MPI_MODE_CREATE | (chance.one_in(3) || waits_in_open() ? MPI_MODE_EXCL : 0));
         if (chance.below(4))
             set_views(*file, chance);
         files.push_back(std::move(file));

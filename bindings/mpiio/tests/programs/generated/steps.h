@@ -144,6 +144,9 @@ static void resize(File &file, Chance &chance, Chance &own)
     if (reserves && !may_preallocate())
         return;
     file.model.resize(size);
+    // What is in new bytes is not defined.
+    if (reserves)
+        std::fill(file.model.bytes.begin() + old, file.model.bytes.begin() + size, ANYTHING);
     if (file.is_mine() && reserves)
         MUST(MPI_File_preallocate(file.handle, size));
     else if (file.is_mine())
