@@ -19,14 +19,21 @@ static bool is_for_library(const File &file, const Call &call)
     return call.is_collective && call.position != SHARED && !file.is_atomic;
 }
 
+/* How much a rank accesses: what is left to chance, nothing, or all that it sees. */
+enum Amount { SOME, NONE, ALL };
+
 /* The offset and number of etypes that a rank might access. */
-static void propose(const File &file, int rank, bool writes, Chance &chance, long &offset, long &count)
+static void propose(const File &file, int rank, bool writes, Amount amount, Chance &chance, long &offset, long &count)
 {
     const View &view = file.views[rank];
-    long end = view.at_or_after(file.reach), size = view.at_or_after(file.model.size());
+    long end = view.at_or_after(file.reach), size = view.at_or_after(file.model.size()), begun = view.at_or_after(file.model.begun_size());
     if (!writes && !chance.one_in(8))
         end = std::min(end, size);
-    switch (chance.below(8)) {
+    int kind = amount == NONE ? 0 : amount == ALL ? 1 : chance.below(10);
+    switch (kind) {
+    case 8: // a hole that was beyond the end of the file, for reads; a new one, for writes
+        offset = writes ? size + chance.below(end / 4 + 1) : begun, count = chance.between(0, 1 + end / 8);
+        break;
     case 0: offset = 0, count = 0; break;
     case 1:
     case 2: offset = 0, count = end; break;
@@ -45,16 +52,16 @@ static bool blurs(const Access &access)
 }
 
 /* Chooses a place that the model allows; the access may be of 0 bytes. */
-static Planned plan(File &file, int rank, Call call, Chance &chance, long most = LONG_MAX)
+static Planned plan(File &file, int rank, Call call, Chance &chance, long most = LONG_MAX, Amount amount = SOME)
 {
     const View &view = file.views[rank];
     Planned planned = {std::make_shared<Access>(), call};
     Access &access = *planned.access;
     access.file = file.number, access.rank = rank, access.step = at.step, access.writes = call.writes;
-    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.call = call.name();
+    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.follows = access.is_for_library && call.way == BLOCKING && orders_calls(), access.call = call.name();
     bool stays = call.position == SHARED || (call.position == POINTER && file.pointers[rank] >= 0 && chance.one_in(2));
     for (int tries = 0;; tries++) {
-        propose(file, rank, call.writes, chance, planned.offset, planned.count);
+        propose(file, rank, call.writes, amount, chance, planned.offset, planned.count);
         planned.count = std::min(planned.count >> (tries / 2 * 2), most);
         if (stays)
             planned.offset = call.position == SHARED ? file.shared : file.pointers[rank];

@@ -60,7 +60,7 @@ static void reopen(File &file, Chance &chance, Chance &own)
 static void act(File &file, Chance &chance, Chance &own)
 {
     bool is_busy = !file.model.flying.empty();
-    switch (chance.below(is_busy ? 24 : 20)) {
+    switch (chance.below(is_busy ? 25 : 20)) {
     case 0:
     case 1:
     case 2:
@@ -73,11 +73,11 @@ static void act(File &file, Chance &chance, Chance &own)
     case 6:
     case 7:
     case 8:
-    case 20:
-    case 21: return independent(file, chance, own);
-    case 9:
+    case 20: return independent(file, chance, own);
+    case 9: return beside(file, chance, own);
     case 10:
-    case 11: return synchronise(file, chance, own);
+    case 11:
+    case 21: return synchronise(file, chance, own);
     case 12: return settle(file, chance, own), set_views(file, chance);
     case 13: return shared(file, chance, own);
     case 14: return seek(file, chance);
@@ -103,6 +103,7 @@ static void act(File &file, Chance &chance, Chance &own)
             MUST(MPI_Barrier(file.group.comm));
         return;
     }
+    case 24: return independent(file, chance, own);
     case 22: return complete_on(file, false, chance, own);
     default:
         if (file.has_split)

@@ -47,5 +47,8 @@ static bool sync_fails_beside_requests() { return is_mpi_s(false) && runner == O
 /* OMPIO 4.1.4: MPI_File_open with MPI_MODE_CREATE and without MPI_MODE_EXCL sometimes fails on some ranks, and the others wait for ever. */
 static bool waits_in_open() { return is_masked && runner == OMPIO; }
 
+/* Only the library: of two collective writes of several ranks to a byte, the later one counts. For MPI it is not defined. */
+static bool orders_calls() { return has_library; }
+
 static bool may_hint(const char *, const char *) { return true; }
 static bool may_preallocate() { return true; }

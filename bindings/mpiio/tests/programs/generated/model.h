@@ -52,6 +52,8 @@ struct View {
 /* An access of a rank that MPI has been asked for. */
 struct Access {
     int file, rank, step;
+    /* `follows`: it may write what a rank has written in an earlier collective call: the library writes those in order. */
+    bool follows = false;
     bool writes, is_for_library = false, is_split = false;
     std::string call;
     std::vector<Run> places;
@@ -80,6 +82,8 @@ static bool overlap(const std::vector<Run> &a, const std::vector<Run> &b)
 
 class Model {
     std::vector<uint8_t> writer, readers;
+    /* Bytes that a collective call of the library has written, after which such a call of another rank may write them. */
+    std::vector<uint8_t> in_call;
     /* The size when the period began, the ends of what each rank has written since, and of what any rank has or will have. */
     long begun = 0, own[MOST_RANKS] = {}, any = 0;
     /* The ranks that have met the end of the file in this period. */
@@ -88,7 +92,7 @@ class Model {
     void room(long end)
     {
         if (end > (long)bytes.size())
-            bytes.resize(end, 0), writer.resize(end, NOBODY), readers.resize(end, 0);
+            bytes.resize(end, 0), writer.resize(end, NOBODY), in_call.resize(end, 0), readers.resize(end, 0);
     }
 
   public:
@@ -100,6 +104,7 @@ class Model {
     long least_size(int rank) const { return std::max(begun, own[rank]); }
     /* True if all that any rank has written is known to be in the file for this rank. */
     bool knows_size(int rank) const { return least_size(rank) >= any; }
+    long begun_size() const { return begun; }
     long size() const { return std::max(begun, any); }
 
     /* Begins a period: every rank sees what all have written. */
@@ -150,7 +155,7 @@ class Model {
         unsigned mine = 1u << access.rank;
         for (const Run &run : access.places)
             for (long i = run.at; i < std::min(run.at + run.length, (long)bytes.size()); i++)
-                if ((writer[i] != NOBODY && writer[i] != access.rank) || (access.writes && (readers[i] & ~mine)))
+                if ((writer[i] != NOBODY && writer[i] != access.rank && !(access.follows && in_call[i])) || (access.writes && (readers[i] & ~mine)))
                     return false;
         bool meets_end = !access.writes && access.end() > least_size(access.rank);
         if (meets_end && !knows_size(access.rank))
@@ -192,7 +197,7 @@ class Model {
         for (const Run &run : access->places)
             for (long i = run.at; i < run.at + run.length; i++, from++) {
                 if (access->writes)
-                    bytes[i] = access->data[from], writer[i] = access->rank;
+                    bytes[i] = access->data[from], writer[i] = access->rank, in_call[i] = 0;
                 else
                     readers[i] |= 1u << access->rank;
             }
@@ -204,6 +209,12 @@ class Model {
         if (access->writes)
             own[access->rank] = std::max(own[access->rank], access->end());
         flying.erase(std::find(flying.begin(), flying.end(), access));
+    }
+    /* A blocking collective call has ended, and with it this write. */
+    void end_call(const Access &access)
+    {
+        for (const Run &run : access.places)
+            std::fill_n(in_call.begin() + run.at, run.length, 1);
     }
     void meet_end(int rank) { met_end |= 1u << rank; }
     /* True if a rank may ask for the size. */

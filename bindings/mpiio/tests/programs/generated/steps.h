@@ -28,17 +28,14 @@ static Call random_call(const File &file, bool is_collective, Chance &chance)
     return {position, way, is_collective, writes};
 }
 
-/* One collective call of all members. */
-static void collective(File &file, Chance &chance, Chance &own)
+/* One collective call of all members; `amounts` are those of the members. */
+static void collective(File &file, Call call, const std::vector<Amount> &amounts, Chance &chance, Chance &own)
 {
-    Call call = random_call(file, true, chance);
     if (!may_call(file, call))
         return;
     std::vector<Planned> all;
-    long some = chance.below(4);
-    for (int rank : file.group.members) {
-        // In some calls, some ranks have no data: others then write between.
-        all.push_back(plan(file, rank, call, chance, some == 0 && chance.one_in(2) ? 0 : LONG_MAX));
+    for (size_t i = 0; i < amounts.size(); i++) {
+        all.push_back(plan(file, file.group.members[i], call, chance, LONG_MAX, amounts[i]));
         begin(file, all.back(), chance);
     }
     if (call.writes && leaves_garbage(is_for_library(file, call))) {
@@ -52,6 +49,40 @@ static void collective(File &file, Chance &chance, Chance &own)
     for (Planned &planned : all)
         if (planned.access->rank == at.rank)
             perform(file, planned, own);
+    for (Planned &planned : all)
+        if (planned.access->follows && call.writes)
+            file.model.end_call(*planned.access);
+}
+
+static void collective(File &file, Chance &chance, Chance &own)
+{
+    // In some calls, some ranks have no data: others then write between.
+    bool some = chance.one_in(4);
+    std::vector<Amount> amounts;
+    for (size_t i = 0; i < file.group.members.size(); i++)
+        amounts.push_back(some && chance.one_in(2) ? NONE : SOME);
+    collective(file, random_call(file, true, chance), amounts, chance, own);
+}
+
+/* Ranks without data write all that they see while a collective call of the others is in flight. */
+static void beside(File &file, Chance &chance, Chance &own)
+{
+    Position position = chance.one_in(2) ? EXPLICIT : POINTER;
+    Call call = {position, chance.one_in(2) ? SPLIT : NONBLOCKING, true, true}, alone = {position, BLOCKING, false, true};
+    if (file.has_split || !file.may_write() || !may_call(file, call) || !may_call(file, alone))
+        return;
+    std::vector<Amount> amounts;
+    for (size_t i = 0; i < file.group.members.size(); i++)
+        amounts.push_back(chance.one_in(2) ? NONE : ALL);
+    collective(file, call, amounts, chance, own);
+    for (size_t i = 0; i < amounts.size(); i++) {
+        if (amounts[i] == ALL)
+            continue;
+        Planned planned = plan(file, file.group.members[i], alone, chance, LONG_MAX, ALL);
+        begin(file, planned, chance);
+        if (file.group.members[i] == at.rank)
+            perform(file, planned, own);
+    }
 }
 
 /* Independent calls of some members, also while collective calls are in flight. */
