@@ -43,6 +43,9 @@ static void propose(const File &file, int rank, bool writes, Amount amount, Chan
     }
 }
 
+static bool undoes_writes(const Access &access) { return access.writes && access.bytes > 0 && sieves_writes(access.is_for_library); }
+static int call_of(const Access &access) { return access.is_collective ? -1 - access.step : access.rank; }
+
 static bool meets_end(const File &file, const Access &access) { return !access.writes && access.end() > file.model.size(); }
 
 /* True if the access makes bytes in its holes unknown. */
@@ -58,7 +61,7 @@ static Planned plan(File &file, int rank, Call call, Chance &chance, long most =
     Planned planned = {std::make_shared<Access>(), call};
     Access &access = *planned.access;
     access.file = file.number, access.rank = rank, access.step = at.step, access.writes = call.writes;
-    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.follows = access.is_for_library && call.way == BLOCKING && orders_calls(), access.call = call.name();
+    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.is_collective = call.is_collective, access.follows = access.is_for_library && call.way == BLOCKING && orders_calls(), access.call = call.name();
     bool stays = call.position == SHARED || (call.position == POINTER && file.pointers[rank] >= 0 && chance.one_in(2));
     for (int tries = 0;; tries++) {
         propose(file, rank, call.writes, amount, chance, planned.offset, planned.count);
@@ -70,6 +73,7 @@ static Planned plan(File &file, int rank, Call call, Chance &chance, long most =
         access.bytes = planned.count * view.etype.size;
         access.places = view.places(planned.offset * view.etype.size, access.bytes);
         if ((access.end() <= 2 * file.reach && file.model.allows(access) && !(meets_end(file, access) && call.way == NONBLOCKING && waits_at_end(access.is_for_library)) && !(blurs(access) && file.model.is_read_from(access)) &&
+             !(undoes_writes(access) && file.model.is_undone(access, call_of(access))) &&
              !(call.position == SHARED && meets_end(file, access))) || planned.count == 0)
             break;
     }
@@ -88,6 +92,8 @@ static void begin(File &file, Planned &planned, Chance &chance)
             access.data.push_back(is_alike ? byte : 1 + chance.next() % 255);
     if (blurs(access))
         file.model.blur(access.places[0].at, access.end());
+    if (undoes_writes(access))
+        file.model.mpi_writes(access, call_of(access));
     file.model.begin(planned.access);
     long &pointer = planned.call.position == SHARED ? file.shared : file.pointers[access.rank];
     if (planned.call.position != EXPLICIT)

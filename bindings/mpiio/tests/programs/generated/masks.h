@@ -50,5 +50,9 @@ static bool waits_in_open() { return is_masked && runner == OMPIO; }
 /* Only the library: of two collective writes of several ranks to a byte, the later one counts. For MPI it is not defined. */
 static bool orders_calls() { return has_library; }
 
+/* ROMIO: a strided write reads a part of the file, changes it, and writes it back. What others write meanwhile into holes is lost: other
+ * writes take no lock. */
+static bool sieves_writes(bool is_for_library) { return is_mpi_s(is_for_library) && runner != OMPIO; }
+
 static bool may_hint(const char *, const char *) { return true; }
 static bool may_preallocate() { return true; }

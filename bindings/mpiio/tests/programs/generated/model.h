@@ -54,7 +54,7 @@ struct Access {
     int file, rank, step;
     /* `follows`: it may write what a rank has written in an earlier collective call: the library writes those in order. */
     bool follows = false;
-    bool writes, is_for_library = false, is_split = false;
+    bool writes, is_collective = false, is_for_library = false, is_split = false;
     std::string call;
     std::vector<Run> places;
     /* What is written, or what a read must return: up to the end of the file. */
@@ -86,6 +86,8 @@ class Model {
     std::vector<uint8_t> in_call;
     /* The size when the period began, the ends of what each rank has written since, and of what any rank has or will have. */
     long begun = 0, own[MOST_RANKS] = {}, any = 0;
+    /* The parts of the file that MPI may have read and written back in this period, and what MPI has written: one call each. */
+    std::vector<std::pair<Run, int>> rewritten, written;
     /* The ranks that have met the end of the file in this period. */
     unsigned met_end = 0;
 
@@ -111,6 +113,7 @@ class Model {
     void synchronise()
     {
         begun = size(), any = 0, met_end = 0;
+        rewritten.clear(), written.clear();
         std::fill(std::begin(own), std::end(own), 0);
         std::fill(writer.begin(), writer.end(), NOBODY);
         std::fill(readers.begin(), readers.end(), 0);
@@ -131,6 +134,29 @@ class Model {
         for (long i = std::max(from, begun); i < end; i++)
             if (writer[i] == NOBODY)
                 bytes[i] = ANYTHING;
+    }
+    /* True if MPI's data sieving of one of two writes would undo the other. `call` tells calls apart: those of a rank wait for each
+     * other. */
+    bool is_undone(const Access &access, int call) const
+    {
+        auto meets = [](const Run &a, const Run &b) { return a.at < b.at + b.length && b.at < a.at + a.length; };
+        for (const auto &[part, other] : rewritten)
+            for (const Run &run : access.places)
+                if (other != call && meets(part, run))
+                    return true;
+        Run own = {access.places[0].at, access.end() - access.places[0].at};
+        for (const auto &[part, other] : written)
+            if (access.places.size() > 1 && other != call && meets(part, own))
+                return true;
+        return false;
+    }
+    /* MPI writes, and rewrites what is between `from` and `end`. */
+    void mpi_writes(const Access &access, int call)
+    {
+        for (const Run &run : access.places)
+            written.push_back({run, call});
+        if (access.places.size() > 1)
+            rewritten.push_back({{access.places[0].at, access.end() - access.places[0].at}, call});
     }
     /* True if a rank has read a byte that `blur` would forget. */
     bool is_read_from(const Access &access) const
