@@ -13,6 +13,7 @@ mod enabled;
 mod errors;
 mod examples;
 mod fortran;
+mod generated;
 mod guard;
 mod hdf5;
 mod hints;

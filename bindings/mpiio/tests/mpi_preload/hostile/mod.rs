@@ -11,13 +11,11 @@
 //! | [`groups`] | files of some ranks, of one, of sessions |
 //! | [`places`] | places beyond 4 GiB, ranks that have no data |
 //! | [`values`] | absurd values of hints |
-//! | [`random`] | random views, memory layouts, hints and numbers of ranks |
 
 mod failing;
 mod groups;
 mod many;
 mod places;
 mod processes;
-mod random;
 mod storage;
 mod values;
