@@ -37,6 +37,8 @@ struct FileInfo {
     info: Word,
     /// Hints that were written into it last.
     shown: Option<Arc<Vec<EffectiveHint>>>,
+    /// Keys that this library has written into it since the last [`hide`].
+    written: BTreeSet<String>,
     /// Keys that Open MPI reports to this library when the program sets them.
     subscribed: BTreeSet<String>,
 }
@@ -93,7 +95,7 @@ pub fn watch(file: Word, info: Word) {
     if info == 0 || files::find(file).is_none() {
         return;
     }
-    let mut known = FileInfo { info, shown: None, subscribed: BTreeSet::new() };
+    let mut known = FileInfo { info, shown: None, written: BTreeSet::new(), subscribed: BTreeSet::new() };
     known.subscribe(file, Hints::default().table().iter().map(|row| row.key));
     infos().insert(file, known);
 }
@@ -143,21 +145,43 @@ pub fn show(file: Word) {
     let all = now.iter().map(|(key, value)| (*key, value.as_str()));
     for (key, value) in all.chain(others.iter().map(|(key, value)| (key.as_str(), value.as_str()))) {
         write(known.info, key, value);
+        known.written.insert(key.to_string());
     }
     known.shown = Some(now);
 }
 
+/// Leaves in Open MPI's info of a file only the hints that the program has set, until the next [`show`]: ompio reads the
+/// info when a view is set. Local.
+pub fn hide(file: Word) {
+    let Some(shared) = files::find(file) else { return };
+    let programs: BTreeMap<String, String> =
+        shared.lock().asked.programs().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let mut infos = infos();
+    let Some(known) = infos.get_mut(&file) else { return };
+    known.shown = None;
+    for key in std::mem::take(&mut known.written) {
+        match programs.get(&key) {
+            Some(value) => write(known.info, &key, value),
+            None => delete(known.info, &key),
+        }
+    }
+}
+
 /// Writes one hint into an info of Open MPI's own kind.
 fn write(info: Word, key: &str, value: &str) {
-    type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
     type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> c_int;
-    let texts = (CString::new(key), CString::new(value), CString::new(format!("{SAVED}{key}")));
-    let ((Ok(key), Ok(value), Ok(saved)), Some(set)) = (texts, symbol(c"opal_info_set")) else { return };
-    // SAFETY: Open MPI's functions of these types, with its info of an open file and terminated texts.
-    unsafe {
-        if let Some(delete) = symbol(c"opal_info_delete") {
-            transmute::<*mut c_void, Delete>(delete)(info, saved.as_ptr());
-        }
-        transmute::<*mut c_void, Set>(set)(info, key.as_ptr(), value.as_ptr());
-    }
+    delete(info, &format!("{SAVED}{key}"));
+    let (Ok(key), Ok(value), Some(set)) = (CString::new(key), CString::new(value), symbol(c"opal_info_set")) else {
+        return;
+    };
+    // SAFETY: Open MPI's function of this type, with its info of an open file and terminated texts.
+    unsafe { transmute::<*mut c_void, Set>(set)(info, key.as_ptr(), value.as_ptr()) };
+}
+
+/// Removes one hint from an info of Open MPI's own kind, if it is there.
+fn delete(info: Word, key: &str) {
+    type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
+    let (Ok(key), Some(delete)) = (CString::new(key), symbol(c"opal_info_delete")) else { return };
+    // SAFETY: Open MPI's function of this type, with its info of an open file and a terminated text.
+    unsafe { transmute::<*mut c_void, Delete>(delete)(info, key.as_ptr()) };
 }

@@ -14,7 +14,7 @@ use super::layout::{MOST_FUNCTIONS, Series, Table};
 use super::progress::watch_the_end;
 use crate::abi::SUCCESS;
 use crate::abi::word::{Word, to_word};
-use crate::entry::enter;
+use crate::entry::{enter, enter_slot};
 use crate::exports::{Row, is_passed, row};
 use crate::next::{InterposedFunction, call_address};
 
@@ -53,6 +53,7 @@ pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String>
         ours[at] = match name {
             "open" => open as *const c_void,
             "close" => close as *const c_void,
+            "set_view" => set_view as *const c_void,
             // Open MPI answers these itself where ompio has no function; `info` says how this library's hints get there.
             _ if given.is_null() || is_passed(row) => given,
             _ => row.by_component.0,
@@ -139,6 +140,21 @@ extern "C-unwind" fn open(comm: Word, name: Word, amode: Word, given: Word, file
         info::show(file);
     }
     code
+}
+
+/// Sets a view. ompio chooses its aggregators by the hints that it finds in the file's info, and gets only those that the
+/// program has set: with several aggregators it loses bytes of its own writes (`docs/ompio.md`).
+extern "C-unwind" fn set_view(
+    file: Word,
+    displacement: Word,
+    etype: Word,
+    filetype: Word,
+    representation: Word,
+    given: Word,
+) -> Word {
+    let Some(row) = row("set_view") else { return to_word(super::ERROR) };
+    info::hide(file);
+    enter_slot(row.function, &[file, displacement, etype, filetype, representation, given], row.handler)
 }
 
 /// Closes a file. Open MPI returns success to the program whatever this returns.
