@@ -121,9 +121,9 @@ fn ompio_gets_the_hints_of_the_program_only() {
         return;
     }
     let program = Launch::new(4, &compile("ordered.c")).arg("small").also_preload(&preloadable("infos"));
-    // Four ranks that pass for four hosts have four aggregators.
-    let with = program.clone().by_component().env("TRIB_REPORT", "json").hints("trib_ranks_per_node=1");
-    let ours = "opened: cb_nodes -\nwritten: cb_nodes 4\nviewed: cb_nodes 4\n0 lost\n";
+    // OMPIO with three aggregators loses bytes in about one run of five.
+    let with = program.clone().by_component().env("TRIB_REPORT", "json").hints("cb_nodes=3");
+    let ours = "opened: cb_nodes 3\nwritten: cb_nodes 3\nviewed: cb_nodes 3\n0 lost\n";
     for _ in 0..8 {
         let outcome = with.run();
         assert!(outcome.stdout.starts_with(&format!("rank 0\n{ours}")), "{}{}", outcome.stdout, outcome.stderr);
