@@ -172,6 +172,14 @@ pub fn note_failure(handle: Word, call: &'static str, error: &Error, prints: boo
 /// Removes a handle from the table and returns its file.
 pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
     let shared = table().remove(&handle)?;
+    // Usually nobody else has the file.
+    let shared = match Arc::try_unwrap(shared) {
+        Ok(SharedFile { file, counts, .. }) => {
+            let MovableFile(file) = file.into_inner().unwrap_or_else(PoisonError::into_inner);
+            return Some((file, counts.into_inner().unwrap_or_else(PoisonError::into_inner)));
+        }
+        Err(shared) => shared,
+    };
     let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());
     let counts = std::mem::take(&mut *shared.counts());
     Some((file, counts))

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use tributary::Hints;
@@ -360,13 +361,15 @@ pub fn is_wanted() -> bool {
     wanted().is_some()
 }
 
+/// Returns the format of the reports that TRIB_REPORT asks for. Reads the variable once.
 fn wanted() -> Option<Style> {
-    match tributary::variable("TRIB_REPORT")?.to_str()? {
+    static WANTED: OnceLock<Option<Style>> = OnceLock::new();
+    *WANTED.get_or_init(|| match tributary::variable("TRIB_REPORT")?.to_str()? {
         "" | "0" => None,
         "json" => Some(Style::Json),
         page if is_page(page) => None,
         _ => Some(Style::Table),
-    }
+    })
 }
 
 /// Returns true if a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain`

@@ -47,10 +47,12 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         let mut closed = checked.and(closed)?;
         // The report counts independent calls and deletions of all ranks. If not all ranks know that there is a report,
         // nothing is sent.
-        let deletions = if is_reported && closed.has_several_ranks() { deletions::take() } else { [0; 2] };
+        if !is_reported {
+            return Ok(closed);
+        }
+        let deletions = if closed.has_several_ranks() { deletions::take() } else { [0; 2] };
         let mut numbers = [&counts.independent()[..], &[counts.all_alone()], &deletions].concat();
-        if is_reported
-            && closed.sum(&mut numbers).await.is_ok()
+        if closed.sum(&mut numbers).await.is_ok()
             && let (Some(&independent), Some(&[sum, calls, ranks])) = (numbers.first_chunk(), numbers.last_chunk())
         {
             counts.set_independent(independent);

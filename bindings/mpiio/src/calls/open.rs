@@ -53,9 +53,10 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     // SAFETY: an int; a valid info.
     let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::from_word(info)) };
-    let (path, is_first) = (path_of(name), rank == 0);
+    let plain_name = plain(name);
+    let (path, is_first) = (absolute(&plain_name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
-    let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
+    let asked = unsafe { hints::at_open(&plain_name, info, is_first) };
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
     let stall_timeout =
         asked.as_ref().map_or_else(|_| Hints::default().stall_timeout, |asked| asked.hints().stall_timeout);
@@ -65,7 +66,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     // fails here, the job ends, unless the environment says otherwise.
     // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, wants) }));
-    let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
+    let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();
     let is_literal = is_literal_maybe(name);
     let is_of_pnetcdf = pnetcdf::take_answered();
     if let (true, false, Some(_), Ok(asked), None) = (is_first, is_literal, &taken, &asked, &left) {
@@ -248,7 +249,9 @@ fn named(
 /// Returns true if the file is a log of Darshan. Darshan writes its log collectively when MPI is finalised, after the
 /// last call of this library.
 fn is_log_of_darshan(name: &CStr) -> bool {
-    Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
+    const PART: &[u8] = b".darshan";
+    let is_maybe = name.to_bytes().windows(PART.len()).any(|part| part == PART);
+    is_maybe && Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
 }
 
 /// Returns the reason why the engine never opens a file of this name; None if it may. All ranks get the same answer.
@@ -289,8 +292,11 @@ fn plain(name: &CStr) -> String {
 
 /// Returns the absolute path of a file name for MPI.
 pub fn path_of(name: &CStr) -> PathBuf {
-    let plain = plain(name);
-    std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))
+    absolute(&plain(name))
+}
+
+fn absolute(name: &str) -> PathBuf {
+    std::path::absolute(Path::new(name)).unwrap_or_else(|_| PathBuf::from(name))
 }
 
 #[cfg(test)]
