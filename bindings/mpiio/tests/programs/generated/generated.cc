@@ -171,6 +171,9 @@ static bool run(long seed)
         if (options.skipped.count(step))
             continue;
         Chance now = {seed, step}, mine = {seed, step, at.rank + 1};
+        for (auto &file : files)
+            if (advances_only_in_waits(file->hints))
+                settle(*file, now, mine);
         dawdle(mine);
         if (now.one_in(10))
             message(now, mine);
@@ -230,6 +233,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
     MPI_Get_library_version(version, &length);
     choose_runner(version);
+    has_threads = given == MPI_THREAD_MULTIPLE;
+    look_at_hosts();
     make_groups();
     atexit(left_early);
     signal(SIGALRM, too_long), signal(SIGSEGV, crashed), signal(SIGABRT, crashed), signal(SIGBUS, crashed), signal(SIGFPE, crashed);

@@ -54,5 +54,28 @@ static bool orders_calls() { return has_library; }
  * writes take no lock. */
 static bool sieves_writes(bool is_for_library) { return is_mpi_s(is_for_library) && runner != OMPIO; }
 
+/* The library without MPI_THREAD_MULTIPLE, where ranks exchange messages (docs/reference/preload-library.md#calls-in-flight): a call in flight
+ * does not advance while its rank is in MPI_Barrier. */
+static bool has_threads, has_hosts;
+static bool advances_only_in_waits(const std::string &hints)
+{
+    std::string all = hints + (getenv("TRIB_HINTS") ? getenv("TRIB_HINTS") : "");
+    bool has_messages = has_hosts || all.find("trib_shared_memory=disable") != all.npos || all.find("trib_ranks_per_node") != all.npos;
+    return is_masked && has_library && !has_threads && has_messages;
+}
+
+/* Finds out whether ranks are on several hosts. Collective. */
+static void look_at_hosts()
+{
+    char own[MPI_MAX_PROCESSOR_NAME] = "", first[MPI_MAX_PROCESSOR_NAME];
+    int length, differs, any;
+    MUST(MPI_Get_processor_name(own, &length));
+    memcpy(first, own, sizeof own);
+    MUST(MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD));
+    differs = strcmp(first, own) != 0;
+    MUST(MPI_Allreduce(&differs, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    has_hosts = any;
+}
+
 static bool may_hint(const char *, const char *) { return true; }
 static bool may_preallocate() { return true; }
