@@ -286,15 +286,9 @@ impl File {
         let rules = Rules { in_memory, ..self.setup.rules(direction) };
         let takes_small = self.setup.takes_small(rules);
         let arena = if in_memory { Some(self.setup.arena(rank)?) } else { None };
-        let storage = (in_memory || takes_small && rank == 0).then(|| self.handle.storage(&self.setup));
-        let mut limit = u64::MAX;
-        // In shared memory, the rank that decides finds the end of the file.
-        if state.error.is_none() && !in_memory && direction == Direction::Read {
-            match self.handle.end_on_first_aggregator(&self.setup) {
-                Ok(end) => limit = end,
-                Err(error) => state.error = Some(error),
-            }
-        }
+        // The rank that decides writes small data, and finds the end of the file for a read.
+        let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
+        let storage = uses_file.then(|| self.handle.storage(&self.setup));
         let rest = if early.is_some() { &Extents::empty() } else { call.extents };
         let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
         let data = match &call.memory {
@@ -310,7 +304,6 @@ impl File {
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
-        own.contribution.facts.limit = limit;
         self.observers.begin(self.endpoint.waiting(), self.name(self.kind(direction)));
         let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
         self.observers.end();

@@ -250,17 +250,6 @@ impl FileHandle {
         end.and_then(Result::ok).unwrap_or(u64::MAX)
     }
 
-    /// Returns the end of the file in bytes on the first aggregator; `u64::MAX` on the other ranks.
-    ///
-    /// # Errors
-    /// The errors of [`FileHandle::size`].
-    pub fn end_on_first_aggregator(&mut self, setup: &Setup) -> Result<u64> {
-        match setup.roles.aggregators.first() == Some(&self.rank) {
-            true => end(&self.storage(setup), self.rank, &setup.path),
-            false => Ok(u64::MAX),
-        }
-    }
-
     /// Sets the size of the file to `len` bytes.
     ///
     /// # Errors

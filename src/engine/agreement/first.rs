@@ -79,7 +79,8 @@ impl FirstPart<'_> {
         Ok(if agreed.decision.way == Way::Windows { runs(agreed, &answer) } else { Runs::new() })
     }
 
-    /// Finds the end of the file for a read whose ranks have something left to read.
+    /// Finds the end of the file for a read whose ranks have something left to read. All ranks have arrived: a rank may have
+    /// made the file longer just before.
     fn find_end(&mut self) {
         let facts = &mut self.contribution.facts;
         let reads = self.direction == Direction::Read && facts.failed.is_none() && !facts.calls.are_mixed();
@@ -128,7 +129,8 @@ impl Combine for FirstPart<'_> {
         self.find_end();
         let (setup, rules) = (self.setup, self.setup.rules(self.direction));
         let rules = if self.arena.is_some() { rules.in_memory() } else { rules };
-        let mut agreed = setup.decided(&self.contribution, rules, self.storage.is_some());
+        let may_write = self.storage.is_some() && (rules.in_memory || self.direction == Direction::Write);
+        let mut agreed = setup.decided(&self.contribution, rules, may_write);
         let done = match (agreed.decision.way, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),
             (Way::Root | Way::Slots, Some(storage), _) => {
