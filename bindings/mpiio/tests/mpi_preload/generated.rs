@@ -46,7 +46,8 @@ fn launch(seeds: &RangeInclusive<u64>) -> Launch {
     let launch = launch.arg(format!("limit={PROGRAM_SECONDS}")).seconds(SECONDS);
     let launch = if block.is_multiple_of(3) { launch.arg("multiple") } else { launch };
     // OMPIO of 4.1 waits for ever in MPI_File_open too often; under the component there is no other.
-    let launch = if ours() == Family::OpenMpi && !is_component() { launch.env("OMPI_MCA_io", "romio321") } else { launch };
+    let launch =
+        if ours() == Family::OpenMpi && !is_component() { launch.env("OMPI_MCA_io", "romio321") } else { launch };
     let hints = HINTS[(block / 4 % HINTS.len() as u64) as usize];
     let options = std::env::var("TRIB_TEST_PROGRAM").unwrap_or_default();
     options.split_whitespace().fold(launch.hints(hints).env("TRIB_REPORT", "0"), Launch::arg)
@@ -82,7 +83,8 @@ fn shrink(seed: RangeInclusive<u64>) {
     let mut skipped: Vec<u64> = Vec::new();
     for size in [8, 4, 2, 1] {
         for first in (1..=40).rev().step_by(size as usize) {
-            let more: Vec<u64> = (first - (size - 1).min(first - 1)..=first).filter(|at| !skipped.contains(at)).collect();
+            let more: Vec<u64> =
+                (first - (size - 1).min(first - 1)..=first).filter(|at| !skipped.contains(at)).collect();
             let tried = [skipped.clone(), more.clone()].concat();
             if !more.is_empty() && fails(&tried) {
                 skipped = tried;
@@ -103,7 +105,8 @@ fn say(line: &str) {
 fn asked() -> Option<RangeInclusive<u64>> {
     let value = std::env::var("TRIB_TEST_SEEDS").ok()?;
     let (from, to) = value.split_once('-').unwrap_or((&value, &value));
-    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("TRIB_TEST_SEEDS: `{value}`; allowed: 7 or 1-5000"));
+    let number =
+        |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("TRIB_TEST_SEEDS: `{value}`; allowed: 7 or 1-5000"));
     Some(number(from)..=number(to))
 }
 
