@@ -38,7 +38,7 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi door linked counts deletions datatype supported next error_handler channel view pointer hints own_handle job backend open_file report unopened entry \
+        "abi door linked counts deletions datatype supported next error_handler ranks_here open_watch offer channel view pointer hints own_handle job single_rank backend open_file report unopened entry \
             files pending calls exports component",
         &[
             ("backend", "unopened", "a backend opens itself"),
