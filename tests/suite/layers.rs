@@ -38,8 +38,8 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi door linked failures counts deletions datatype supported next error_handler channel view pointer hints sieving own_handle job backend open_file report unopened files entry \
-            pending calls exports component",
+        "abi door linked failures counts deletions datatype supported next error_handler ranks_here open_watch offer channel view pointer hints sieving own_handle job single_rank \
+            backend open_file report unopened files entry pending calls exports component",
         &[
             ("backend", "unopened", "a backend opens itself"),
             ("open_file", "calls", "keeps the split call"),

@@ -19,10 +19,8 @@ use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
-use crate::files::SharedFile;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
-use crate::pending;
 use crate::sieving::{self, Promise};
 use crate::single_rank::SingleRankHandle;
 use crate::unopened::{CallOfUnopened, UnopenedFile, mode, open};
@@ -125,7 +123,8 @@ impl Backend {
     }
 
     /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
-    /// and can gain nothing. Otherwise returns None, and nothing has happened. Local.
+    /// and can gain nothing. Otherwise returns None, and nothing has happened. Calls `before` before the file is accessed.
+    /// Local.
     ///
     /// # Errors
     /// An error of the system.
@@ -136,11 +135,11 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Access,
-        shared: &SharedFile,
+        before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
         let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
         // SAFETY: the caller's promise.
-        unsafe { single.transfer(direction, access, shared, unopened.hints_of_single_rank()?) }
+        unsafe { single.transfer(direction, access, (&self.path, unopened.hints_of_single_rank()?), before) }
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
@@ -151,7 +150,7 @@ impl Backend {
         {
             let waiting = unopened.waiting();
             // An error leaves the file to MPI, and its report says so.
-            let _ = pending::complete(Some(&waiting), self.start(function));
+            let _ = waiting.wait(pin!(self.start(function)));
         }
     }
 

@@ -42,11 +42,6 @@ impl SharedFile {
         self.sieving.as_ref()?.handle(&self.path, handle)
     }
 
-    /// Returns the file's name, as an absolute path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Counts a collective call that MPI runs, and waits until the bytes of earlier calls are in the file.
     pub fn left_to_mpi(&self, call: &'static str, why: &str) {
         self.counts().left_to_mpi(call, why);

@@ -20,12 +20,8 @@ use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
 use crate::abi::{MPI_Comm, check};
 use crate::door;
-use crate::open_watch::OpenWait;
+use crate::open_watch::{MARK, Mismatch, OpenWait, is_marked};
 
-/// Bits that every rank of this library sets in the first 32 bits of its numbers. Nothing else has them all: an error code, an
-/// access mode and the number of a communicator are positive, and ROMIO's value for different modes has none of the bits 1 to 3. As
-/// an int the number is negative, so the highest of all ranks' ints, which MPI's open takes, is never this one.
-const MARK: u64 = 0x8000_000e;
 /// Number of 64-bit numbers of the second message, of which three are used. It is no shorter than what a rank with an older
 /// version may send then: the list of free numbers of communicators, of 260 bytes, with which MPICH duplicates one. MPICH 4 does
 /// not always report that a message was longer than its receive, and leaves the receive as it was.
@@ -48,19 +44,6 @@ pub struct OpenOffer {
     pub kept: u64,
     /// Flags.
     pub flags: u64,
-}
-
-/// Why the ranks cannot work together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mismatch {
-    /// A rank does not have this library, or an older version of it.
-    Absent,
-    /// Ranks have different versions.
-    Versions,
-    /// The library is preloaded on some ranks, and a component of Open MPI on others.
-    Doors,
-    /// MPI returned an error, such as a message of another length.
-    Failed(String),
 }
 
 impl OpenOffer {
@@ -145,11 +128,6 @@ impl OpenOffer {
         let displaced = MARKED.iter().zip(DISPLACED..).map(|(&to, from)| (flags >> from & 1) << to).sum::<u64>();
         Ok(Self { free: first & !MARK | displaced, kept, flags: flags & (Self::PRELOADED - 1) })
     }
-}
-
-/// Returns true if a word is the combination of words of this library.
-pub fn is_marked(word: u32) -> bool {
-    word & MARK as u32 == MARK as u32
 }
 
 /// Combines the marks of all ranks by the operation with which ROMIO's open begins, and under Open MPI also by the one with

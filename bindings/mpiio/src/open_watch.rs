@@ -15,15 +15,31 @@ use std::time::{Duration, Instant};
 use tributary::engine::leave_to_program;
 use tributary::fabric::mpi::{FAILED, abort};
 
-use crate::offer::{Mismatch, is_marked};
 use crate::ranks_here::{HostLock, here, job};
 
+/// Bits that every rank of this library sets in the first 32 bits of its numbers. Nothing else has them all: an error code, an
+/// access mode and the number of a communicator are positive, and ROMIO's value for different modes has none of the bits 1 to 3. As
+/// an int the number is negative, so the highest of all ranks' ints, which MPI's open takes, is never this one.
+pub const MARK: u64 = 0x8000_000e;
 /// Time between two looks of the thread.
 const LOOK: Duration = Duration::from_millis(250);
 /// Number of looks without an open after which the thread sleeps until the next one.
 const IDLE_LOOKS: u32 = 8;
 /// Time that a rank gives other ranks to print their lines before it ends the job.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Why the ranks cannot work together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// A rank does not have this library, or an older version of it.
+    Absent,
+    /// Ranks have different versions.
+    Versions,
+    /// The library is preloaded on some ranks, and a component of Open MPI on others.
+    Doors,
+    /// MPI returned an error, such as a message of another length.
+    Failed(String),
+}
 
 /// A rank in the agreement of MPI_File_open.
 pub struct OpenWait {
@@ -138,6 +154,11 @@ impl OpenWait {
             missing.unwrap_or_default()
         )
     }
+}
+
+/// Returns true if a word is the combination of words of this library.
+pub fn is_marked(word: u32) -> bool {
+    word & MARK as u32 == MARK as u32
 }
 
 /// The ranks of this process that wait (several if its threads open files at once), and the thread that watches them.

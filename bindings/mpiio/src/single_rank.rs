@@ -14,8 +14,6 @@ use tributary::hints::{DriverName, Hints, Switch};
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
 
-use crate::files::SharedFile;
-
 /// Device and inode of a file, which identify it on its host.
 pub type FileIdentity = (u64, u64);
 
@@ -43,8 +41,8 @@ impl SingleRankHandle {
         self.is_used
     }
 
-    /// Moves the bytes of a collective call, and returns their number and the report; a read counts only bytes before the
-    /// end of the file. Returns None if the engine must run the call; then nothing has happened. Local.
+    /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts only
+    /// bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must run the call; then nothing has happened. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.
@@ -56,8 +54,8 @@ impl SingleRankHandle {
         &mut self,
         direction: Direction,
         access: &Access,
-        shared: &SharedFile,
-        hints: &Hints,
+        (path, hints): (&Path, &Hints),
+        before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
         if access.file.count() > 1 || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;
@@ -67,10 +65,9 @@ impl SingleRankHandle {
             let nothing = CallReport { path: BytesPath::Nothing, reason: Reason::NoData, ..CallReport::default() };
             return Some(Ok((0, nothing)));
         }
-        let (begin, path) = (Instant::now(), shared.path());
+        let begin = Instant::now();
         let storage = self.storage(path)?;
-        // Another handle of this process may have left bytes behind.
-        shared.wait_for_writes(|| None);
+        before();
         let (file, layout, place) = (&access.file, &access.layout, (0, path));
         let moved = match direction {
             // SAFETY: the caller's promise.

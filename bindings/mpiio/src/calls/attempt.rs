@@ -75,7 +75,7 @@ impl Backend {
         if self.is_to_start() {
             if let Ok(access) = access
                 // SAFETY: the caller's promise.
-                && let Some(moved) = unsafe { self.transfer_of_single_rank(direction, access, counts) }
+                && let Some(moved) = unsafe { self.transfer_of_single_rank(direction, access, || counts.wait_for_writes(|| None)) }
             {
                 let (bytes, report) = moved?;
                 counts.counts().ran(name, &report);
