@@ -175,3 +175,30 @@ fn entry(bytes: &[u8]) -> PartEntry {
     let last = word(24);
     PartEntry { offset: word(0), len: word(8), recorded: word(16), made: last as u32, checksum: (last >> 32) as u32 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part that lies outside of the file is refused before anything of its length is allocated.
+    #[test]
+    fn no_part_is_longer_than_the_file() {
+        let json = r#"{"file":"f","mode":"read","program":"p","library":"0","opened":0.0,"seconds":0.0,"ranks":1,
+            "nodes":[[0,1]],"driver":"posix","unit":1,"factor":0,"aggregators":[0],"hints":{}}"#;
+        let header: Header = serde_json::from_str(json).unwrap();
+        let start = front_len(&header, 2).unwrap();
+        for (offset, len, is_right) in [
+            (start, 10, true),
+            (start, 11, false),
+            (start + 10, 1, false),
+            (start, u64::MAX, false),
+            (u64::MAX, 2, false),
+        ] {
+            let index = [PartEntry::default(), PartEntry { offset, len, ..PartEntry::default() }];
+            let whole = [front(&header, &index).unwrap(), vec![0; 10]].concat();
+            let read = |at: u64, len: u64| Ok::<_, ()>(whole[at as usize..][..len as usize].to_vec());
+            let read = read_front(whole.len() as u64, read).unwrap();
+            assert_eq!(read.is_ok(), is_right, "{len} bytes at {offset}: {read:?}");
+        }
+    }
+}

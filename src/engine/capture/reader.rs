@@ -154,7 +154,11 @@ impl Capture {
 }
 
 fn read_at(file: &File, path: &Path, offset: u64, len: u64) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+    // At most the length of the file (`layout::read_front`), which may be larger than memory.
+    let mut bytes = Vec::new();
+    let no_memory = |_| Error::NoMemory { rank: 0, bytes: len, what: format!("a part of {}", path.display()) };
+    bytes.try_reserve_exact(usize::try_from(len).unwrap_or(usize::MAX)).map_err(no_memory)?;
+    bytes.resize(len as usize, 0);
     file.read_exact_at(&mut bytes, offset).map_err(|cause| Error::io(0, "read", path, offset, &cause))?;
     Ok(bytes)
 }
