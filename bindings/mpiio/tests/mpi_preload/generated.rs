@@ -9,6 +9,7 @@
 
 use std::io::Write;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tributary_testing::fault_sweep::most_tried;
@@ -19,11 +20,10 @@ use crate::common::programs::Build;
 
 /// Programs of one launch.
 const BLOCK: u64 = 100;
-/// Number of launches with seeds that are always the same; with TRIB_TEST_ALL=1.
+/// Number of launches with seeds that are always the same; with TRIB_TEST_ALL=1. On MPICH, before the library was mended, programs 322,
+/// 454, 542 and 751 ended the job in MPI_Waitall, 366 and 540 read an old end of the file, and 601 lost bytes.
 const FEW: u64 = 8;
 const ALL: u64 = 100;
-/// Seeds of programs in which the library once lost bytes, ended the job or waited for ever.
-const FOUND: [RangeInclusive<u64>; 0] = [];
 /// Seconds for one program, and for a launch.
 const PROGRAM_SECONDS: u64 = 30;
 const SECONDS: u64 = 240;
@@ -31,23 +31,27 @@ const SECONDS: u64 = 240;
 /// Environments of ranks: hints that programs may override.
 const HINTS: [&str; 5] = [
     "",
-    "trib_write_behind=auto",
+    "trib_write_behind=auto; romio_cb_write=disable",
     "trib_ranks_per_node=2; trib_shared_memory=enable",
     "trib_shared_memory=disable; trib_tiny_call=0; cb_buffer_size=4096; cb_nodes=2",
     "romio_cb_write=enable; romio_cb_read=enable",
 ];
 
-/// Returns a run of these programs, which are of one block.
-fn launch(seeds: &RangeInclusive<u64>) -> Launch {
+/// Returns a folder in memory, where a sync takes no time, or else the default one.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder for the files")
+}
+
+/// Returns a run of these programs, which are of one block, on files in `folder`.
+fn launch(seeds: &RangeInclusive<u64>, folder: &Path) -> Launch {
     let block = seeds.start() / BLOCK;
     let build = Build { options: vec!["-Wl,--as-needed".to_string()], ..Build::default() };
     let launch = Launch::new(2 + (block % 4) as usize, &build.compile("generated/generated.cc")).with_library();
     let launch = launch.arg(seeds.start().to_string()).arg(seeds.end().to_string());
-    let launch = launch.arg(format!("limit={PROGRAM_SECONDS}")).seconds(SECONDS);
-    let launch = if block.is_multiple_of(3) { launch.arg("multiple") } else { launch };
-    // OMPIO of 4.1 waits for ever in MPI_File_open too often; under the component there is no other.
     let launch =
-        if ours() == Family::OpenMpi && !is_component() { launch.env("OMPI_MCA_io", "romio321") } else { launch };
+        launch.arg(format!("limit={PROGRAM_SECONDS}")).arg(format!("in={}", folder.display())).seconds(SECONDS);
+    let launch = if block.is_multiple_of(3) { launch.arg("multiple") } else { launch };
+    let launch = if ours() == Family::OpenMpi { launch.env("OMPI_MCA_io", "romio321") } else { launch };
     let hints = HINTS[(block / 4 % HINTS.len() as u64) as usize];
     let options = std::env::var("TRIB_TEST_PROGRAM").unwrap_or_default();
     options.split_whitespace().fold(launch.hints(hints).env("TRIB_REPORT", "0"), Launch::arg)
@@ -61,7 +65,8 @@ fn run(seeds: RangeInclusive<u64>) {
     let mut from = *seeds.start();
     while from <= *seeds.end() {
         let to = (from / BLOCK * BLOCK + BLOCK - 1).min(*seeds.end());
-        let outcome = launch(&(from..=to)).try_run();
+        let files = folder();
+        let outcome = launch(&(from..=to), files.path()).try_run();
         let ended = outcome.stdout.contains(" programs in ") && outcome.status.success();
         if !ended && std::env::var_os("TRIB_TEST_SHRINK").is_some() {
             shrink(from..=to);
@@ -75,10 +80,11 @@ fn run(seeds: RangeInclusive<u64>) {
 /// Leaves out steps of a program that fails while it still fails, and prints what is left.
 fn shrink(seed: RangeInclusive<u64>) {
     assert_eq!(seed.start(), seed.end(), "TRIB_TEST_SHRINK takes one seed");
+    let files = folder();
     // A race does not show in each run.
     let fails = |skipped: &[u64]| {
         let list = skipped.iter().map(|step| step.to_string()).collect::<Vec<_>>().join(",");
-        (0..5).any(|_| !launch(&seed).arg(format!("skip={list}")).try_run().status.success())
+        (0..5).any(|_| !launch(&seed, files.path()).arg(format!("skip={list}")).try_run().status.success())
     };
     let mut skipped: Vec<u64> = Vec::new();
     for size in [8, 4, 2, 1] {
@@ -110,20 +116,24 @@ fn asked() -> Option<RangeInclusive<u64>> {
     Some(number(from)..=number(to))
 }
 
+/// Returns true under the component, whose independent calls OMPIO of 4.1 runs: without the library too, it waits for ever in
+/// MPI_File_open, MPI_File_sync and the end of split calls of such programs.
+fn is_ompio() -> bool {
+    is_component()
+}
+
 #[test]
 fn programs_with_fixed_seeds() {
     match asked() {
+        _ if is_ompio() => {}
         Some(seeds) => run(seeds),
-        None => {
-            FOUND.into_iter().for_each(run);
-            run(1..=most_tried(FEW).min(ALL) * BLOCK);
-        }
+        None => run(1..=most_tried(FEW).min(ALL) * BLOCK - 1),
     }
 }
 
 #[test]
 fn programs_with_fresh_seeds() {
-    if asked().is_none() {
+    if asked().is_none() && !is_ompio() {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
         let from = now % 10_000_000 * BLOCK;
         let to = from + 2 * BLOCK - 1;

@@ -61,7 +61,7 @@ static Planned plan(File &file, int rank, Call call, Chance &chance, long most =
     Planned planned = {std::make_shared<Access>(), call};
     Access &access = *planned.access;
     access.file = file.number, access.rank = rank, access.step = at.step, access.writes = call.writes;
-    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.is_collective = call.is_collective, access.follows = access.is_for_library && call.way == BLOCKING && orders_calls(), access.call = call.name();
+    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.is_collective = call.is_collective, access.follows = orders_calls(), access.call = call.name();
     bool stays = call.position == SHARED || (call.position == POINTER && file.pointers[rank] >= 0 && chance.one_in(2));
     for (int tries = 0;; tries++) {
         propose(file, rank, call.writes, amount, chance, planned.offset, planned.count);

@@ -8,6 +8,8 @@
  *   unmasked    it is asked nevertheless
  *   go-on       goes on after a difference
  *   multiple    initialises MPI for several threads
+ *   limit=N     the seconds that a program may take
+ *   in=FOLDER   where the files are, if all ranks are on one host
  * MPI 4.1, chapter 14. */
 #include "others.h"
 #include <csignal>
@@ -15,6 +17,7 @@
 static struct {
     long from, to, steps = 0, limit = 30;
     std::set<int> skipped;
+    std::string folder;
     bool goes_on = false, is_multiple = false;
 } options;
 
@@ -60,7 +63,7 @@ static void reopen(File &file, Chance &chance, Chance &own)
 static void act(File &file, Chance &chance, Chance &own)
 {
     bool is_busy = !file.model.flying.empty();
-    switch (chance.below(is_busy ? 25 : 20)) {
+    switch (chance.below(is_busy ? 26 : 21)) {
     case 0:
     case 1:
     case 2:
@@ -73,8 +76,9 @@ static void act(File &file, Chance &chance, Chance &own)
     case 6:
     case 7:
     case 8:
-    case 20: return independent(file, chance, own);
+    case 25: return independent(file, chance, own);
     case 9: return beside(file, chance, own);
+    case 20: return over(file, chance, own);
     case 10:
     case 11:
     case 21: return synchronise(file, chance, own);
@@ -117,7 +121,7 @@ static void begin_files(Chance &chance)
     long count = chance.one_in(3) ? chance.between(2, 3) : 1;
     for (int i = 0; i < count; i++) {
         auto file = std::make_unique<File>();
-        file->number = i, file->path = text("generated-%ld-%d", at.seed, i);
+        file->number = i, file->path = (has_hosts ? "" : options.folder) + text("generated-%ld-%d", at.seed, i);
         file->group = chance.one_in(2) ? groups[0] : chance.of(groups);
         if (chance.one_in(8)) {
             int rank = chance.below(at.ranks);
@@ -209,6 +213,8 @@ static void read_options(int argc, char **argv)
             options.goes_on = true;
         else if (option == "multiple")
             options.is_multiple = true;
+        else if (option.rfind("in=", 0) == 0)
+            options.folder = option.substr(3) + "/";
         else if (option.rfind("steps=", 0) == 0)
             options.steps = atol(option.c_str() + 6);
         else if (option.rfind("limit=", 0) == 0)

@@ -52,7 +52,7 @@ struct View {
 /* An access of a rank that MPI has been asked for. */
 struct Access {
     int file, rank, step;
-    /* `follows`: it may write what a rank has written in an earlier collective call: the library writes those in order. */
+    /* `follows`: it may write what another rank has written in an earlier collective call: the library writes in this order. */
     bool follows = false;
     bool writes, is_collective = false, is_for_library = false, is_split = false;
     std::string call;
@@ -241,6 +241,11 @@ class Model {
     {
         for (const Run &run : access.places)
             std::fill_n(in_call.begin() + run.at, run.length, 1);
+    }
+    void forget(const Access &access)
+    {
+        for (const Run &run : access.places)
+            std::fill_n(bytes.begin() + run.at, run.length, ANYTHING);
     }
     void meet_end(int rank) { met_end |= 1u << rank; }
     /* True if a rank may ask for the size. */

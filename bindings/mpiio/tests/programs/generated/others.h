@@ -89,6 +89,7 @@ static void shared(File &file, Chance &chance, Chance &own)
         all.push_back(plan(file, rank, call, chance, 30));
         begin(file, all.back(), chance);
     }
+    blur_call(file, all);
     file.has_split |= call.way == SPLIT;
     for (Planned &planned : all)
         if (planned.access->rank == at.rank)

@@ -127,8 +127,6 @@ class Completion {
         MPI_Status status;
         switch (way) {
         case 0:
-            if (getenv("AVOID") && has_files())
-                return each(7, s);
             MUST(MPI_Waitall(count(), requests.data(), list(s))), take_all(s); break;
         case 1:
             MUST(MPI_Waitany(count(), requests.data(), &i, &status)), take(i, &status);
@@ -183,7 +181,6 @@ class Completion {
     void all(Chance &own)
     {
         int way = own.below(11);
-        if (getenv("WAY")) way = atoi(getenv("WAY"));
         bool with_status = !own.one_in(4);
         while (left > 0) {
             once(way >= 9 ? own.below(9) : way, with_status);

@@ -28,8 +28,20 @@ static Call random_call(const File &file, bool is_collective, Chance &chance)
     return {position, way, is_collective, writes};
 }
 
-/* One collective call of all members; `amounts` are those of the members. */
-static void collective(File &file, Call call, const std::vector<Amount> &amounts, Chance &chance, Chance &own)
+/* Forgets what a call of several ranks may have put into holes beyond the end of the file. */
+static void blur_call(File &file, const std::vector<Planned> &all)
+{
+    long from = LONG_MAX, end = 0;
+    for (const Planned &planned : all)
+        if (planned.access->bytes > 0)
+            from = std::min(from, planned.access->places[0].at), end = std::max(end, planned.access->end());
+    if (all[0].call.writes && leaves_garbage(is_for_library(file, all[0].call)))
+        file.model.blur(from, end);
+}
+
+/* One collective call of all members; `amounts` are those of the members. If it `overlaps`, ranks may write the same bytes, of which any
+ * is in the file then. */
+static void collective(File &file, Call call, const std::vector<Amount> &amounts, Chance &chance, Chance &own, bool overlaps = false)
 {
     if (!may_call(file, call))
         return;
@@ -37,20 +49,19 @@ static void collective(File &file, Call call, const std::vector<Amount> &amounts
     for (size_t i = 0; i < amounts.size(); i++) {
         all.push_back(plan(file, file.group.members[i], call, chance, LONG_MAX, amounts[i]));
         begin(file, all.back(), chance);
+        if (overlaps)
+            file.model.end_call(*all.back().access);
     }
-    if (call.writes && leaves_garbage(is_for_library(file, call))) {
-        long from = LONG_MAX, end = 0;
-        for (Planned &planned : all)
-            if (planned.access->bytes > 0)
-                from = std::min(from, planned.access->places[0].at), end = std::max(end, planned.access->end());
-        file.model.blur(from, end);
-    }
+    for (Planned &planned : all)
+        if (overlaps)
+            file.model.forget(*planned.access);
+    blur_call(file, all);
     file.has_split |= call.way == SPLIT;
     for (Planned &planned : all)
         if (planned.access->rank == at.rank)
             perform(file, planned, own);
     for (Planned &planned : all)
-        if (planned.access->follows && call.writes)
+        if (orders_calls() && planned.access->is_for_library && call.way == BLOCKING && call.writes)
             file.model.end_call(*planned.access);
 }
 
@@ -83,6 +94,27 @@ static void beside(File &file, Chance &chance, Chance &own)
         if (file.group.members[i] == at.rank)
             perform(file, planned, own);
     }
+}
+
+/* One rank writes by a collective call, and another one writes the same after it. */
+static void over(File &file, Chance &chance, Chance &own)
+{
+    Call call = {EXPLICIT, BLOCKING, true, true}, alone = {EXPLICIT, BLOCKING, false, true};
+    size_t count = file.group.members.size(), first = chance.below(count), second = chance.below(count);
+    if (!file.has_same_views || file.has_split || !file.may_write() || !orders_calls() || !may_call(file, alone))
+        return;
+    std::vector<Amount> amounts(count, NONE);
+    bool overlaps = chance.one_in(2);
+    amounts[first] = ALL, amounts[second] = overlaps ? ALL : NONE;
+    collective(file, call, amounts, chance, own, overlaps);
+    amounts[first] = NONE, amounts[second] = ALL;
+    if (chance.one_in(2))
+        return collective(file, call, amounts, chance, own);
+    int rank = file.group.members[second];
+    Planned planned = plan(file, rank, alone, chance, LONG_MAX, ALL);
+    begin(file, planned, chance);
+    if (rank == at.rank)
+        perform(file, planned, own);
 }
 
 /* Independent calls of some members, also while collective calls are in flight. */
@@ -206,7 +238,7 @@ static void ask(File &file, Chance &chance, Chance &own)
         MUST(MPI_File_get_byte_offset(file.handle, offset, &answer));
         if (answer != place && view.etype.first() == 0 && (!file.has_bounds || knows_bounds(false)))
             differs(text("file %d: etype %ld is at byte %lld instead of %ld", file.number, offset, (long long)answer, place));
-        if (file.pointers[rank] >= 0) {
+        if (file.pointers[rank] >= 0 && (!file.has_bounds || knows_bounds(true))) {
             MUST(MPI_File_get_position(file.handle, &answer));
             if (answer != file.pointers[rank])
                 differs(text("file %d: the pointer is at %lld instead of %ld", file.number, (long long)answer, file.pointers[rank]));
