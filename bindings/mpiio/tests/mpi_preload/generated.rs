@@ -31,7 +31,8 @@ const SECONDS: u64 = 240;
 /// Environments of ranks: hints that programs may override.
 const HINTS: [&str; 5] = [
     "",
-    "trib_write_behind=auto; romio_cb_write=disable",
+    // With `auto` a file in memory would be written at once.
+    "trib_write_behind=4M; romio_cb_write=disable",
     "trib_ranks_per_node=2; trib_shared_memory=enable",
     "trib_shared_memory=disable; trib_tiny_call=0; cb_buffer_size=4096; cb_nodes=2",
     "romio_cb_write=enable; romio_cb_read=enable",
@@ -117,8 +118,11 @@ fn asked() -> Option<RangeInclusive<u64>> {
 }
 
 /// Returns true under the component, whose independent calls OMPIO of 4.1 runs: without the library too, it waits for ever in
-/// MPI_File_open, MPI_File_sync and the end of split calls of such programs.
+/// MPI_File_open, MPI_File_sync and the end of split calls of such programs. Says that nothing is run.
 fn is_ompio() -> bool {
+    if is_component() {
+        say("generated: no programs are run under the component: OMPIO alone does not end them");
+    }
     is_component()
 }
 
