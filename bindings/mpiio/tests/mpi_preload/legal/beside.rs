@@ -56,3 +56,8 @@ fn requests_of_all_kinds_end_in_one_call() {
         is_ok("mixed_requests.c", ranks, &["3"], &[]);
     }
 }
+
+#[test]
+fn a_long_message_arrives_while_its_receiver_is_in_a_call() {
+    is_ok("rendezvous.c", 3, &["9"], &["trib_shared_memory=disable"]);
+}
