@@ -19,6 +19,13 @@ static bool is_for_library(const File &file, const Call &call)
     return call.is_collective && call.position != SHARED && !file.is_atomic;
 }
 
+/* Only the library, and not in atomic mode, in which MPI runs the calls: a write counts that follows a blocking collective write, in which
+ * another rank wrote the byte. For MPI it is not defined without a synchronisation. */
+static bool orders_calls(const File &file)
+{
+    return has_library && !file.is_atomic;
+}
+
 /* How much a rank accesses: what is left to chance, nothing, or all that it sees. */
 enum Amount { SOME, NONE, ALL };
 
@@ -61,7 +68,7 @@ static Planned plan(File &file, int rank, Call call, Chance &chance, long most =
     Planned planned = {std::make_shared<Access>(), call};
     Access &access = *planned.access;
     access.file = file.number, access.rank = rank, access.step = at.step, access.writes = call.writes;
-    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.is_collective = call.is_collective, access.follows = orders_calls(), access.call = call.name();
+    access.is_for_library = is_for_library(file, call), access.is_split = call.way == SPLIT, access.is_collective = call.is_collective, access.follows = orders_calls(file), access.call = call.name();
     bool stays = call.position == SHARED || (call.position == POINTER && file.pointers[rank] >= 0 && chance.one_in(2));
     for (int tries = 0;; tries++) {
         propose(file, rank, call.writes, amount, chance, planned.offset, planned.count);

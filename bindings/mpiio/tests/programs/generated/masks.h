@@ -47,10 +47,6 @@ static bool sync_fails_beside_requests() { return is_mpi_s(false) && runner == O
 /* OMPIO 4.1.4: MPI_File_open with MPI_MODE_CREATE and without MPI_MODE_EXCL sometimes fails on some ranks, and the others wait for ever. */
 static bool waits_in_open() { return is_masked && runner == OMPIO; }
 
-/* Only the library: a write counts that follows a blocking collective write, in which another rank wrote the byte. For MPI it is not
- * defined without a synchronisation. */
-static bool orders_calls() { return has_library; }
-
 /* ROMIO: a strided write reads a part of the file, changes it, and writes it back. What others write meanwhile into holes is lost: other
  * writes take no lock. */
 static bool sieves_writes(bool is_for_library) { return is_mpi_s(is_for_library) && runner != OMPIO; }

@@ -61,7 +61,7 @@ static void collective(File &file, Call call, const std::vector<Amount> &amounts
         if (planned.access->rank == at.rank)
             perform(file, planned, own);
     for (Planned &planned : all)
-        if (orders_calls() && planned.access->is_for_library && call.way == BLOCKING && call.writes)
+        if (orders_calls(file) && planned.access->is_for_library && call.way == BLOCKING && call.writes)
             file.model.end_call(*planned.access);
 }
 
@@ -101,7 +101,7 @@ static void over(File &file, Chance &chance, Chance &own)
 {
     Call call = {EXPLICIT, BLOCKING, true, true}, alone = {EXPLICIT, BLOCKING, false, true};
     size_t count = file.group.members.size(), first = chance.below(count), second = chance.below(count);
-    if (!file.has_same_views || file.has_split || !file.may_write() || !orders_calls() || !may_call(file, alone))
+    if (!file.has_same_views || file.has_split || !file.may_write() || !orders_calls(file) || !may_call(file, alone))
         return;
     std::vector<Amount> amounts(count, NONE);
     bool overlaps = chance.one_in(2);
