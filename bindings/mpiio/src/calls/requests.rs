@@ -5,7 +5,8 @@
 //! may send its message only after its part of a call in flight has ended.
 //!
 //! MPI_Testall is no such test: MPICH 4.0 ends the job in the second call after an independent MPI_File_iwrite_at has ended
-//! and while another request has not. (It does so without this library too.) So MPI_Waitall completes its requests one by one, and
+//! and while another request has not. (It does so without this library too.) Nor does MPI_Waitall of MPICH bear that another thread completes a
+//! generalised request meanwhile. So MPI_Waitall completes its requests one by one, and
 //! MPI_Testall calls MPI only when the calls in flight among its requests have ended.
 
 use std::ffi::{c_int, c_void};
@@ -129,7 +130,7 @@ fn wait_all(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let row = unsafe { TakenRequests::from_raw(count, requests, statuses) };
     let code = match row.tickets() {
         Some(tickets) => match own(function, || tickets.iter().for_each(|ticket| pending::drive(ticket))) {
-            Ok(()) => taken(function.call(arguments)),
+            Ok(()) => row.complete(function, requests).map_or_else(|code| code, taken),
             Err(code) => code,
         },
         None => row.complete(function, requests).unwrap_or_else(|code| code),
