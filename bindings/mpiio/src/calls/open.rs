@@ -73,7 +73,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         lay_out(&path, amode, asked);
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
-    let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !is_left_to_mpi_by(name);
+    // By what is the same on all ranks: ROMIO's open fails if only some ranks pass an info.
+    let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !door::is_component();
     // SAFETY: MPI is initialised; the program's info.
     let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };
     let mut arguments = arguments.to_vec();
@@ -144,12 +145,6 @@ fn has_own_handle(path: &Path, (name, amode): (&CStr, c_int), asked: &Result<Fil
 fn is_written(amode: c_int) -> bool {
     let all = constants();
     amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0
-}
-
-/// Returns true if MPI runs all calls on a file of this name, by OMPIO (this library is its component) or because the site
-/// says so. Local.
-fn is_left_to_mpi_by(name: &CStr) -> bool {
-    door::is_component() || hints::left_by_site(&plain(name)).is_some()
 }
 
 /// Prints, once in a process, that MPI runs the calls of a file because a resource is used up.
