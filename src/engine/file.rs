@@ -44,7 +44,7 @@ pub struct FileCalls {
     pub may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     pub reads_disjoint: bool,
-    /// Whether ranks may write before all are in the call.
+    /// The decision if ranks may write before all are in the call.
     pub early: EarlyWrites,
     /// The value of [`File::set_sole_writer`]; `None` if the caller did not set it.
     pub sole_writer: Option<bool>,

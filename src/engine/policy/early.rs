@@ -18,7 +18,7 @@ pub struct WritersBeside {
     pub have_sieved: bool,
 }
 
-/// Whether a rank may write before the first agreement.
+/// The decision if a rank may write before the first agreement.
 #[derive(Debug, Default)]
 pub struct EarlyWrites {
     beside: Option<WritersBeside>,
