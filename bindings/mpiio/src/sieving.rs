@@ -138,6 +138,8 @@ pub struct Sieving {
     /// Value of the hint that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
     amode: c_int,
+    /// True in atomic mode, in which only the program's handle keeps accesses apart.
+    is_atomic: AtomicBool,
     /// Device and inode of the file that MPI has opened; None if it was not found.
     identity: Option<(u64, u64)>,
     second: Mutex<Second>,
@@ -157,13 +159,19 @@ impl Sieving {
     /// Describes the file that MPI has just opened at `path` in the mode `amode`, with its device and inode if they are
     /// `known`, and the program's value of the hint. Local: one call of the system at most.
     pub fn new(path: &Path, known: Option<(u64, u64)>, amode: c_int, asked: Option<String>) -> Self {
-        Self { asked: Mutex::new(asked), amode, identity: known.or_else(|| identity(path)), second: Mutex::default() }
+        Self {
+            asked: Mutex::new(asked),
+            amode,
+            is_atomic: AtomicBool::new(false),
+            identity: known.or_else(|| identity(path)),
+            second: Mutex::default(),
+        }
     }
 
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
     pub fn handle(&self, path: &Path, first: Word) -> Option<Word> {
         let asked = locked(&self.asked).clone().unwrap_or_else(|| DEFAULT.to_string());
-        if asked == NEVER {
+        if asked == NEVER || self.is_atomic.load(Ordering::Relaxed) {
             return None;
         }
         let mut second = locked(&self.second);
@@ -195,6 +203,11 @@ impl Sieving {
         let arguments = [handles().comm_self.as_word(), name.as_ptr() as Word, to_word(amode), info.as_word(), place];
         let code = returning(handles().file_null.0, || OPEN.call(&arguments)) as c_int;
         (code == SUCCESS).then_some(handle)
+    }
+
+    /// Records whether the program is in atomic mode.
+    pub fn set_atomic(&self, is_atomic: bool) {
+        self.is_atomic.store(is_atomic, Ordering::Relaxed);
     }
 
     /// Forgets the view of the second handle: the program has set another one.

@@ -21,14 +21,16 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     // SAFETY: the argument is an int.
     let is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+    let known = shared.clone();
     let record = move |file: &mut OpenFile| {
         file.is_atomic = is_atomic;
+        known.sieving.iter().for_each(|sieving| sieving.set_atomic(is_atomic));
         if let Some(own) = &file.own {
             own.set_atomic(is_atomic);
         }
     };
     let unopened = Some(CallOfUnopened::SetAtomicity);
-    match between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record) {
+    match between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone()) {
         Some(Ok(())) => Answer::code(SUCCESS),
         Some(Err(answer)) => answer,
         None => Answer::call(function, arguments, move |code| {
