@@ -142,7 +142,8 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
 }
 
 /// Returns the costs in the machine file at `path`; `None` for an empty path, and for a file that cannot be used,
-/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and again after 16 others.
+/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and once
+/// more after 16 others.
 pub fn costs(path: &str) -> Option<Costs> {
     static READ: Memo<String, Option<Costs>> = Memo::new(16);
     if path.is_empty() {

@@ -10,7 +10,7 @@
 //! | [`say()`] | prints a line on standard error |
 //! | [`memo`] | remembers answers that take long to get |
 //! | [`wire`] | encodes values for messages between ranks |
-//! | [`is_disabled`] | tells whether `TRIB_DISABLE` switches the library off |
+//! | [`is_disabled`] | returns true if `TRIB_DISABLE` switches the library off |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
 
 pub mod calls;

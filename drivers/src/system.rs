@@ -252,8 +252,8 @@ impl Storage for File {
     /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
-        // SAFETY: the descriptor is open, and the call writes to `told` only.
-        if told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?.magic == FileSystem::NFS {
+        // SAFETY: the descriptor is open, and the call writes to `found` only.
+        if told_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?.magic == FileSystem::NFS {
             return self.sync();
         }
         let duplicate = match self.try_clone() {

@@ -269,8 +269,8 @@ impl File {
     }
 
     /// Makes the first agreement of a call; sets what was agreed, and this rank's error. `early` is the outcome if this
-    /// rank has moved its bytes already; `wants_early` is true if it would, if it might. Returns the extents of the file in which every byte has data, if they are known.
-    /// Collective over the team.
+    /// rank has moved its bytes already; `wants_early` is true if it has moved them, or would if it were allowed. Returns the
+    /// extents of the file in which every byte has data, if they are known. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -417,8 +417,8 @@ impl File {
         Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
     }
 
-    /// Returns true if it is worth while that this rank moves its bytes before the ranks agree. If ranks overlap, the
-    /// bytes are written again after the agreement.
+    /// Returns true if it is worth while that this rank moves its bytes before the ranks agree. If ranks overlap, they
+    /// repeat the write after the agreement.
     fn wants_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {

@@ -90,7 +90,7 @@ impl Observers {
         self.watchdog.go_on(stage);
     }
 
-    /// The call has ended; `failed` is true after an error.
+    /// Shows other ranks that the call has ended; `failed` is true after an error.
     #[inline]
     pub fn left(&self, failed: bool) {
         self.watchdog.leave(failed);

@@ -199,7 +199,7 @@ mod tests {
     fn messages_hold_their_bytes_and_blocks_are_reused() {
         for len in [0, 1, MIN_BLOCK - 1, MIN_BLOCK, MIN_BLOCK + 1, 3 << 20] {
             let bytes: Vec<u8> = (0..len).map(|at| (at % 253) as u8).collect();
-            // A block that is used again may be larger.
+            // A block that is reused may be larger.
             assert!(Block::take(len).unwrap().capacity() >= size_of_block(len).unwrap());
             let message = Block::message(len as u64, |to| to.copy_from_slice(&bytes)).unwrap();
             assert_eq!(message[..], bytes[..]);

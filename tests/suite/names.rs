@@ -55,7 +55,7 @@ fn libraries() -> Vec<String> {
     libraries.map(String::from).collect()
 }
 
-/// Returns the names that the files of packages have, or say inside.
+/// Returns the names that the files of packages have or contain.
 fn packages() -> Vec<String> {
     let said = [
         ("packages/python/pyproject.toml", "\nname = \"", '"'),

@@ -74,7 +74,7 @@ fn the_close_lists_what_is_left() {
     assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
 }
 
-/// A file in memory is left alone after the first calls; if it becomes slow, calls buffer again.
+/// Calls on a file in memory write at once after the first calls; if it becomes slow, they return to buffering.
 #[test]
 fn a_fast_file_is_left_alone() {
     on_threads("a fast file", 1, |endpoint, directory| {

@@ -22,7 +22,7 @@ fn open(endpoint: Endpoint, path: &std::path::Path, hints: &str, storage: &Hosti
     File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap()
 }
 
-/// All ranks write the same bytes, one of them slowly; then another one alone writes them, in a collective call and in an
+/// All ranks write the same bytes, one of them slowly; then a single rank writes them, in a collective call and in an
 /// independent one.
 #[test]
 fn a_later_write_wins_over_bytes_of_ranks_that_overlap() {

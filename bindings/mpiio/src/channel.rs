@@ -3,11 +3,11 @@
 //! The endpoint is taken in MPI_File_open, which is collective over the file's communicator, and never later: a
 //! collective call of this library at any other point would get out of order with the program's own collectives.
 //!
-//! A file of a single rank needs no communicator. All other files of the same ranks share one duplicate of their communicator. Each file has a place there, with message
-//! tags of its own ([`SharedComm`]). The duplicate over all ranks of the program is kept for later files, with the
-//! endpoint of each place and the memory that its ranks share. A duplicate over other ranks is freed with its last
-//! file. If several threads of a rank may call MPI at once, opens on different communicators have no order, so each
-//! file has a duplicate of its own.
+//! A file of a single rank needs no communicator. All other files of the same ranks share one duplicate of their
+//! communicator. Each file has a place there, with message tags of its own ([`SharedComm`]). The duplicate over all ranks
+//! of the program is kept for later files, with the endpoint of each place and the memory that its ranks share. A
+//! duplicate over other ranks is freed with its last file. If several threads of a rank may call MPI at once, opens on
+//! different communicators have no order, so each file has a duplicate of its own.
 //!
 //! The ranks agree at the open which places are free on all ranks, and which endpoints all ranks have kept. So no
 //! rank hangs if some ranks could not open an earlier file.
@@ -118,10 +118,10 @@ pub struct TakenFile {
     pub is_reported: bool,
 }
 
-/// Returns an endpoint for a file on `comm`; or the reason why the engine cannot take the
-/// file, the same on all ranks. Collective over `comm`: one MPI_Allreduce; one MPI_Comm_dup, unless files of the same
-/// ranks share a duplicate; and, at a place that no file had before, an exchange in which the ranks find out which of
-/// them share a host.
+/// Returns an endpoint for a file on `comm`; or the reason why the engine cannot take the file, the same on all ranks.
+/// Local for a single rank. Otherwise collective over `comm`: [`OpenOffer::agreed`]; an MPI_Comm_dup and an MPI_Allreduce,
+/// unless files of the same ranks share a duplicate; and, at a place that no file had before, an exchange in which the
+/// ranks find out which of them share a host.
 ///
 /// # Errors
 /// Any error of the MPI library.

@@ -174,8 +174,8 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
                     Some(file) => returning(file, || called.call(&arguments)),
                     None => called.call(&arguments),
                 };
-                let word = inside(|| shown(function, &arguments, run));
-                caught(function, || then(word))
+                let returned = inside(|| shown(function, &arguments, run));
+                caught(function, || then(returned))
             }
             Answer::Raise { file, error, speaks } => {
                 files::note_failure(file, function.full_name(), &error, speaks);

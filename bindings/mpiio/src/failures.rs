@@ -3,7 +3,7 @@
 //! MPI returns codes of files by default (MPI_ERRORS_RETURN), and many programs ignore them; so a rank prints an error that
 //! the engine reports, once for each function and error class. It prints nothing if the program itself set
 //! MPI_ERRORS_RETURN for the file, because the program then asks for the code; and nothing about an error that a function
-//! of MPI returned, which MPI alone would not print either.
+//! of MPI returned, which is not printed without this library either.
 
 use std::collections::HashSet;
 use std::ffi::c_int;

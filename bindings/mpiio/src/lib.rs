@@ -18,14 +18,15 @@
 //! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
 //! | `door` | which of the two takes the calls of a program |
 //! | `linked` | the library as a part of a program with a static MPI library |
-//! | `error_handler` | the program's error handler of a file |
+//! | `error_handler`, `failures` | the program's error handler of a file; failed calls, and which errors are printed |
 //! | `calls` | the handlers of the interposed functions |
 //! | `files`, `open_file` | the program's open files; one open file |
 //! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
-//! | `single_rank` | the handle of a file that a single rank has open |
+//! | `single_rank` | the handle of a file that a single rank has open, for collective calls of one piece |
+//! | `sieving` | keeps MPI from data sieving while others may be writing; MPI's second handle of a file, which may sieve |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
-//! | `offer`, `open_watch`, `ranks_here` | the agreement in MPI_File_open, who watches it, and which ranks have the library |
+//! | `offer`, `open_watch`, `ranks_here` | the agreement in MPI_File_open; the thread that watches it; which ranks have the library |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |

@@ -34,7 +34,7 @@ pub struct InterposedFunction {
 
 impl InterposedFunction {
     /// Creates the function with this profiling name. A name without the P finds the function of a tool that is preloaded
-    /// behind this library, if there is one.
+    /// after this library, if there is one.
     pub const fn new(profiling: FunctionName) -> Self {
         // Evaluated at compile time only: this is used in statics.
         let profiling = profiling.text();

@@ -140,7 +140,7 @@ unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
     let (from, to, number, band) = ((&raw const own).cast(), (&raw mut all).cast(), handles().int, handles().band);
     if is_open_mpi() {
-        // SAFETY: two numbers. That of the result belongs to `wait`, and both outlive the operation, or the job ends.
+        // SAFETY: two numbers. `wait` owns the number of the result. Both outlive the operation, or the job ends.
         done(unsafe { ffi::MPI_Iallreduce(from, wait.word(), 1, number, band, comm, &mut request) })?;
     }
     // SAFETY: two numbers; the caller's communicator.
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(combined(&[own, OFFER.encode(7, true)]), Err(Mismatch::Doors));
         // An older version, whose flags have no version.
         assert_eq!(combined(&[own, [u64::MAX, u64::MAX, 31]]), Err(Mismatch::Absent));
-        // What MPI's own open sends first: an access mode, a number of a communicator, a list of free ones.
+        // MPI's own open first sends an access mode, a number of a communicator, or a list of free numbers.
         for mpi in [9, 14, 0xffff_fe00, 0x5d57_2203, 0] {
             assert_eq!(combined(&[own, [mpi, u64::MAX, u64::MAX]]), Err(Mismatch::Absent), "{mpi:x}");
         }

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Number of looks without an open after which the thread sleeps until the next one.
 const IDLE_LOOKS: u32 = 8;
 /// Time that a rank gives other ranks to print their lines before it ends the job.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
 /// Why the ranks cannot work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct OpenWait {
     limit: Duration,
     since: Instant,
     /// Result of an operation in flight, which MPI writes.
-    word: AtomicU32,
+    result: AtomicU32,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
     /// Lock of the rank that prints the line of its host about ranks that have not come; Some if that line is dealt with.
@@ -62,20 +62,20 @@ impl OpenWait {
     pub fn begin(path: &Path, rank: usize, ranks: usize, stall_timeout: usize) -> Arc<Self> {
         let (path, limit) = (path.to_path_buf(), Duration::from_secs(stall_timeout as u64));
         let (is_over, late) = Default::default();
-        let word = AtomicU32::new(u32::MAX);
-        let wait = Arc::new(Self { path, rank, ranks, limit, since: Instant::now(), word, is_over, late });
+        let result = AtomicU32::new(u32::MAX);
+        let wait = Arc::new(Self { path, rank, ranks, limit, since: Instant::now(), result, is_over, late });
         watch(&wait);
         wait
     }
 
     /// Returns the memory of the number that MPI writes.
     pub fn word(&self) -> *mut c_void {
-        self.word.as_ptr().cast()
+        self.result.as_ptr().cast()
     }
 
     /// Returns true if the number that MPI has written has come from ranks of this library only, so far.
     pub fn is_marked(&self) -> bool {
-        is_marked(self.word.load(Ordering::Relaxed))
+        is_marked(self.result.load(Ordering::Relaxed))
     }
 
     /// Prints what is missing where, and ends the job. The thread that may call MPI calls it.
@@ -90,7 +90,7 @@ impl OpenWait {
         if !self.is_over.swap(true, Ordering::Relaxed) {
             tributary::say(self.line(mismatch));
         }
-        std::thread::sleep(LAST_WORDS);
+        std::thread::sleep(TIME_TO_PRINT);
         // Some ranks of the host may look a little later.
         std::mem::forget(notice);
     }
@@ -121,7 +121,7 @@ impl OpenWait {
         if waited < LOOK {
             return;
         }
-        // Anybody can take such a name, so the notice alone ends nothing.
+        // Anybody can take such a name, so the notice by itself ends nothing.
         let is_noticed = || {
             job().is_some_and(|job| HostLock::is_taken(&format!("open-{job}")))
                 && here().is_some_and(|here| here.is_any_missing())
@@ -156,9 +156,9 @@ impl OpenWait {
     }
 }
 
-/// Returns true if a word is the combination of words of this library.
-pub fn is_marked(word: u32) -> bool {
-    word & MARK as u32 == MARK as u32
+/// Returns true if `combined` has the bits that every rank of this library sets.
+pub fn is_marked(combined: u32) -> bool {
+    combined & MARK as u32 == MARK as u32
 }
 
 /// The ranks of this process that wait (several if its threads open files at once), and the thread that watches them.

@@ -58,8 +58,8 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     is_written && is_ours && is_on_nfs(path)
 }
 
-/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and again if
-/// there were 64 others since.
+/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and once
+/// more if it was asked for 64 others since.
 fn is_on_nfs(path: &Path) -> bool {
     static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();

@@ -14,13 +14,13 @@ const MOST_NAMED: usize = 8;
 /// How a rank of this host has the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Loaded {
-    /// From the same file as this rank.
+    /// The library is loaded from the same file as on this rank.
     Same,
-    /// From the same file, but TRIB_DISABLE turns it off.
+    /// The library is loaded from the same file, but TRIB_DISABLE turns it off.
     Off,
-    /// From another file.
+    /// The library is loaded from another file.
     Other(PathBuf),
-    /// Not at all.
+    /// The library is not loaded.
     Not,
 }
 
@@ -107,19 +107,19 @@ impl HostLock {
 
 #[cfg(not(target_os = "linux"))]
 impl HostLock {
-    /// There are no such names on this system.
+    /// Returns None: there are no such names on this system.
     pub fn take(_: &str) -> Option<Self> {
         None
     }
 
-    /// There are no such names on this system.
+    /// Returns false: there are no such names on this system.
     pub fn is_taken(_: &str) -> bool {
         false
     }
 }
 
-/// Returns a text that is the same for the ranks of this host that one launcher has started, and different for other jobs;
-/// None if the system does not show it. Found once. Local.
+/// Returns a text that is the same for the ranks of this host that one launcher has started, and different for other
+/// jobs. Returns None if the system does not show it. Found once. Local.
 pub fn job() -> Option<&'static str> {
     static FOUND: OnceLock<Option<String>> = OnceLock::new();
     let found = || {

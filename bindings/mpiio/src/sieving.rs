@@ -2,17 +2,19 @@
 //!
 //! ROMIO writes a strided access by data sieving: it reads a range of the file, replaces the pieces and writes the range
 //! back, under a lock that this library does not take. Bytes that another rank writes into the range meanwhile would be
-//! lost. So MPI opens a file for writing with `romio_ds_write=disable` ([`InfoForMpi`]), and
-//! writes piece by piece. That takes ROMIO 1 to 13 times as long with the file in memory (100 us, not 20, for 400 pieces
-//! of 100 bytes), and much longer where each call on the file is slow. So a blocking independent write with a strided view
-//! goes through a second handle of MPI's, which may sieve, if nobody can be writing through this library:
+//! lost. So MPI opens a file for writing with `romio_ds_write=disable` ([`InfoForMpi`]), and writes piece by piece. That
+//! takes ROMIO 1 to 13 times as long with the file in memory (100 us, not 20, for 400 pieces of 100 bytes), and much longer
+//! where each call on the file is slow. So a blocking independent write with a strided view goes through a second handle of
+//! MPI's, which may sieve, if nobody can be writing through this library:
 //!
-//! - no collective call of this process is in flight, and no bytes wait in memory (write-behind);
+//! - no collective call of this process is in flight, and the process has used no write-behind;
 //! - on no file of this process have ranks agreed that they may write before all of them are in a call ([`Promise`]);
 //! - one thread at a time calls MPI.
 //!
-//! In its next collective call a rank reports that it has made such a write, and the ranks of that file write early no
-//! more: a program that goes on like this sieves from then on.
+//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that.
+//!
+//! In its next collective call a rank reports that it has made such a write, and the ranks of that file stop writing early:
+//! a program that goes on like this sieves from then on.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -43,7 +45,7 @@ static PROMISES: AtomicUsize = AtomicUsize::new(0);
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 
 /// The promise of this rank to the other ranks of a file: they may write before this rank is in their call, because it
-/// lets MPI sieve no more. Dropping it ends the promise.
+/// does not let MPI sieve. Dropping it ends the promise.
 #[derive(Debug)]
 pub struct Promise(());
 

@@ -41,8 +41,9 @@ impl SingleRankHandle {
         self.is_used
     }
 
-    /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts only
-    /// bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must run the call; then nothing has happened. Local.
+    /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts
+    /// only bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must
+    /// run the call; then nothing has happened. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.

@@ -59,7 +59,7 @@ impl CallOfUnopened {
         (self as u64) << 32 | rank as u64
     }
 
-    /// Returns true if the lowest and the highest word name different calls.
+    /// Returns true if the lowest and the highest number name different calls.
     fn differ(lowest: u64, highest: u64) -> bool {
         lowest >> 32 != highest >> 32
     }

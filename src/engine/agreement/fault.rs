@@ -49,7 +49,7 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
 /// call returns them. Collective: a gather and a broadcast.
 ///
 /// # Errors
-/// None: if the ranks cannot be told, this rank prints its errors.
+/// Returns no error of the messages: this rank prints its errors if the other ranks cannot get them.
 pub async fn with_others(endpoint: &mut Endpoint, error: Error, left: Vec<Error>) -> Result<Error> {
     let own: Vec<String> = left.iter().map(Error::to_string).collect();
     match (listed(endpoint, &own).await, error) {

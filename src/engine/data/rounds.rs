@@ -32,7 +32,7 @@ pub fn no_memory_of(rank: Rank, bytes: u64) -> Error {
     Error::NoMemory { rank, bytes, what: "a message; a smaller cb_buffer_size needs less".to_string() }
 }
 
-/// Returns true if a message says that its sender had no memory for it ([`no_memory_of`]).
+/// Returns true if a message shows that its sender had no memory for it ([`no_memory_of`]).
 pub fn is_missing(span: Span, message: &Message) -> bool {
     message.is_empty() && span.len > 0
 }

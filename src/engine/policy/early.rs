@@ -8,13 +8,13 @@
 
 use crate::engine::facts::agreed::Agreed;
 
-/// What a rank knows of another library that may write the file between collective calls.
+/// Facts that a rank knows about another library that may write the file between collective calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WritersBeside {
     /// True if all ranks are known to be in this call: none of them is in a call of the other library.
     pub all_are_here: bool,
     /// True if the other library has written a strided access for this rank, with data sieving if nobody keeps it
-    /// from that. Then ranks write early no more, so that it may sieve.
+    /// from that. Then ranks stop writing early, so that it may sieve.
     pub have_sieved: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
 //! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
 //! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
-//! and [`exchange_windows`] into those of aggregators; [`learned`] has what earlier calls have shown, and [`first_part`] lets a
-//! first call show it.
+//! and [`exchange_windows`] into those of aggregators; [`early`] decides if ranks may write before they agree; [`learned`] has
+//! what earlier calls have shown, and [`first_part`] lets a first call show it.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
@@ -91,12 +91,12 @@ pub const PARTS_READ: usize = 4;
 pub const WORTH_LEAVING: u64 = 2;
 /// Minimum number of bytes of write-behind for each rank: with less, calls would wait for every piece.
 pub const LEAST_BEHIND: u64 = 1 << 20;
-/// Number of fast writes in a row after which a rank writes at once, although write-behind is automatic: a copy into memory costs
-/// more than it saves. So many bytes in fast writes have the same effect.
+/// Number of fast writes in a row after which a rank writes at once, although write-behind is automatic: a copy into memory
+/// costs more than it saves.
 pub const FAST_WRITES: u32 = 4;
 /// Number of bytes in fast writes in a row that have the effect of [`FAST_WRITES`].
 pub const FAST_BYTES: u64 = 1 << 20;
-/// Number of slow writes in a row after which such a rank buffers again. One may have waited for another rank.
+/// Number of slow writes in a row after which such a rank returns to buffering. One may have waited for another rank.
 pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;

@@ -34,7 +34,7 @@ pub const TURN: usize = 1;
 struct CallLine {
     _unused: u64,
     lock: u32,
-    again: u32,
+    is_repeated: u32,
     unwritten: u64,
     written: u64,
     failed: u32,
@@ -114,7 +114,7 @@ impl Arena {
 
     /// Not 0 if the call must be repeated with one rank after the other.
     pub fn again(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + offset_of!(CallLine, again))
+        self.memory().word(self.line(0) + offset_of!(CallLine, is_repeated))
     }
 
     /// Number of the first window that is not written yet.

@@ -1,5 +1,5 @@
 //! The collective call that each rank of a host is in, in the memory that these ranks share. A rank that waits long for
-//! others says with it what they do instead.
+//! others prints which calls they are in.
 //!
 //! Each rank has a cache line ([`Shared`]): the number of agreements at which it has arrived, the state of its call, and
 //! the first bytes of the call's name. Other ranks read the line only to print it, so it needs no order.
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::combine::Shared;
 use crate::topology::Rank;
 
-/// Number of 64-bit words of a name.
+/// Number of 64-bit integers of a name.
 pub(super) const NAME: usize = 7;
 
-/// What a rank does in the last collective call that it has begun on a file.
+/// The state of a rank in the last collective call that it has begun on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownState {
     /// The rank has begun no call.
@@ -29,10 +29,10 @@ pub enum ShownState {
 }
 
 impl ShownState {
-    fn from_word(word: u32) -> Self {
+    fn from_integer(integer: u32) -> Self {
         [Self::Nothing, Self::Inside, Self::InsideMpi, Self::Left, Self::Failed]
             .into_iter()
-            .find(|state| *state as u32 == word)
+            .find(|state| *state as u32 == integer)
             .unwrap_or(Self::Nothing)
     }
 }
@@ -44,7 +44,7 @@ pub struct ShownCall {
     pub rank: Rank,
     /// Name of the call; the first bytes if it is long.
     pub call: String,
-    /// What the rank does in the call.
+    /// State of the rank in the call.
     pub state: ShownState,
 }
 
@@ -79,25 +79,25 @@ impl Shared {
         let shown = |(place, &rank): (usize, &Rank)| ShownCall {
             rank,
             call: get(self.name_of(place)),
-            state: ShownState::from_word(self.state_of(place).load(Ordering::Relaxed)),
+            state: ShownState::from_integer(self.state_of(place).load(Ordering::Relaxed)),
         };
         self.ranks().iter().enumerate().map(shown).collect()
     }
 }
 
 /// Stores the first bytes of a text; fills the rest with zeros.
-fn put(text: &str, words: &[AtomicU64]) {
+fn put(text: &str, integers: &[AtomicU64]) {
     let mut bytes = [0; 8 * NAME];
     let len = text.len().min(bytes.len());
     bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    words
+    integers
         .iter()
         .zip(bytes.as_chunks().0)
-        .for_each(|(word, bytes)| word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed));
+        .for_each(|(integer, bytes)| integer.store(u64::from_le_bytes(*bytes), Ordering::Relaxed));
 }
 
-fn get(words: &[AtomicU64]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+fn get(integers: &[AtomicU64]) -> String {
+    let bytes: Vec<u8> = integers.iter().flat_map(|integer| integer.load(Ordering::Relaxed).to_le_bytes()).collect();
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
@@ -134,16 +134,16 @@ mod tests {
 
     #[test]
     fn a_name_survives_storing_as_far_as_there_is_room() {
-        let words = [const { AtomicU64::new(u64::MAX) }; NAME];
+        let integers = [const { AtomicU64::new(u64::MAX) }; NAME];
         let long = "x".repeat(100);
         for (text, expected) in
             [("MPI_File_write_at_all_begin_c", "MPI_File_write_at_all_begin_c"), ("", ""), (&long, &long[..56])]
         {
-            put(text, &words);
-            assert_eq!(get(&words), expected);
+            put(text, &integers);
+            assert_eq!(get(&integers), expected);
         }
         for state in [ShownState::Nothing, ShownState::InsideMpi, ShownState::Failed] {
-            assert_eq!(ShownState::from_word(state as u32), state);
+            assert_eq!(ShownState::from_integer(state as u32), state);
         }
     }
 }

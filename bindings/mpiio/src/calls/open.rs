@@ -73,7 +73,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         lay_out(&path, amode, asked);
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
-    // By what is the same on all ranks: ROMIO's open fails if only some ranks pass an info.
+    // All ranks decide this alike: ROMIO's open fails if only some ranks pass an info.
     let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !door::is_component();
     // SAFETY: MPI is initialised; the program's info.
     let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };
@@ -83,7 +83,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     }
     let opened = name.to_owned();
     named(name, 1, function, &arguments, move |code| {
-        // Not dropped before: MPI reads the info.
+        // The info is dropped only now: MPI has read it.
         let asked_sieving = for_mpi.map(|(_, asked)| asked);
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {

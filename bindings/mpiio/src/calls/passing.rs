@@ -50,7 +50,7 @@ pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &
 }
 
 /// Passes an independent blocking write of the file `arguments[0]`, at an explicit offset, to MPI as a call of `at`.
-/// If MPI may sieve, by the handle for that; an error is then raised for the program's handle.
+/// If MPI may sieve, the call uses the handle for that, and raises an error for the program's handle.
 pub fn write_at(
     at: &'static InterposedFunction,
     arguments: &[Word],

@@ -5,9 +5,9 @@
 //! may send its message only after its part of a call in flight has ended.
 //!
 //! MPI_Testall is no such test: MPICH 4.0 ends the job in the second call after an independent MPI_File_iwrite_at has ended
-//! and while another request has not. (It does so without this library too.) Nor does MPI_Waitall of MPICH bear that another thread completes a
-//! generalised request meanwhile. So MPI_Waitall completes its requests one by one, and
-//! MPI_Testall calls MPI only when the calls in flight among its requests have ended.
+//! and while another request has not. (It does so without this library too.) MPI_Waitall of MPICH fails if another thread
+//! completes a generalised request meanwhile. So MPI_Waitall completes its requests one by one, and MPI_Testall calls MPI
+//! only when the calls in flight among its requests have ended.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;

@@ -115,7 +115,8 @@ impl CallTicket {
         }
     }
 
-    /// Does this if the call failed: counts the error if the engine reported it, and maybe prints it ([`crate::failures`]), calls the file's error handler,
+    /// Does this if the call failed: counts the error if the engine reported it, and maybe prints it
+    /// ([`crate::failures`]), calls the file's error handler,
     /// which may not return. Returns the return code.
     pub fn raise(&self) -> Word {
         let code = self.code();

@@ -127,14 +127,14 @@ fn ompio_gets_the_hints_of_the_program_only() {
     for _ in 0..8 {
         let outcome = with.run();
         assert!(outcome.stdout.starts_with(&format!("rank 0\n{ours}")), "{}{}", outcome.stdout, outcome.stderr);
-        assert_eq!(told(&outcome.stderr), ["-"], "{}", outcome.stderr);
+        assert_eq!(given(&outcome.stderr), ["-"], "{}", outcome.stderr);
     }
-    let set = |launch: &Launch| told(&launch.clone().arg("cb_nodes").arg("1").run().stderr);
+    let set = |launch: &Launch| given(&launch.clone().arg("cb_nodes").arg("1").run().stderr);
     assert_eq!((set(&with), set(&program)), (vec!["1".to_string()], vec!["1".to_string()]));
 }
 
-/// Returns the different values of the hint that OMPIO was told.
-fn told(stderr: &str) -> Vec<String> {
+/// Returns the different values of the hint that OMPIO got.
+fn given(stderr: &str) -> Vec<String> {
     let mut all: Vec<_> = stderr.lines().filter_map(|line| line.strip_prefix("infos: cb_nodes ")).collect();
     all.sort_unstable();
     all.dedup();

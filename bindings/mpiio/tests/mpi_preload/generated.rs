@@ -72,8 +72,8 @@ fn run(seeds: RangeInclusive<u64>) {
         if !ended && std::env::var_os("TRIB_TEST_SHRINK").is_some() {
             shrink(from..=to);
         }
-        let again = "to repeat it: TRIB_TEST_SEEDS=SEED; to leave steps out: TRIB_TEST_SHRINK=1";
-        assert!(ended, "programs {from} to {to}: {}; {again}\n{}{}", outcome.status, outcome.stdout, outcome.stderr);
+        let advice = "to repeat it: TRIB_TEST_SEEDS=SEED; to leave steps out: TRIB_TEST_SHRINK=1";
+        assert!(ended, "programs {from} to {to}: {}; {advice}\n{}{}", outcome.status, outcome.stdout, outcome.stderr);
         from = to + 1;
     }
 }
@@ -121,7 +121,7 @@ fn asked() -> Option<RangeInclusive<u64>> {
 /// MPI_File_open, MPI_File_sync and the end of split calls of such programs. Says that nothing is run.
 fn is_ompio() -> bool {
     if is_component() {
-        say("generated: no programs are run under the component: OMPIO alone does not end them");
+        say("generated: no programs are run under the component: OMPIO itself does not end them");
     }
     is_component()
 }

@@ -82,8 +82,10 @@ fn a_component_beside_a_preloaded_library() {
     }
     let command = format!("{}; export LD_PRELOAD={}", without(), library().display());
     let outcome = mixed(&[1], &command, "0").try_run();
-    let told = outcome.stderr.matches(LINE).count();
-    assert!(!outcome.status.success() && told == RANKS && outcome.stderr.contains("a component of Open MPI on others"));
+    let printed = outcome.stderr.matches(LINE).count();
+    assert!(
+        !outcome.status.success() && printed == RANKS && outcome.stderr.contains("a component of Open MPI on others")
+    );
 }
 
 /// Ranks that have the library may come as late as they like.

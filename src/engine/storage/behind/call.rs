@@ -11,14 +11,14 @@ pub struct CallOnFile {
     pub number: u64,
 }
 
-/// What ranks have agreed on about a collective write.
+/// The facts that ranks have agreed on about a collective write.
 #[derive(Debug, Clone, Copy)]
 pub struct AgreedWrite {
     /// Start and end of what the ranks write in the file.
     pub range: (u64, u64),
     /// True if some ranks have written their bytes before the agreement.
     pub has_early: bool,
-    /// True if the ranks write again what some have written before the agreement, because ranks overlap.
+    /// True if the ranks repeat what some have written before the agreement, because ranks overlap.
     pub is_repeated: bool,
     /// True if several ranks may write the same byte, each by itself.
     pub may_overlap: bool,
@@ -51,7 +51,7 @@ impl RunningCall {
         self.agreed.may_overlap |= agreed.may_overlap;
     }
 
-    /// Notes that the ranks write the bytes of the call again.
+    /// Notes that the ranks repeat the writes of the call.
     pub fn repeat(&mut self) {
         self.agreed.is_repeated = true;
     }
@@ -67,7 +67,7 @@ impl RunningCall {
     }
 
     /// Returns the range in which other ranks may have written in this call before an access of this rank, in the same
-    /// call. A write of bytes that only this rank has waits for them only if the call writes them again; a read, and a
+    /// call. A write of bytes that only this rank has waits for them only if the call repeats its writes; a read, and a
     /// write with filled holes, touches bytes of others, too.
     pub fn written_before(&self, is_own_write: bool) -> Option<Range<u64>> {
         let AgreedWrite { has_early, is_repeated, .. } = self.agreed;

@@ -32,7 +32,7 @@ impl KeptError {
 #[derive(Default)]
 pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
 
-/// What failed.
+/// The operation that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Late bytes of a collective write.

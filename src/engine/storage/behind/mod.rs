@@ -4,8 +4,9 @@
 //! [`Behind`] knows the calls on a file, and has the threads. [`file::BehindFile`] stands between the engine and the file.
 //! It is a [`Storage`], so every path of a call goes through it:
 //!
-//! - During a collective write, a write to the storage copies the bytes and returns ([`queue`]). At all other times, if there
-//!   is no memory, no thread or no lock, and on a file that has shown to be fast ([`speed`]), it writes at once. If the budget is used up, it waits.
+//! - During a collective write ([`call`]), a write to the storage copies the bytes and returns ([`queue`]). At all other
+//!   times, if there is no memory, no thread or no lock, and on a file that has shown to be fast ([`speed`]), it writes at
+//!   once. If the budget is used up, it waits.
 //! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
@@ -94,7 +95,7 @@ struct BehindState {
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
-    /// What the last writes have shown, if this rank adapts to it.
+    /// Speed that the last writes have shown, if this rank adapts to it.
     speed: FileSpeed,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
@@ -203,8 +204,8 @@ impl Behind {
         self.change_call(|call| call.agree(agreed), agreed.is_repeated || agreed.may_overlap);
     }
 
-    /// Notes that the ranks write the bytes of the call that runs again: from here on, this rank waits for what others have
-    /// left behind in it.
+    /// Notes that the ranks repeat the writes of the call that runs: from here on, this rank waits for what others have left
+    /// behind in it.
     pub fn repeat_call(&self) {
         self.change_call(RunningCall::repeat, true);
     }

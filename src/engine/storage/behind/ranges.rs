@@ -131,7 +131,7 @@ mod tests {
         assert!(ranges.may_be_left(&(0..10), None));
         ranges.note_own(0..5, 4);
         assert!(!ranges.may_be_left(&(0..5), None) && ranges.may_be_left(&(0..6), None));
-        // What this rank has in the call that runs is its own.
+        // The bytes of this rank in the call that runs are its own.
         ranges.note_own(30..40, 5);
         let running = Some((20..50, 5));
         assert!(!ranges.may_be_left(&(30..40), running.clone()) && ranges.may_be_left(&(30..41), running));

@@ -10,7 +10,7 @@ use crate::engine::policy::{FAST_BYTES, FAST_WRITES, SLOW_WRITES};
 /// File systems on which this rank's last file was fast, or not.
 static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
 
-/// What the last writes of this rank have shown.
+/// The speed that the last writes of this rank have shown.
 #[derive(Default)]
 pub struct FileSpeed {
     is_fast: bool,

@@ -150,7 +150,7 @@ fn a_rank_that_closes_says_what_the_others_were_in() {
 /// The other ranks do not come, or are in a call that MPI runs, which waits for rank 1.
 #[test]
 fn a_rank_that_waits_says_what_the_others_are_in() {
-    let told = |outcome: &Outcome| {
+    let printed = |outcome: &Outcome| {
         let lines = outcome
             .stderr
             .lines()
@@ -164,15 +164,15 @@ fn a_rank_that_waits_says_what_the_others_are_in() {
         let due = format!(
             "ranks 0 and 2 have not arrived; the last collective call of ranks 0 and 2 on the file was {call}; "
         );
-        assert!(told(&outcome).starts_with(&due), "{first}: {}", outcome.stderr);
+        assert!(printed(&outcome).starts_with(&due), "{first}: {}", outcome.stderr);
         assert_eq!(outcome.stdout.matches(": end\n").count(), 3, "{}", outcome.stderr);
     }
     let outcome = apart("close", "set_view", &["written", "6"], "");
     let due = "rank 1 is in MPI_File_close; ranks 0 and 2 are in MPI_File_set_view, which MPI runs; ";
-    assert!(told(&outcome).starts_with(due), "{}", outcome.stderr);
-    // Of other hosts, only the rank is known whose message is missing.
+    assert!(printed(&outcome).starts_with(due), "{}", outcome.stderr);
+    // A rank knows only one rank of another host: the one whose message is missing.
     let outcome = apart("close", "nothing", &["written"], HOSTS);
     let due = "rank 0 has not arrived; the last collective call of rank 0 on the file was MPI_File_write_at_all; what ranks of \
                other hosts are in is not known; ";
-    assert!(told(&outcome).starts_with(due), "{}", outcome.stderr);
+    assert!(printed(&outcome).starts_with(due), "{}", outcome.stderr);
 }

@@ -11,7 +11,7 @@ const MESSAGES: &str = "trib_ranks_per_node=1";
 /// The case of the file on NFS, where ROMIO truncates on every rank.
 const NFS: &str = "nfs/small";
 
-/// Runs the program with what makes the calls of rank `slow` slow: on one host, as on several, and by messages alone; under
+/// Runs the program with what makes the calls of rank `slow` slow: on one host, as on several, and by messages only; under
 /// Open MPI also with its ROMIO.
 ///
 /// # Panics

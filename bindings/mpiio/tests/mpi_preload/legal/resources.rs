@@ -35,7 +35,8 @@ fn calls_of_a_file(outcome: &Outcome) -> [f64; 2] {
     ["opens", "statfs"].map(|word| number(word).parse().expect("a number"))
 }
 
-/// More files than MPICH has communicators. On one rank a file takes one open and one statfs more than with MPI alone.
+/// More files than MPICH has communicators. On one rank a file takes one open and one statfs more than without
+/// the library.
 #[test]
 fn nothing_is_left_of_files_of_one_rank_and_they_cost_little() {
     for on in ["self", "dup", "sub"] {
