@@ -34,7 +34,8 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
 /// not strided, or if another rank may be writing through this library ([`sieving`]). Local.
 fn sieving_handle(file: &SharedFile, handle: Word) -> Option<Word> {
     let is_strided = file.pointer().own().is_some_and(|(_, view)| !view.is_contiguous());
-    if !is_strided || file.sieving.is_none() {
+    // On NFS, ranks write through handles of their own.
+    if !is_strided || file.own.is_some() {
         return None;
     }
     sieving::want();
