@@ -212,6 +212,11 @@ pub fn library() -> PathBuf {
     found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
 }
 
+/// Returns true if this test program runs its ranks on the emulated hosts of .ci/hosts, two on each.
+pub fn on_emulated_hosts() -> bool {
+    std::env::var_os("TRIB_HOSTS_AGENT").is_some()
+}
+
 /// Returns the variable by which ranks find components of Open MPI. The launcher of Open MPI 5 itself sets the usual one for
 /// the ranks, so its former name is taken there.
 fn component_path() -> &'static str {
